@@ -1,0 +1,164 @@
+"""The frozen records that pass between the stages, from document to query plan.
+
+Offsets are Python string offsets (code points), half open. Names of nodes are text
+from documents: they are shown, never trusted.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Vectors = npt.NDArray[np.float32]
+Nodes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """From offset `start` of a document's text on: this page, under this heading."""
+
+    start: int
+    page: int | None = None
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file: plain text and where its pages and headings begin.
+
+    Parameters
+    ----------
+    name : str
+        What the user called it (a file name or relative path); one per workspace.
+    title : str
+        From the file's own metadata or first heading, else the name without its ending.
+    kind : str
+        What the bytes are: "txt", "md", "html", "pdf", "docx", "csv", "json", "jsonl", "epub".
+    text : str
+        Normalized: NFC, no NUL, no lone surrogates, "\\n" line ends.
+    marks : tuple of Mark
+        In order of `start`.
+    """
+
+    name: str
+    title: str
+    kind: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A passage: the unit of extraction and of retrieval.
+
+    `id` is a hash of (document name, text, how many equal chunks came before it), so
+    chunks that an edit leaves alone keep their id. `title` is the document's title;
+    `document.text[start:end] == text`.
+    """
+
+    id: str
+    document: str
+    title: str
+    text: str
+    start: int
+    end: int
+    page: int | None = None
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A name found in a chunk, at `chunk.text[start:end]`; (0, 0) for a title or heading.
+
+    `key` is the canonical form that decides which entity it is, `kind` the tagger's type
+    (unreliable: shown as a hint only) or "title", "heading", "term". `sentence` counts
+    from 0 within the chunk.
+    """
+
+    key: str
+    name: str
+    start: int
+    end: int
+    sentence: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """Two entities of one sentence, `label` the verb between them or ""."""
+
+    source: str
+    target: str
+    sentence: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What one extractor found in one chunk: one entry of the log the graph is made from."""
+
+    chunk: str
+    extractor: str
+    sentences: tuple[tuple[int, int], ...]
+    mentions: tuple[Mention, ...]
+    assertions: tuple[Assertion, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the knowledge graph; `id` is a hash of (kind, key).
+
+    `key` is the chunk id for a passage and the canonical name for an entity; `text` is
+    the passage itself or the entity's first evidence sentence.
+    """
+
+    id: str
+    kind: str
+    key: str
+    name: str
+    text: str = ""
+    tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An undirected edge between two node ids; `source`, `target` keep the direction to draw.
+
+    `kind` is "mention", "relation" or "synonym"; `similarity` > 0 is the query-independent
+    factor of the edge weight, H(h(u), h(v)) in Eq. (1), computed at index time; `evidence`
+    lists (chunk id, sentence) pairs.
+    """
+
+    source: str
+    target: str
+    kind: str
+    similarity: float
+    label: str = ""
+    count: int = 1
+    evidence: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A phrase of the question; "low" names things, "high" names themes."""
+
+    text: str
+    level: str
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """A question, read: what seeds and gates are computed from.
+
+    `embedding` has shape (d,), `keyword_embeddings` shape (k, d), unit rows, in the order
+    of `keywords`. `names` are the parts of the question that are names of entities
+    in this graph (canonical keys).
+    """
+
+    question: str
+    keywords: tuple[Keyword, ...]
+    embedding: Vectors = field(repr=False)
+    keyword_embeddings: Vectors = field(repr=False)
+    names: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
