@@ -1,0 +1,143 @@
+"""The certificate: proof from numbers alone that a diffusion solves problem (5).
+
+F is convex, so x is optimal exactly when the conditions of Karush, Kuhn and Tucker hold:
+with m = Delta - L x, every m_v <= T_v, every x_v >= 0, and m_v = T_v where x_v > 0. Checking
+costs one pass over the edges and needs no solver. It proves that the diffusion is optimal;
+it says nothing about whether the retrieved nodes are relevant.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from qafd.graph import components, sum_at
+from qafd.records import Floats, Nodes
+
+# A sum of k terms rounds by up to k units in the last place; 4e-15 is 18 of them.
+ROUNDING = 4e-15
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How well x, its mass and its flow satisfy every condition of problem (5).
+
+    Parameters
+    ----------
+    optimal : bool
+        All conditions hold within tolerance.
+    residual : float
+        Worst violation divided by what is allowed for it; at most 1 when optimal. Node v is
+        allowed rtol T_v + 4e-15 (w_v x_v + sum_u w_uv x_u): the second term is the rounding of m_v
+        itself.
+    overfull, unfilled : float
+        Largest m_v - T_v anywhere, and largest T_v - m_v where x_v > 0; units of mass.
+    negative : float
+        Largest -x_v.
+    balance : tuple of float
+        Mass held minus source mass, for each connected part that was touched.
+    gap, relative_gap : float
+        Duality gap x'(T - m), and the same divided by |F(x)|.
+    objective : float
+        F(x) of Eq. (5).
+    volume, source : float
+        Sum of T over the support, never more than the source mass |Delta|_1: Lemma 2 as it
+        holds (the paper's count of nodes needs every T_v >= 1).
+    support, touched, edges : int
+        Nodes with x > 0, nodes with a mass or a source, edges read.
+    rounds, expansions : int
+        Rounds of the active set, and calls of `Graph.expand` that read the graph.
+    rtol : float
+        Relative tolerance in the capacity of a node.
+    reason : str
+        Empty, or why the solve ended before it was optimal.
+    """
+
+    optimal: bool
+    residual: float
+    overfull: float
+    unfilled: float
+    negative: float
+    balance: tuple[float, ...]
+    gap: float
+    relative_gap: float
+    objective: float
+    volume: float
+    source: float
+    support: int
+    touched: int
+    edges: int
+    rounds: int = 0
+    expansions: int = 0
+    rtol: float = 1e-9
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, weight: Floats,
+            rtol: float = 1e-9, mass: Floats | None = None, degree: Nodes | None = None,
+            rounds: int = 0, expansions: int = 0, reason: str = "") -> Certificate:
+    """Check a diffusion on the nodes it touched.
+
+    Parameters
+    ----------
+    x, source, capacity : ndarray, shape (t,)
+        Of the touched nodes.
+    u, v : ndarray of int, shape (e,)
+        Ends of the edges between touched nodes, as indices into the arrays above. All edges
+        of every node with x > 0 must be there.
+    weight : ndarray, shape (e,)
+    mass : ndarray, shape (t,), optional
+        The mass claimed, checked against Delta - L x.
+    degree : ndarray of int, shape (t,), optional
+        Number of edges each node has in the whole graph; makes the check notice a missing edge
+        of a node with x > 0.
+    """
+    t = len(x)
+    flow = weight * (x[u] - x[v])
+    held = source - sum_at(u, flow, t) + sum_at(v, flow, t)
+    through = (sum_at(u, weight, t) + sum_at(v, weight, t)) * x
+    through += sum_at(u, weight * x[v], t) + sum_at(v, weight * x[u], t)
+    allowed = rtol * capacity + ROUNDING * through
+    over = held - capacity
+    full = x > 0
+    wrong = np.where(full, np.abs(over), np.maximum(over, 0.0))
+    claimed = 0.0
+    if mass is not None:
+        claimed = _worst_ratio(np.abs(mass - held), allowed)
+    residual = max(_worst_ratio(wrong, allowed), claimed)
+    negative = float(np.max(-x, initial=0.0))
+    volume, total = float(capacity[full].sum()), float(source.sum())
+    complaints = [reason] if reason else []
+    if residual > 1:
+        complaints.append(f"a node is off by {residual:.3g} times its tolerance")
+    if negative > 0:
+        complaints.append(f"x is negative, {-negative:.3g} at worst")
+    if volume > total + float(allowed.sum()):
+        complaints.append(f"the support holds {volume:g}, more than the source mass {total:g}")
+    if degree is not None:
+        found = np.bincount(u, minlength=t) + np.bincount(v, minlength=t)
+        missing = int(np.sum((degree - found)[full]))
+        if missing:
+            complaints.append(f"{missing} edges of retrieved nodes are missing")
+    gap = float(x @ (capacity - held))
+    objective = float(0.5 * weight @ (x[u] - x[v]) ** 2 + x @ (capacity - source))
+    part = components(t, u, v)
+    count = int(part.max(initial=-1)) + 1
+    balance = sum_at(part, (held if mass is None else mass) - source, count)
+    return Certificate(
+        optimal=not complaints, residual=residual, overfull=float(np.max(over, initial=0.0)),
+        unfilled=float(np.max(-over[full], initial=0.0)), negative=negative,
+        balance=tuple(balance.tolist()), gap=gap,
+        relative_gap=abs(gap / objective) if objective else 0.0, objective=objective,
+        volume=volume, source=total, support=int(full.sum()), touched=t, edges=len(u),
+        rounds=rounds, expansions=expansions, rtol=rtol, reason="; ".join(complaints))
+
+
+def _worst_ratio(wrong: Floats, allowed: Floats) -> float:
+    """Largest wrong / allowed, where 0 / 0 is 0."""
+    bad = wrong > 0
+    return float(np.max(wrong[bad] / np.maximum(allowed[bad], 1e-300), initial=0.0))

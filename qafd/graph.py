@@ -1,0 +1,373 @@
+"""The undirected graph that every algorithm reads, in compressed sparse row form.
+
+Rows are node numbers 0..n-1. Every edge is stored twice, once from each end, so a
+node's neighbors are one slice. Self-loops are dropped (they carry no flow). Parallel edges
+are merged: the similarity is a function of the two ends, so the largest stated
+value is kept, and the merged edge is of all their kinds. In `Graph.from_networkx` the
+numbers are strengths instead, and strengths of parallel edges add up.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from qafd.errors import ParameterError
+from qafd.records import Floats, Nodes, Vectors
+
+if TYPE_CHECKING:
+    import networkx
+
+Rows = npt.NDArray[np.int32]
+Bits = npt.NDArray[np.uint8]
+Names = npt.NDArray[np.str_]
+
+EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key")
+CAPACITIES = ("degree", "unit", "tokens")
+
+
+def kind_bit(kind: str) -> int:
+    """The bit that stands for an edge kind in `Graph.edge_kinds`."""
+    if kind not in EDGE_KINDS:
+        raise ParameterError(f"{kind!r} is not an edge kind; the kinds are {', '.join(EDGE_KINDS)}")
+    return 1 << EDGE_KINDS.index(kind)
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The edges around some nodes: what one round of a local algorithm reads.
+
+    The edges of `nodes[i]` are the next `counts[i]` entries of `neighbors`, `similarity`
+    and `edge_kinds`.
+    """
+
+    nodes: Nodes
+    counts: Nodes
+    neighbors: Rows
+    similarity: Floats
+    edge_kinds: Bits
+
+
+class Workspace:
+    """Scratch memory of one running query: where each touched row is, never cleared.
+
+    `slot[row]` is valid while `stamp[row] == token`; a new query takes a new token.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.slot = np.zeros(n, np.int32)
+        self.stamp = np.zeros(n, np.int64)
+        self.token = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A knowledge graph in memory; built once by `build`, then never changed.
+
+    Parameters
+    ----------
+    ids, names : tuple of str, length n
+        Node ids (unique) and the names to show.
+    kinds : ndarray of str, shape (n,)
+        "entity", "passage", ...
+    indptr : ndarray, shape (n + 1,)
+        The edges of row v are entries indptr[v] to indptr[v + 1], neighbors ascending.
+    neighbors, similarity, edge_kinds : ndarray, shape (2 |E|,)
+        Other end, query-independent factor H(h(u), h(v)) > 0 of Eq. (1), and kinds as bits
+        (see `kind_bit`).
+    vectors : ndarray of float32, shape (n, d), or None
+        Unit rows that query similarity is computed from; may be memory mapped.
+    name_vectors : ndarray of float32, shape (n, d), or None
+        Unit rows that Algorithm 1 compares keywords with.
+    tokens : ndarray, shape (n,)
+        Tokens of each node's text.
+    revision : int
+        Of the workspace this was read from.
+    component : ndarray, shape (n,)
+        Connected component of each row.
+    """
+
+    ids: tuple[str, ...] = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    kinds: Names = field(repr=False)
+    indptr: Nodes = field(repr=False)
+    neighbors: Rows = field(repr=False)
+    similarity: Floats = field(repr=False)
+    edge_kinds: Bits = field(repr=False)
+    vectors: Vectors | None = field(repr=False)
+    name_vectors: Vectors | None = field(repr=False)
+    tokens: Nodes = field(repr=False)
+    component: Rows = field(repr=False)
+    revision: int = 0
+    _layers: dict[tuple[frozenset[str] | None, frozenset[str] | None], "Graph"] = field(
+        default_factory=dict, repr=False)
+    _totals: dict[str, Floats] = field(default_factory=dict, repr=False)
+    _workspaces: deque[Workspace] = field(default_factory=deque, repr=False)
+
+    @classmethod
+    def build(cls, ids: Sequence[str], names: Sequence[str] | None = None,
+              kinds: Sequence[str] | Names | None = None,
+              source_rows: npt.ArrayLike = (), target_rows: npt.ArrayLike = (),
+              similarity: npt.ArrayLike | None = None,
+              edge_kinds: str | Sequence[str] | Bits = "relation",
+              vectors: Vectors | None = None, name_vectors: Vectors | None = None,
+              tokens: npt.ArrayLike | None = None, revision: int = 0) -> "Graph":
+        """The graph of a list of edges, in any order and direction.
+
+        Parameters
+        ----------
+        ids : sequence of str, length n
+        names, kinds, tokens : sequence, length n, optional
+            Default to the ids, to "entity" and to 0.
+        source_rows, target_rows : array_like of int, shape (k,)
+            Ends of each edge as row numbers.
+        similarity : array_like, shape (k,), optional
+            Positive and finite; 1 by default.
+        edge_kinds : str, sequence of str or ndarray of uint8, shape (k,)
+            One kind for all edges, one per edge, or bits per edge.
+
+        Raises
+        ------
+        ParameterError
+            On lengths that differ, duplicate ids, rows outside 0..n-1, or a similarity that
+            is not positive (a negative weight would make problem (5) non-convex).
+        """
+        n = len(ids)
+        ids = tuple(ids)
+        names = ids if names is None else tuple(names)
+        kind_names = np.full(n, "entity") if kinds is None else np.asarray(kinds, np.str_)
+        token_counts = (np.zeros(n, np.int64) if tokens is None
+                        else np.asarray(tokens, np.int64))
+        source = np.asarray(source_rows, np.int64).ravel()
+        target = np.asarray(target_rows, np.int64).ravel()
+        strength = (np.ones(len(source)) if similarity is None
+                    else np.asarray(similarity, np.float64).ravel())
+        bits = _bits(edge_kinds, len(source))
+        if len(set(ids)) != n:
+            raise ParameterError(f"{n - len(set(ids))} of {n} node ids occur twice")
+        for what, length in (("names", len(names)), ("kinds", len(kind_names)),
+                             ("tokens", len(token_counts))):
+            if length != n:
+                raise ParameterError(f"{length} {what} were given for {n} nodes")
+        for what, rows in (("vectors", vectors), ("name_vectors", name_vectors)):
+            if rows is not None and (rows.ndim != 2 or len(rows) != n):
+                raise ParameterError(f"{what} of shape {rows.shape} were given for {n} nodes")
+        if not len(source) == len(target) == len(strength):
+            raise ParameterError(f"{len(source)} sources, {len(target)} targets and "
+                                 f"{len(strength)} similarities do not make a list of edges")
+        ends = np.concatenate([source, target])
+        if np.any((ends < 0) | (ends >= n)):
+            raise ParameterError(f"an edge ends outside the {n} nodes")
+        if not np.all((strength > 0) & (strength < np.inf)):
+            raise ParameterError("every edge similarity must be positive and finite; "
+                                 f"the smallest is {strength.min()}")
+        source, target, strength, bits = _merge(n, source, target, strength, bits)
+        return cls._from_edges(ids, names, kind_names, source, target, strength, bits,
+                               vectors, name_vectors, token_counts, revision)
+
+    @classmethod
+    def _from_edges(cls, ids: tuple[str, ...], names: tuple[str, ...], kinds: Names,
+                    low: Nodes, high: Nodes, strength: Floats, bits: Bits,
+                    vectors: Vectors | None, name_vectors: Vectors | None,
+                    tokens: Nodes, revision: int) -> "Graph":
+        n = len(ids)
+        start = np.concatenate([low, high])
+        end = np.concatenate([high, low])
+        order = np.lexsort((end, start))
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(start, minlength=n), out=indptr[1:])
+        neighbors = end[order].astype(np.int32)
+        component = components(n, low, high)
+        return cls(ids, names, kinds, indptr, neighbors,
+                   np.concatenate([strength, strength])[order],
+                   np.concatenate([bits, bits])[order],
+                   vectors, name_vectors, tokens, component, revision)
+
+    @classmethod
+    def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight",
+                      kind: str = "relation") -> "Graph":
+        """The graph of a networkx graph of any type; rows follow `list(G)`.
+
+        Directions are dropped; strengths of parallel and opposite edges add up. Ids are
+        str(node), or repr(node) where two nodes print alike.
+
+        Parameters
+        ----------
+        weight : str or None
+            Edge attribute with a positive strength, 1 where it is missing; None is 1 for all.
+        """
+        nodes = list(G)
+        row = {node: i for i, node in enumerate(nodes)}
+        names = [str(node) for node in nodes]
+        ids = names if len(set(names)) == len(names) else [repr(node) for node in nodes]
+        added: dict[tuple[int, int], float] = {}
+        for u, v, attributes in G.edges(data=True):
+            strength = 1.0 if weight is None else float(attributes.get(weight, 1.0))
+            if not strength > 0:
+                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength}; "
+                                     "flow diffusion needs positive edge weights")
+            ends = (min(row[u], row[v]), max(row[u], row[v]))
+            added[ends] = added.get(ends, 0.0) + strength
+        ends_of = np.array(list(added), np.int64).reshape(-1, 2)
+        return cls.build(ids, names, None, ends_of[:, 0], ends_of[:, 1],
+                         np.array(list(added.values())), kind)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def edge_count(self) -> int:
+        """Number of undirected edges."""
+        return len(self.neighbors) // 2
+
+    @cached_property
+    def row(self) -> dict[str, int]:
+        """Row of each id."""
+        return {node: i for i, node in enumerate(self.ids)}
+
+    @cached_property
+    def degree(self) -> Nodes:
+        """Number of distinct neighbors of each row, shape (n,)."""
+        degree: Nodes = np.diff(self.indptr)
+        return degree
+
+    def degree_of(self, rows: Nodes) -> Nodes:
+        """Degree of some rows, without computing it for all."""
+        return self.indptr[rows + 1] - self.indptr[rows]
+
+    @cached_property
+    def _unit(self) -> Floats:
+        return np.ones(len(self.ids))
+
+    @cached_property
+    def _degree_capacity(self) -> Floats:
+        return self.degree.astype(np.float64)
+
+    @cached_property
+    def _token_capacity(self) -> Floats:
+        return np.maximum(self.tokens, 1).astype(np.float64)
+
+    def capacity(self, choice: str) -> Floats:
+        """Sink capacities T of all rows, shape (n,); computed once, read-only.
+
+        "degree" is the paper's, "unit" is 1 everywhere, "tokens" is max(1, tokens): a token
+        budget then bounds the tokens retrieved, by conservation of mass.
+        """
+        if choice == "degree":
+            return self._degree_capacity
+        if choice == "unit":
+            return self._unit
+        if choice == "tokens":
+            return self._token_capacity
+        raise ParameterError(f"{choice!r} is not a sink capacity; choose {', '.join(CAPACITIES)}")
+
+    def component_capacity(self, choice: str) -> Floats:
+        """Sum of T over each connected component, indexed by `component[row]`."""
+        if choice not in self._totals:
+            self._totals[choice] = sum_at(
+                self.component, self.capacity(choice), 0)
+        return self._totals[choice]
+
+    def prepare(self, choices: Iterable[str] = CAPACITIES) -> "Graph":
+        """Compute everything of size n that the first query would otherwise pay for."""
+        for choice in choices:
+            self.component_capacity(choice)
+        self.release(self.acquire())
+        return self
+
+    def expand(self, nodes: Nodes) -> Frontier:
+        """The edges around `nodes`; the only way a local algorithm reads the graph."""
+        start = self.indptr[nodes]
+        counts = self.indptr[nodes + 1] - start
+        before = np.cumsum(counts) - counts
+        entries = np.repeat(start - before, counts) + np.arange(counts.sum())
+        return Frontier(nodes, counts, self.neighbors[entries], self.similarity[entries],
+                        self.edge_kinds[entries])
+
+    def layer(self, edge_kinds: Iterable[str] | None = None,
+              node_kinds: Iterable[str] | None = None) -> "Graph":
+        """The same rows with only the edges of these kinds, between nodes of these kinds.
+
+        An edge of several kinds stays when one of them is asked for. Layers are cached.
+        """
+        key = (None if edge_kinds is None else frozenset(edge_kinds),
+               None if node_kinds is None else frozenset(node_kinds))
+        if key not in self._layers:
+            start = np.repeat(np.arange(len(self.ids)), self.degree)
+            keep = start < self.neighbors
+            if key[0] is not None:
+                keep &= (self.edge_kinds & sum(kind_bit(kind) for kind in key[0])) > 0
+            if key[1] is not None:
+                inside = np.isin(self.kinds, sorted(key[1]))
+                keep &= inside[start] & inside[self.neighbors]
+            self._layers[key] = self._from_edges(
+                self.ids, self.names, self.kinds, start[keep],
+                self.neighbors[keep].astype(np.int64), self.similarity[keep],
+                self.edge_kinds[keep], self.vectors, self.name_vectors, self.tokens,
+                self.revision)
+        return self._layers[key]
+
+    def acquire(self) -> Workspace:
+        """A workspace no other running query holds; give it back with `release`."""
+        try:
+            workspace = self._workspaces.pop()
+        except IndexError:
+            workspace = Workspace(len(self.ids))
+        workspace.token += 1
+        return workspace
+
+    def release(self, workspace: Workspace) -> None:
+        """Keep a workspace for the next query."""
+        self._workspaces.append(workspace)
+
+
+def sum_at(index: Nodes | Rows, values: Floats, n: int) -> Floats:
+    """Sum of the values that share an index, shape (max(n, largest index + 1),)."""
+    return np.bincount(index, values, minlength=n).astype(np.float64, copy=False)
+
+
+def components(n: int, low: Nodes, high: Nodes) -> Rows:
+    """Connected component of each of n nodes, numbered from 0, given the two ends of each edge."""
+    ones = np.ones(len(low), np.int8)
+    adjacency = csr_matrix((ones, (low, high)), shape=(n, n))  # type: ignore[no-untyped-call]
+    label: Rows = connected_components(adjacency, directed=False)[1]
+    return label
+
+
+def kind_names(bits: int) -> tuple[str, ...]:
+    """The edge kinds that a value of `Graph.edge_kinds` stands for."""
+    return tuple(kind for i, kind in enumerate(EDGE_KINDS) if bits >> i & 1)
+
+
+def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:
+    if isinstance(edge_kinds, str):
+        return np.full(k, kind_bit(edge_kinds), np.uint8)
+    if isinstance(edge_kinds, np.ndarray) and edge_kinds.dtype == np.uint8:
+        bits: Bits = edge_kinds
+    else:
+        known = {str(kind): kind_bit(str(kind)) for kind in set(edge_kinds)}
+        bits = np.array([known[str(kind)] for kind in edge_kinds], np.uint8)
+    if len(bits) != k:
+        raise ParameterError(f"{len(bits)} edge kinds were given for {k} edges")
+    return bits
+
+
+def _merge(n: int, source: Nodes, target: Nodes, strength: Floats,
+           bits: Bits) -> tuple[Nodes, Nodes, Floats, Bits]:
+    """Without self-loops and parallel edges: low end, high end, largest strength, all kinds."""
+    keep = source != target
+    key = (np.minimum(source, target) * n + np.maximum(source, target))[keep]
+    order = np.argsort(key, kind="stable")
+    key, strength, bits = key[order], strength[keep][order], bits[keep][order]
+    if not len(key):
+        return key, key, strength, bits
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    key = key[first]
+    return (key // n, key % n, np.maximum.reduceat(strength, first),
+            np.bitwise_or.reduceat(bits, first))

@@ -1,0 +1,105 @@
+"""Flow diffusion on any networkx graph: no documents, no store, no language model."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qafd.certificate import Certificate
+from qafd.diffusion import Diffusion, solve
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.weights import PLAIN, Gates, Weights
+
+if TYPE_CHECKING:
+    import networkx
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A diffusion in terms of a networkx graph's own nodes.
+
+    Parameters
+    ----------
+    x, mass : dict
+        Importance x and mass m of every touched node, most important first.
+    flow : dict
+        Flow w (x_u - x_v) for every ordered pair of neighbors that touches the support:
+        flow[v, u] == -flow[u, v].
+    support : list
+        Nodes with x > 0, most important first.
+    certificate : Certificate
+    notices : tuple of str
+    solution : Diffusion
+    """
+
+    x: dict[Hashable, float]
+    mass: dict[Hashable, float]
+    flow: dict[tuple[Hashable, Hashable], float]
+    support: list[Hashable]
+    certificate: Certificate
+    notices: tuple[str, ...]
+    solution: Diffusion = field(repr=False)
+
+
+def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float], mass: float,
+            weight: str | None = "weight", capacity: str = "degree",
+            alignment: Mapping[Hashable, float] | None = None,
+            weights: Weights | None = None, rtol: float = 1e-9) -> Spread:
+    """Spread mass from seeds over a networkx graph until every node holds at most its capacity.
+
+    Parameters
+    ----------
+    seeds : mapping of node to share
+        How the mass is split; shares are scaled to sum 1.
+    mass : float
+        Total source mass |Delta|_1.
+    weight : str or None
+        Edge attribute with a positive strength; None is 1 for all edges.
+    capacity : {"degree", "unit"}
+        Sink capacity T.
+    alignment : mapping of node to float, optional
+        Query similarity s(v) in (0, 1], makes the edges gates; 1 where it is missing.
+    weights : Weights, optional
+        How strength and alignment combine, Eq. (1); the hybrid variant with an alignment.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> result = diffuse(nx.path_graph(5), seeds={0: 1.0}, mass=6, weight=None)
+    >>> result.support, result.mass[3]
+    ([0, 1, 2], 1.0)
+    """
+    graph = Graph.from_networkx(G, weight)
+    nodes = list(G)
+    row = {node: i for i, node in enumerate(nodes)}
+    missing = [node for node in seeds if node not in row]
+    if missing or not seeds:
+        raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing
+                             else "diffuse needs at least one seed")
+    if not (np.isfinite(mass) and mass >= 0):
+        raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
+    share = np.array(list(seeds.values()), np.float64)
+    if share.min() < 0 or not 0 < share.sum() < np.inf:
+        raise ParameterError("the shares of the seeds must be at least 0, and one positive")
+    gates = PLAIN if weights is None else Gates(weights)
+    if alignment is not None:
+        aligned = np.array([alignment.get(node, 1.0) for node in nodes], np.float64)
+        if not np.all((aligned > 0) & (aligned < np.inf)):
+            raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
+        gates = Gates(weights or Weights.named("hybrid"), alignment=aligned)
+    rows = np.array([row[node] for node in seeds], np.int64)
+    solution = solve(graph, gates, rows, mass * share / share.sum(), capacity, rtol)
+    touched = [nodes[i] for i in solution.rows.tolist()]
+    order = np.lexsort((-solution.mass, -solution.x)).tolist()
+    flow: dict[tuple[Hashable, Hashable], float] = {}
+    for u, v, f in zip(solution.u.tolist(), solution.v.tolist(), solution.flow.tolist(),
+                       strict=True):
+        flow[touched[u], touched[v]] = f
+        flow[touched[v], touched[u]] = -f
+    return Spread(
+        x={touched[i]: float(solution.x[i]) for i in order},
+        mass={touched[i]: float(solution.mass[i]) for i in order},
+        flow=flow, support=[nodes[i] for i in solution.support.tolist()],
+        certificate=solution.certificate, notices=solution.notices, solution=solution)

@@ -1,0 +1,151 @@
+"""The part of a graph that one diffusion has touched, in numpy arrays that grow.
+
+Nodes are numbered in the order they were touched. A node is *read* when its edges are known,
+and *active* when the solver holds it at capacity.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from qafd.certificate import ROUNDING
+from qafd.elimination import eliminate
+from qafd.graph import Graph, sum_at
+from qafd.records import Floats, Nodes
+from qafd.sources import Sources
+from qafd.weights import Gates
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Region:
+    """Touched nodes, the edges read so far, and the linear algebra on the active ones."""
+
+    def __init__(self, graph: Graph, gates: Gates, sources: Sources, sink: Floats) -> None:
+        self.graph, self.gates, self._sink_of = graph, gates, sink
+        self._workspace = graph.acquire()
+        self.rows = np.empty(0, np.int64)
+        self.x = self.source = self.sink = self.alignment = self.total = np.empty(0)
+        self.degree = np.empty(0, np.int64)
+        self.active = self.read = np.empty(0, np.bool_)
+        self.start = self.end = np.empty(0, np.int64)
+        self.weight = np.empty(0)
+        self.expansions = 0
+        self.narrowest, self.widest = np.inf, 0.0
+        self._touch(sources.rows)
+        self.source = sources.mass.copy()
+        self.active = self.source > self.sink
+
+    def close(self) -> None:
+        """Give the workspace back."""
+        self.graph.release(self._workspace)
+
+    @property
+    def width(self) -> float:
+        """Largest weight read over the smallest."""
+        return self.widest / self.narrowest if self.widest else 1.0
+
+    def _touch(self, rows: Nodes) -> None:
+        space = self._workspace
+        k, t = len(rows), len(self.rows)
+        space.stamp[rows] = space.token
+        space.slot[rows] = np.arange(t, t + k)
+        zeros = np.zeros(k)
+        self.rows = np.concatenate([self.rows, rows])
+        self.x = np.concatenate([self.x, zeros])
+        self.source = np.concatenate([self.source, zeros])
+        self.total = np.concatenate([self.total, zeros])
+        self.sink = np.concatenate([self.sink, self._sink_of[rows]])
+        self.alignment = np.concatenate([self.alignment, self.gates.align(self.graph, rows)])
+        self.degree = np.concatenate([self.degree, self.graph.degree_of(rows)])
+        self.active = np.concatenate([self.active, zeros > 0])
+        self.read = np.concatenate([self.read, zeros > 0])
+
+    def expand(self, nodes: Nodes) -> None:
+        """Read the edges of these nodes, touching their neighbors."""
+        if not len(nodes):
+            return
+        self.expansions += 1
+        self.read[nodes] = True
+        frontier = self.graph.expand(self.rows[nodes])
+        space, ends = self._workspace, frontier.neighbors
+        self._touch(np.unique(ends[space.stamp[ends] != space.token]).astype(np.int64))
+        start = np.repeat(nodes, frontier.counts)
+        end = space.slot[ends].astype(np.int64)
+        weight = self.gates.weights(frontier.similarity, self.alignment[start],
+                                    self.alignment[end])
+        self.narrowest = min(self.narrowest, float(weight.min()))
+        self.widest = max(self.widest, float(weight.max()))
+        self.total += sum_at(start, weight, len(self.rows))
+        self.start = np.concatenate([self.start, start])
+        self.end = np.concatenate([self.end, end])
+        self.weight = np.concatenate([self.weight, weight])
+
+    def excess(self) -> tuple[Floats, Floats]:
+        """m - T of every touched node, and the sum of the terms it was computed from."""
+        t = len(self.rows)
+        one_way = ~self.read[self.end]
+        end, pushed = self.end[one_way], (self.weight * self.x[self.start])[one_way]
+        received = sum_at(self.start, self.weight * self.x[self.end], t) + sum_at(end, pushed, t)
+        sent = self.total * self.x
+        return self.source - self.sink - sent + received, sent + received
+
+    def system(self) -> tuple[Nodes, Nodes, Floats, Floats, Nodes]:
+        """Edges inside the active set (ends numbered within it), leaks, and the active nodes."""
+        inside = np.flatnonzero(self.active)
+        place = np.full(len(self.rows), -1)
+        place[inside] = np.arange(len(inside))
+        u, v = place[self.start], place[self.end]
+        leaving = (u >= 0) & (v < 0)
+        leak = sum_at(u[leaving], self.weight[leaving], len(inside))
+        once = (u >= 0) & (u < v)
+        return u[once], v[once], self.weight[once], leak, inside
+
+    def eliminate(self) -> None:
+        """Solve L_SS x_S = (Delta - T)_S directly."""
+        u, v, weight, leak, inside = self.system()
+        self.x[inside] = eliminate(len(inside), u, v, weight, leak,
+                                   (self.source - self.sink)[inside])
+
+    def conjugate_gradients(self, inner: float) -> bool:
+        """Solve L_SS x_S = (Delta - T)_S from the present x, to `inner` T_v at node v.
+
+        Preconditioned by the weighted degree; False when rounding or the number of iterations
+        ended it earlier.
+        """
+        inside = np.flatnonzero(self.active)
+        k = len(inside)
+        place = np.full(len(self.rows), -1)
+        place[inside] = np.arange(k)
+        u, v = place[self.start], place[self.end]
+        both = (u >= 0) & (v >= 0)
+        w = csr_matrix(  # type: ignore[no-untyped-call]
+            (self.weight[both], (u[both], v[both])), shape=(k, k))
+        total, b, x = self.total[inside], (self.source - self.sink)[inside], self.x[inside]
+        for _ in range(4):
+            pulled = w @ x
+            residual = b - total * x + pulled
+            allowed = 0.5 * (inner * self.sink[inside] + ROUNDING * (total * np.abs(x) + pulled))
+            if np.all(np.abs(residual) <= allowed):
+                self.x[inside] = x
+                return True
+            z = residual / total
+            p, rho = z.copy(), float(residual @ z)
+            for _ in range(50 + k):
+                q = total * p - w @ p
+                step = rho / float(p @ q)
+                x += step * p
+                residual -= step * q
+                if np.all(np.abs(residual) <= 0.5 * allowed):
+                    break
+                z = residual / total
+                rho, before = float(residual @ z), rho
+                p *= rho / before
+                p += z
+        self.x[inside] = x
+        return False
+
+    def edges(self) -> tuple[Nodes, Nodes, Floats]:
+        """Every edge with an active end, once."""
+        keep = self.active[self.start] & (~self.active[self.end] | (self.start < self.end))
+        return self.start[keep], self.end[keep], self.weight[keep]

@@ -1,0 +1,136 @@
+"""How much source mass Delta the seeds get, and what happens when it cannot fit.
+
+The rules are named after what sets the amount; `fit` then applies the one condition under
+which problem (5) has a solution: in every connected component the source mass must stay below the
+sink capacity.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.errors import InfeasibleError, ParameterError
+from qafd.graph import Graph, sum_at
+from qafd.records import Floats, Nodes
+
+RULES = ("budget", "source-degree", "source-unit", "volume", "path", "paper-literal")
+# A component is filled to this share at most: the solution exists and is unique below 1, and
+# the last thousandth keeps it clear of the rounding in the sums.
+FILL = 0.999
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Source mass at distinct rows, ascending; `notices` say what was changed to make it fit."""
+
+    rows: Nodes
+    mass: Floats
+    notices: tuple[str, ...] = ()
+    saturated: bool = False
+
+    @property
+    def total(self) -> float:
+        """|Delta|_1, in units of mass."""
+        return float(self.mass.sum())
+
+
+def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 60.0,
+                capacity: str = "unit", shares: Floats | None = None,
+                paths: tuple[Nodes, ...] = ()) -> Floats:
+    """Source mass Delta_s of each seed by a named rule, before `fit`.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (k,)
+        The seeds.
+    rule : str
+        "budget": total mass of about `alpha` nodes, alpha times the mean capacity (Theorem 7's
+        (1 + beta) vol(R)); "source-degree": alpha T_s (the paper's preset); "source-unit": alpha;
+        "volume": a share `alpha` < 1 of the capacity of each seed's component; "path":
+        alpha times the capacity along `paths`, one path of rows per seed (A2.2.1);
+        "paper-literal": alpha times the capacity of the whole graph for every seed (Section 2.2).
+    shares : ndarray, shape (k,), optional
+        How "budget" and "volume" split their total; equal by default. Scales the
+        others relative to their mean.
+
+    Raises
+    ------
+    InfeasibleError
+        By "paper-literal" when the graph cannot hold the mass, which is so for every alpha >= 1.
+    """
+    rows = np.asarray(rows, np.int64)
+    if not np.isfinite(alpha) or alpha < 0:
+        raise ParameterError(f"alpha must be a number of at least 0, not {alpha}")
+    sink = graph.capacity(capacity)
+    k = len(rows)
+    part = np.full(k, 1.0 / max(k, 1)) if shares is None else np.asarray(shares, np.float64)
+    if np.any(part < 0) or (k and not part.sum() > 0):
+        raise ParameterError("the shares of the seeds must be positive")
+    part = part / part.sum() if k else part
+    if rule == "budget":
+        return alpha * float(sink.mean()) * part
+    if rule == "source-degree":
+        return alpha * sink[rows] * part * k
+    if rule == "source-unit":
+        return alpha * part * k
+    if rule == "path":
+        if len(paths) != k:
+            raise ParameterError(f"rule 'path' needs one path per seed, not {len(paths)} for {k}")
+        length: Floats = np.array([float(sink[path].sum()) for path in paths])
+        return alpha * k * part * length
+    if rule == "volume":
+        if alpha >= 1:
+            raise ParameterError(f"rule 'volume' fills a share of a component; alpha = {alpha} "
+                                 "must be below 1")
+        component = graph.component[rows]
+        inside = np.array([part[component == c].sum() for c in component])
+        room = graph.component_capacity(capacity)[component]
+        return alpha * room * part / inside
+    if rule == "paper-literal":
+        mass = np.full(k, alpha * float(sink.sum()))
+        held = float(graph.component_capacity(capacity)[np.unique(graph.component[rows])].sum())
+        if mass.sum() >= held:
+            raise InfeasibleError(
+                f"{mass.sum():g} units of source mass, alpha times the capacity of all nodes for "
+                f"each of {k} seeds as Section 2.2 prints it, cannot fit into the {held:g} units "
+                "that can be reached; use the rule 'source-degree' or 'budget'")
+        return mass
+    raise ParameterError(f"{rule!r} is not a source-mass rule; choose {', '.join(RULES)}")
+
+
+def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sources:
+    """Sources that the graph can hold: distinct rows, none isolated, no component overfull.
+
+    Costs O(number of seeds). A component asked to hold more than `FILL` of its capacity has its
+    sources scaled down together, with a notice. A seed without neighbors takes no mass.
+    """
+    rows, mass = np.asarray(rows, np.int64), np.asarray(mass, np.float64)
+    if rows.shape != mass.shape or rows.ndim != 1:
+        raise ParameterError(f"{rows.shape} seeds and {mass.shape} masses do not match")
+    if not np.all((mass >= 0) & (mass < np.inf)):
+        raise ParameterError("source mass must be at least 0 and finite")
+    if len(rows) and (rows.min() < 0 or rows.max() >= len(graph)):
+        raise ParameterError(f"a seed is outside the {len(graph)} nodes")
+    distinct, inverse = np.unique(rows, return_inverse=True)
+    # Equal seeds are added smallest first, so that their order cannot change the sum.
+    order = np.argsort(mass, kind="stable")
+    total = sum_at(inverse[order], mass[order], len(distinct))
+    notices = []
+    isolated = graph.indptr[distinct + 1] == graph.indptr[distinct]
+    if np.any(isolated & (total > 0)):
+        notices.append(f"{int(isolated.sum())} of {len(distinct)} seeds have no neighbors and take "
+                       "no mass")
+    total[isolated] = 0.0
+    component = graph.component[distinct]
+    room = graph.component_capacity(capacity)
+    saturated = False
+    for c in np.unique(component[total > 0]):
+        inside = component == c
+        asked, held = float(total[inside].sum()), float(room[c])
+        if asked > FILL * held:
+            total[inside] *= FILL * held / asked
+            saturated = True
+            notices.append(
+                f"mass capped: {asked:g} units were asked for and their connected component holds "
+                f"{held:g}; it was filled to {FILL:.1%}, lower alpha to see a local answer")
+    return Sources(distinct, total, tuple(notices), saturated)

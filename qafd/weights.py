@@ -1,0 +1,159 @@
+"""Query-aware edge weights: Eq. (1) and its variants (2a) to (2c).
+
+A weight needs three similarities: H(h(u), h(v)), which does not depend on the query and is
+stored on the edge, and the alignment s(v) = H(h(v), h(q)) of both ends, one number per node
+that a diffusion touches. All similarities are positive: a negative weight would make problem
+(5) non-convex and let a push create mass.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.records import Floats, Nodes, Vectors
+
+FLOOR = 1e-3
+SIMILARITIES = ("clip", "shift", "rbf")
+VARIANTS = ("hybrid", "mean", "product", "plain")
+# Three factors of 1e-60 multiply to 1e-180, whose reciprocal is still a normal number.
+TINY = 1e-60
+
+
+def clip(cosine: Floats, floor: float = FLOOR) -> Floats:
+    """H = max(cosine, floor): unrelated and opposed texts both get the floor."""
+    return np.maximum(cosine, floor)
+
+
+def shift(cosine: Floats, floor: float = FLOOR) -> Floats:
+    """H = (1 + cosine) / 2, at least `floor`; an unrelated pair still gets 0.5."""
+    return np.maximum((1.0 + cosine) / 2.0, floor)
+
+
+def rbf(cosine: Floats, gamma: float) -> Floats:
+    """H = exp(-gamma |a - b|^2) of unit vectors, for which |a - b|^2 = 2 - 2 cosine."""
+    return np.maximum(np.exp(-gamma * np.maximum(2.0 - 2.0 * cosine, 0.0)), TINY)
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """A similarity H in (0, 1] as a function of the cosine; see `clip`, `shift` and `rbf`."""
+
+    kind: str = "clip"
+    floor: float = FLOOR
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in SIMILARITIES:
+            raise ParameterError(f"{self.kind!r} is not a similarity; "
+                                 f"choose {', '.join(SIMILARITIES)}")
+        if not 0 < self.floor <= 1 or self.gamma < 0:
+            raise ParameterError(f"a similarity needs 0 < floor <= 1 and gamma >= 0, "
+                                 f"not floor {self.floor} and gamma {self.gamma}")
+
+    def __call__(self, cosine: Floats) -> Floats:
+        """H of each cosine, same shape."""
+        if self.kind == "clip":
+            return clip(cosine, self.floor)
+        if self.kind == "shift":
+            return shift(cosine, self.floor)
+        return rbf(cosine, self.gamma)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The edge weight of Eq. (1), c H(u, v) o (a + b (s(u) o s(v))), with both o chosen.
+
+    Parameters
+    ----------
+    outer, inner : {"times", "plus"}
+        The first and the second operation o.
+    a, b : float
+        At least 0, not both 0.
+    c : float
+        Positive. With outer "times" it rescales x and changes neither support, mass nor flow.
+    """
+
+    outer: str = "times"
+    inner: str = "plus"
+    a: float = 1.0
+    b: float = 0.25
+    c: float = 1.0
+
+    def __post_init__(self) -> None:
+        if {self.outer, self.inner} - {"times", "plus"}:
+            raise ParameterError(f"the operations of Eq. (1) are 'times' and 'plus', "
+                                 f"not {self.outer!r} and {self.inner!r}")
+        numbers = (self.a, self.b, self.c)
+        if not np.all(np.isfinite(numbers)) or min(numbers) < 0 or self.c == 0:
+            raise ParameterError(f"Eq. (1) needs a, b >= 0 and c > 0, not a = {self.a}, "
+                                 f"b = {self.b}, c = {self.c}")
+        if self.outer == "times" and self.a == 0 and self.b == 0:
+            raise ParameterError("a = b = 0 closes every edge; raise one of them")
+
+    @classmethod
+    def named(cls, variant: str, a: float = 1.0, b: float = 0.25) -> "Weights":
+        """The variants of the paper; `a` and `b` are those of "hybrid" only.
+
+        "mean" is Eq. (2a), "product" (2b), "hybrid" (2c); "plain" is H(h(u), h(v)) alone,
+        the control that does not look at the query.
+        """
+        if variant == "hybrid":
+            return cls("times", "plus", a, b)
+        if variant == "mean":
+            return cls("plus", "plus", 0.0, 1 / 3, 1 / 3)
+        if variant == "product":
+            return cls("times", "times", 0.0, 1.0)
+        if variant == "plain":
+            return cls("times", "plus", 1.0, 0.0)
+        raise ParameterError(f"{variant!r} is not a weight variant; choose {', '.join(VARIANTS)}")
+
+    def __call__(self, similarity: Floats, s_u: Floats, s_v: Floats) -> Floats:
+        """Weights w > 0 of edges, from their similarity and the alignments of their ends."""
+        both = s_u * s_v if self.inner == "times" else s_u + s_v
+        gate = self.a + self.b * both
+        return self.c * similarity * gate if self.outer == "times" else self.c * similarity + gate
+
+    def factors(self, similarity: float, s_u: float, s_v: float) -> dict[str, float]:
+        """The three similarities behind one weight and the weight, for the gate view."""
+        one = np.array([similarity]), np.array([s_u]), np.array([s_v])
+        return {"structure": similarity, "alignment_u": s_u, "alignment_v": s_v,
+                "weight": float(self(*one)[0])}
+
+
+@dataclass(frozen=True, eq=False)
+class Gates:
+    """Weights bound to one query; alignment is computed when a node is first explored.
+
+    Parameters
+    ----------
+    weights : Weights
+    query : ndarray of float32, shape (d,), optional
+        Unit embedding h(q), compared with the rows of `Graph.vectors`.
+    alignment : ndarray, shape (n,), optional
+        s(v) of every row, for callers that have it; positive. Takes precedence over `query`.
+    similarity : Similarity
+        H between a node and the query.
+
+    With neither `query` nor `alignment`, s(v) = 1 everywhere.
+    """
+
+    weights: Weights
+    query: Vectors | None = None
+    alignment: Floats | None = None
+    similarity: Similarity = Similarity()
+
+    def align(self, graph: Graph, rows: Nodes) -> Floats:
+        """Alignment s(v) of the given rows, shape (k,)."""
+        if self.alignment is not None:
+            return np.asarray(self.alignment[rows], np.float64)
+        if self.query is None:
+            return np.ones(len(rows))
+        if graph.vectors is None:
+            raise ParameterError("this graph has no vectors to compare the query with; "
+                                 "pass the alignment of its nodes")
+        return self.similarity((graph.vectors[rows] @ self.query).astype(np.float64))
+
+
+PLAIN = Gates(Weights.named("plain"))
