@@ -1,0 +1,288 @@
+"""The extraction log to the graph: nodes, edges and vectors, as a pure function."""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from qafd.models import LocalEmbedder
+from qafd.records import Chunk, Edge, Extraction, Floats, Mention, Node, Vectors
+from qafd.text import NameIndex, canonical, count_tokens
+
+FLOOR = 1e-3  # of a similarity, so that every weight stays positive
+TITLE_FACTOR = 4.0
+RELATION_FACTOR = 0.1
+SYNONYM_FACTOR = 0.3
+SYNONYM_COSINE = 0.8
+SYNONYM_LIMIT = 10  # nearest names an entity may be joined with
+EVIDENCE_LIMIT = 20  # sentences kept for an edge
+
+_LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A chunk, what was extracted from it, and its vectors.
+
+    `vector` has shape (d,), `sentences` shape (s, d): one unit row for each sentence of the
+    extraction, pooled in the context of the passage.
+    """
+
+    chunk: Chunk
+    extraction: Extraction
+    vector: Vectors = field(repr=False)
+    sentences: Vectors = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The graph: nodes sorted by (kind, key), edges by (source, target, kind).
+
+    `alignment` (n, d) is what a question is compared with, `names` (n, d) are the vectors of
+    the bare names (of the passage itself for a passage); unit rows in the order of `nodes`.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    alignment: Vectors = field(repr=False)
+    names: Vectors = field(repr=False)
+
+
+@dataclass
+class _Entity:
+    """What the log says of one key: places are (chunk, sentence, start, end), name counts."""
+
+    places: set[tuple[int, int, int, int]] = field(default_factory=set)
+    names: Counter[str] = field(default_factory=Counter)
+    titled: set[int] = field(default_factory=set)
+
+
+def read(chunk: Chunk, extraction: Extraction, embedder: LocalEmbedder) -> Reading:
+    """The chunk with its vectors: one pass over title and text gives them all."""
+    above = f"{chunk.title}\n" if chunk.title else ""
+    spans = [(len(above) + start, len(above) + end) for start, end in extraction.sentences]
+    vector, sentences = embedder.embed_spans(above + chunk.text, spans)
+    return Reading(chunk, extraction, vector, sentences)
+
+
+def sure_names(extraction: Extraction) -> tuple[str, ...]:
+    """The keys of a chunk that become nodes whatever the other chunks say, sorted.
+
+    Embedding them while the chunk is at hand leaves little to embed for `assemble`.
+    """
+    return tuple(sorted({m.key for m in extraction.mentions if _certain(m)}))
+
+
+def assemble(
+    readings: Iterable[Reading], embed_names: Callable[[Sequence[str]], Vectors]
+) -> Assembly:
+    """The knowledge graph of a log of readings, the same for every order of the log.
+
+    Nodes are the passages and the entities; an entity is a key with a mention, where a
+    noun chunk needs two sentences and a lone proper noun must never be written small. Known
+    names are then found again in all passages by longest match. Names of one document that
+    are the last word of just one of its persons, or a spelled-out acronym, are one entity.
+
+    Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
+
+    - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
+      the entity is the passage's title or heading;
+    - relation, entity to entity: asserted in a sentence, 0.1 max(.001, cosine of the names);
+    - synonym, entity to entity: cosine of the names >= 0.8, times 0.3.
+
+    Parameters
+    ----------
+    readings : iterable of Reading
+        Distinct chunks.
+    embed_names : callable
+        Keys to unit rows, shape (k, d); called once, with sorted keys.
+    """
+    log = sorted(readings, key=lambda r: (r.chunk.document, r.chunk.start, r.chunk.id))
+    entities = _entities(log)
+    keys = sorted(entities)
+    passages = sorted(range(len(log)), key=lambda i: log[i].chunk.id)
+    place = {chunk: row for row, chunk in enumerate(passages)}
+    texts = np.stack([log[i].vector for i in passages]) if log else np.zeros((0, 0), np.float32)
+    names = embed_names(keys) if keys else np.zeros((0, texts.shape[1]), np.float32)
+    nodes = [_entity_node(key, entities[key], log) for key in keys]
+    nodes += [_passage_node(log[i].chunk) for i in passages]
+    edges = [
+        *_mention_edges(keys, entities, log, place, nodes, names, texts),
+        *_relation_edges(keys, entities, log, nodes, names),
+        *_synonym_edges(keys, nodes, names),
+    ]
+    return Assembly(
+        nodes=tuple(nodes),
+        edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
+        alignment=np.concatenate([_alignment(keys, entities, log), texts]),
+        names=np.concatenate([names, texts]))
+
+
+def node_id(kind: str, key: str) -> str:
+    """The id of a node, a hash of its kind and key."""
+    return hashlib.sha256(f"{kind}\n{key}".encode()).hexdigest()[:24]
+
+
+def _certain(mention: Mention) -> bool:
+    return mention.kind != "term" and (mention.kind != "PROPN" or " " in mention.key)
+
+
+def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
+    """The entities of the log with all their places, string links included."""
+    aliases = _aliases(log)
+    certain: set[str] = set()
+    doubtful: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    lone: set[str] = set()
+    for number, reading in enumerate(log):
+        alias = aliases[reading.chunk.document]
+        for mention in reading.extraction.mentions:
+            key = alias.get(mention.key, mention.key)
+            if _certain(mention):
+                certain.add(key)
+            elif mention.kind == "term":
+                doubtful[key].add((number, mention.sentence))
+            else:
+                lone.add(key)
+    small: set[str] = set()
+    for reading in log:
+        small.update(_LOWER.findall(reading.chunk.text))
+    keys = certain | (lone - small) | {key for key, where in doubtful.items() if len(where) > 1}
+    entities: dict[str, _Entity] = defaultdict(_Entity)
+    index = NameIndex(keys)
+    for number, reading in enumerate(log):
+        alias = aliases[reading.chunk.document]
+        for mention in reading.extraction.mentions:
+            key = alias.get(mention.key, mention.key)
+            if key not in keys:
+                continue
+            entity = entities[key]
+            entity.names[mention.name] += 1
+            if mention.kind in ("title", "heading"):
+                entity.titled.add(number)
+            else:
+                entity.places.add((number, mention.sentence, mention.start, mention.end))
+        starts = [start for start, _ in reading.extraction.sentences]
+        for found, start, end in index.find(reading.chunk.text, starts):
+            sentence = int(np.searchsorted(starts, start, side="right")) - 1
+            entities[alias.get(found, found)].places.add((number, max(sentence, 0), start, end))
+    return dict(entities)
+
+
+def _aliases(log: Sequence[Reading]) -> dict[str, dict[str, str]]:
+    """For each document, keys to the key they stand for in it."""
+    spelled: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for reading in log:
+        document = spelled[reading.chunk.document]
+        for mention in reading.extraction.mentions:
+            own = canonical(mention.name)
+            if own != mention.key:
+                document[own].add(mention.key)
+            words = mention.key.split()
+            if mention.kind == "PERSON" and 1 < len(words) < 5:
+                document[words[-1]].add(mention.key)
+    return {
+        document: {name: next(iter(keys)) for name, keys in names.items() if len(keys) == 1}
+        for document, names in spelled.items()}
+
+
+def _entity_node(key: str, entity: _Entity, log: Sequence[Reading]) -> Node:
+    name = min(entity.names, key=lambda n: (-entity.names[n], n)) if entity.names else key
+    evidence = ""
+    if entity.places:
+        number, sentence, _, _ = min(entity.places)
+        start, end = log[number].extraction.sentences[sentence]
+        evidence = log[number].chunk.text[start:end]
+    return Node(node_id("entity", key), "entity", key, name, evidence,
+                count_tokens(name) + count_tokens(evidence))
+
+
+def _passage_node(chunk: Chunk) -> Node:
+    name = chunk.title or chunk.document
+    return Node(node_id("passage", chunk.id), "passage", chunk.id, name, chunk.text,
+                count_tokens(chunk.text))
+
+
+def _mention_edges(
+    keys: Sequence[str], entities: dict[str, _Entity], log: Sequence[Reading],
+    place: dict[int, int], nodes: Sequence[Node], names: Vectors, texts: Vectors,
+) -> Iterator[Edge]:
+    for row, key in enumerate(keys):
+        entity = entities[key]
+        where: dict[int, set[int]] = {number: set() for number in entity.titled}
+        counts = Counter(number for number, _, _, _ in entity.places)
+        for number, sentence, _, _ in entity.places:
+            where.setdefault(number, set()).add(sentence)
+        numbers = sorted(where)
+        cosines = texts[[place[number] for number in numbers]] @ names[row]
+        for number, cosine in zip(numbers, cosines.tolist(), strict=True):
+            factor = TITLE_FACTOR if number in entity.titled else 1.0
+            chunk = log[number].chunk.id
+            yield Edge(
+                nodes[row].id, nodes[len(keys) + place[number]].id, "mention",
+                factor * max(FLOOR, cosine), count=max(1, counts[number]),
+                evidence=tuple((chunk, s) for s in sorted(where[number])))
+
+
+def _relation_edges(
+    keys: Sequence[str], entities: dict[str, _Entity], log: Sequence[Reading],
+    nodes: Sequence[Node], names: Vectors,
+) -> Iterator[Edge]:
+    aliases = _aliases(log)
+    row = {key: i for i, key in enumerate(keys)}
+    directed: dict[tuple[str, str], dict[tuple[str, int], str]] = defaultdict(dict)
+    for reading in log:
+        alias = aliases[reading.chunk.document]
+        for assertion in reading.extraction.assertions:
+            source = alias.get(assertion.source, assertion.source)
+            target = alias.get(assertion.target, assertion.target)
+            if source != target and source in row and target in row:
+                sentence = (reading.chunk.id, assertion.sentence)
+                directed[source, target].setdefault(sentence, assertion.label)
+    pairs = sorted({(min(pair), max(pair)) for pair in directed})
+    if not pairs:
+        return
+    ends = np.array([(row[u], row[v]) for u, v in pairs])
+    cosines = np.einsum("ij,ij->i", names[ends[:, 0]], names[ends[:, 1]])
+    for (u, v), cosine in zip(pairs, cosines.tolist(), strict=True):
+        forth, back = directed.get((u, v), {}), directed.get((v, u), {})
+        source, target = (u, v) if len(forth) >= len(back) else (v, u)
+        labels = Counter(label for label in directed[source, target].values() if label)
+        evidence = sorted({*forth, *back})
+        yield Edge(
+            nodes[row[source]].id, nodes[row[target]].id, "relation",
+            RELATION_FACTOR * max(FLOOR, cosine),
+            label=min(labels, key=lambda text: (-labels[text], text)) if labels else "",
+            count=len(evidence), evidence=tuple(evidence[:EVIDENCE_LIMIT]))
+
+
+def _synonym_edges(
+    keys: Sequence[str], nodes: Sequence[Node], names: Vectors, block: int = 1024
+) -> Iterator[Edge]:
+    """Pairs of names with cosine >= 0.8, the nearest 10 of each; O(n^2 d) in blocks of rows."""
+    for first in range(0, len(keys), block):
+        cosines = names[first:first + block] @ names.T
+        rows, others = np.nonzero(cosines >= SYNONYM_COSINE)
+        for u, v in zip((rows + first).tolist(), others.tolist(), strict=True):
+            if u < v:
+                yield Edge(nodes[u].id, nodes[v].id, "synonym",
+                           SYNONYM_FACTOR * float(cosines[u - first, v]))
+
+
+def _alignment(
+    keys: Sequence[str], entities: dict[str, _Entity], log: Sequence[Reading]
+) -> Vectors:
+    """Unit rows of the entities: the mean of the passages that mention each, (k, d)."""
+    texts = np.stack([reading.vector for reading in log])
+    rows, columns = [], []
+    for row, key in enumerate(keys):
+        numbers = entities[key].titled | {number for number, _, _, _ in entities[key].places}
+        rows += [row] * len(numbers)
+        columns += sorted(numbers)
+    ones = np.ones(len(rows), np.float32)
+    sums: Floats = csr_matrix((ones, (rows, columns)), shape=(len(keys), len(log))) @ texts
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(sums / np.maximum(lengths, 1e-12), np.float32)
