@@ -1,0 +1,96 @@
+"""A document as it grows, and the limits it may not pass."""
+
+import re
+from dataclasses import dataclass, field
+
+from qafd.errors import ParseError
+from qafd.plaintext import clean, one_line
+
+SUPPORTED = "txt, md, html, pdf, docx, csv, json, jsonl and epub"
+SAVE_AS = "save it as docx or pdf and add that"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one file may cost. `pieces` bounds its pages, headings, records and zip entries.
+
+    `unpacked_bytes` and `ratio` bound what a zip file (docx, epub) may unpack to, in bytes
+    and relative to its packed size.
+    """
+
+    input_bytes: int = 50_000_000
+    text_characters: int = 20_000_000
+    unpacked_bytes: int = 200_000_000
+    ratio: int = 100
+    pieces: int = 100_000
+    memory_bytes: int = 1 << 30
+    cpu_seconds: int = 20
+    wall_seconds: float = 25.0
+
+
+@dataclass
+class Draft:
+    """A document as it grows: canonical text and (start, page, heading) marks."""
+
+    kind: str
+    limits: Limits
+    name: str = ""
+    title: str = ""
+    marks: list[tuple[int, int | None, str]] = field(default_factory=list)
+    _parts: list[str] = field(default_factory=list)
+    _length: int = 0
+    _page: int | None = None
+    _heading: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def add(self, text: str, gap: str = "\n\n") -> None:
+        """Append a piece of text, `gap` away from what is there."""
+        text = clean(text)
+        if not text:
+            return
+        if self._length:
+            self._parts.append(gap)
+            self._length += len(gap)
+        place = (self._page, self._heading)
+        if place != (None, "") and (not self.marks or self.marks[-1][1:] != place):
+            self.marks.append((self._length, *place))
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length > self.limits.text_characters:
+            raise too_much(self.limits.text_characters, "characters of text")
+        if len(self.marks) > self.limits.pieces:
+            raise too_much(self.limits.pieces, "pages and headings")
+
+    def head(self, text: str) -> None:
+        """Append a heading; what follows stands under it. The first one can be the title."""
+        if text := one_line(text):
+            self._heading = text
+            self.title = self.title or text
+            self.add(text)
+
+    def turn(self, page: int, heading: str = "") -> None:
+        """What follows stands on this page, and under this heading when one is given."""
+        self._page, self._heading = page, heading or self._heading
+
+
+def too_much(most: int, what: str) -> ParseError:
+    """The refusal of a file with more than `most` of something."""
+    return ParseError(f"The file has more than {most:,} {what}; split it and add the parts.")
+
+
+def unsupported(what: str, advice: str = "") -> ParseError:
+    """The refusal of a kind of file, with what to do instead."""
+    return ParseError(
+        f"The file is {what}, which cannot be read; "
+        f"{advice or 'add a file of a kind that can'} ({SUPPORTED})."
+    )
+
+
+def worthy_title(title: str) -> str:
+    """A title from a file's metadata, or "" when a program put it there."""
+    title = re.sub(r"^Microsoft Word - ", "", one_line(title))
+    useless = r"untitled.*|(word )?document\d*|.*\.(docx?|pdf|tex|indd|dvi|rtf|odt|qxd|pptx?)|\W*"
+    return "" if re.fullmatch(useless, title, re.IGNORECASE) else title

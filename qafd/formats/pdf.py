@@ -1,0 +1,121 @@
+"""PDF: text by page, without running headers and with paragraphs made whole."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from qafd.errors import ParseError
+from qafd.formats.draft import Draft, Limits, too_much, worthy_title
+from qafd.plaintext import clean, one_line
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+T = TypeVar("T")
+
+_LIGATURES = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
+
+
+def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
+    """The document in a PDF that needs no password; marks are its pages and bookmarks."""
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    reader = PdfReader(io.BytesIO(data))
+    if reader.is_encrypted:
+        try:
+            opened = bool(reader.decrypt(""))
+        except (DependencyError, NotImplementedError):
+            opened = False
+        if not opened:
+            raise ParseError("The PDF is protected by a password; save a copy without one.")
+    pages = reader.pages
+    count = len(pages)
+    if count > limits.pieces:
+        raise too_much(limits.pieces, "pages")
+    nowhere: dict[int, str] = {}
+    headings = _survive(lambda: _outline(reader), nowhere)
+    texts: list[str] = []
+    broken = length = 0
+    for number in range(count):
+        text = _survive(pages[number].extract_text, None)
+        broken += text is None
+        texts.append(clean((text or "").translate(_LIGATURES)))
+        length += len(texts[-1])
+        if length > limits.text_characters:
+            raise too_much(limits.text_characters, "characters of text")
+    draft = Draft("pdf", limits)
+    draft.title = worthy_title(_survive(lambda: _metadata_title(reader), ""))
+    for number, text in enumerate(_without_running_lines(texts)):
+        draft.turn(number + 1, headings.get(number, ""))
+        draft.add(_unwrapped(text))
+    if not draft.text:
+        if broken:
+            raise ParseError(f"The PDF is damaged: none of its {count} pages can be read.")
+        raise ParseError(
+            f"The PDF has {count} pages but no text, so it is probably scanned; "
+            "run text recognition (OCR) on it, for example with ocrmypdf, and add the result."
+        )
+    empty = sum(not text for text in texts)
+    if empty:
+        notices.append(f"{empty} of {count} pages have no text that can be read.")
+    return draft
+
+
+def _survive(read: Callable[[], T], otherwise: T) -> T:
+    """What `read` returns, or `otherwise` where the PDF is broken."""
+    try:
+        return read()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 pypdf raises nearly every type on a damaged object
+        return otherwise
+
+
+def _metadata_title(reader: "PdfReader") -> str:
+    return (reader.metadata and reader.metadata.title) or ""
+
+
+def _outline(reader: "PdfReader") -> dict[int, str]:
+    """The last bookmark that begins on each page, by page number from 0."""
+    found: dict[int, str] = {}
+    stack: list[Iterator[Any]] = [iter(reader.outline)]
+    while stack and len(found) < 10_000:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+        elif isinstance(entry, list):
+            stack.append(iter(entry))
+        else:
+            page = reader.get_destination_page_number(entry)
+            if page is not None:
+                found[page] = one_line(entry.title or "")
+    return found
+
+
+def _without_running_lines(texts: list[str]) -> list[str]:
+    """Page texts without headers, footers and page numbers that repeat on most pages."""
+    if len(texts) < 4:
+        return texts
+    pages = [text.split("\n") for text in texts]
+    for place in (0, -1):
+        shapes = Counter(re.sub(r"\d+", "0", lines[place]).strip() for lines in pages)
+        running = {s for s, n in shapes.items() if s and n > len(pages) / 2 and len(s) < 120}
+        for lines in pages:
+            if re.sub(r"\d+", "0", lines[place]).strip() in running:
+                lines[place] = ""
+    return ["\n".join(lines).strip() for lines in pages]
+
+
+def _unwrapped(text: str) -> str:
+    """Page text with the line breaks of its paragraphs undone, so that names stay whole."""
+    text = re.sub(r"(?<=[^\W\d_])[-\u2010]\n(?=[a-zß-ÿ])", "", text)
+    lines = text.split("\n")
+    full = 0.6 * max(map(len, lines))
+    parts = [lines[0]]
+    for before, line in zip(lines, lines[1:], strict=False):
+        wrapped = len(before) > full and line and not re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
+        parts.append((" " if wrapped else "\n") + line)
+    return "".join(parts)

@@ -1,0 +1,130 @@
+"""Files to documents, each in a child process with limits.
+
+A parser is the first code that touches a stranger's bytes. It runs in a fresh process
+without secrets in its environment, that may neither write files nor open connections, with
+limits on memory, CPU, time and output; whatever happens there is a `ParseError` here.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from qafd.errors import ParseError
+from qafd.formats import ENDINGS, Limits
+from qafd.formats.draft import SUPPORTED
+from qafd.records import Document, Mark
+
+__all__ = ["ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_with_notices"]
+
+# The child gets a bare package in place of qafd/__init__.py, which may import far more
+# than a parser needs.
+_CHILD = """
+import sys, types
+package = types.ModuleType("qafd")
+package.__path__ = [sys.argv[1]]
+sys.modules["qafd"] = package
+sys.path[:] = sys.argv[2:]
+from qafd.formats.child import main
+main()
+"""
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+_SIGXCPU = -24
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The documents of one file, and one sentence for each thing left out or guessed."""
+
+    documents: tuple[Document, ...]
+    notices: tuple[str, ...] = ()
+
+
+def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, ...]:  # noqa: B008
+    """The documents of a file: one, or one per record of a file of records.
+
+    What the bytes are decides how they are read. The name decides only between kinds of
+    plain text and is kept as a label without path tricks; records are "name#id", by their
+    id field or row number from 1.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls the file; any text.
+    data : bytes
+        The whole file, or pasted text in UTF-8.
+
+    Raises
+    ------
+    ParseError
+        One sentence (what, why, what to do) without the name: empty, too large, of another
+        kind, password-protected, scanned, damaged, or beyond one of the limits.
+    """
+    return parse_with_notices(name, data, limits).documents
+
+
+def parse_with_notices(name: str, data: bytes, limits: Limits = Limits()) -> Parsed:  # noqa: B008
+    """Like `parse`, with what the user should know about pages or records that were left out."""
+    if not data:
+        raise ParseError("The file is empty; nothing was added.")
+    if len(data) > limits.input_bytes:
+        raise ParseError(
+            f"The file has {len(data) / 1e6:.1f} MB, more than {limits.input_bytes / 1e6:g} MB; "
+            "split it and add the parts."
+        )
+    reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits)
+    if "error" in reply:
+        raise ParseError(reply["error"])
+    documents = (
+        Document(marks=tuple(Mark(*mark) for mark in document.pop("marks")), **document)
+        for document in reply["documents"]
+    )
+    return Parsed(tuple(documents), tuple(reply["notices"]))
+
+
+def _ask_child(request: dict[str, Any], data: bytes, limits: Limits) -> dict[str, Any]:
+    """The reply of a fresh child; it dies with this call in any case."""
+    most = 4 * limits.text_characters + 4000 * min(limits.pieces, limits.text_characters)
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-c", _CHILD, str(Path(__file__).parent), *sys.path],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ},
+    )  # fmt: skip
+    assert child.stdin is not None
+    assert child.stdout is not None
+    clock = threading.Timer(limits.wall_seconds, child.kill)
+    clock.daemon = True
+    clock.start()
+    try:
+        # The child reads all before it answers, so writing first cannot block both.
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.write(data)
+            child.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+        reply = child.stdout.read(most + 1)
+        too_late = clock.finished.is_set()
+    finally:
+        clock.cancel()
+        child.kill()
+        child.stdout.close()
+        code = child.wait()
+    if too_late or code == _SIGXCPU:
+        raise ParseError(
+            f"Reading the file took more than {limits.cpu_seconds} s of computing time or "
+            f"{limits.wall_seconds:g} s in all; split it or save it in a simpler form."
+        )
+    try:
+        answer: dict[str, Any] = json.loads(reply)
+    except ValueError:
+        raise ParseError(
+            f"The reader broke down on this file (exit code {code}), so it is probably damaged; "
+            "save it again or in another form."
+        ) from None
+    return answer
