@@ -8,7 +8,8 @@
     │   ├── EmbedderMismatchError            indexed with another embedding model
     │   ├── MissingLayerError                a method needs a layer that is not built
     │   ├── NewerSchemaError                 written by a newer version of qafd
-    │   └── BusyError                        another process holds the writer lease
+    │   ├── BusyError                        another process holds the writer lease
+    │   └── DiskFullError                    the file cannot grow
     ├── ModelError                           a language or embedding model
     │   ├── MissingKeyError                  no API key
     │   ├── MalformedReplyError              the reply cannot be read
@@ -54,6 +55,10 @@ class NewerSchemaError(StoreError):
 
 class BusyError(StoreError):
     """Another process holds the writer lease of the workspace."""
+
+
+class DiskFullError(StoreError):
+    """The disk is full; what was written before stays, and the work can be resumed."""
 
 
 class ModelError(QafdError):

@@ -1,0 +1,235 @@
+"""Files to graph: parse, chunk, extract, embed, log, assemble; stops and resumes anywhere."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qafd.assemble import Reading, assemble
+from qafd.engine import Batch, BatchExtractor, Engine, Here, Models, Pool, Readings
+from qafd.errors import ParseError
+from qafd.extract import LocalExtractor
+from qafd.models import LocalEmbedder
+from qafd.parsing import parse_with_notices
+from qafd.records import Chunk, Extraction, Vectors
+from qafd.store import DocumentNameError, Store, embedding_key, vector_keys
+from qafd.text import chunk
+
+BATCH = 16  # passages a child reads at a time
+GROWTH = 4  # the graph is assembled anew when the log has grown by this factor
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the indexing has come.
+
+    `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far)
+    or "assembling"; `current` names the file at work.
+    """
+
+    stage: str
+    done: int
+    total: int
+    current: str = ""
+
+
+def silent(_: Progress) -> None:
+    """Report nothing."""
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+def index(
+    path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (), *,
+    extractor: Callable[[], BatchExtractor] = LocalExtractor,
+    embedder: Callable[[], LocalEmbedder] = LocalEmbedder,
+    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+    processes: int = 2,
+) -> tuple[str, ...]:
+    """Take files into a workspace and bring its graph up to date; returns the files at work.
+
+    Also finishes what an earlier run left undone. A file that cannot be read is marked
+    "failed" with one sentence and harms no other.
+
+    Parameters
+    ----------
+    sources : iterable of (name, bytes)
+    extractor, embedder : callable
+        Make the models. With `processes` > 1 every child makes its own, so they must be
+        importable, and the calling script must guard its start by ``__name__``.
+    stopped : callable
+        Asked between passages; True ends the run, and unfinished files are "cancelled".
+    processes : int
+        How many read passages; 1 reads in this process.
+
+    Raises
+    ------
+    BusyError
+        Another process is indexing the workspace.
+    EmbedderMismatchError
+        It was indexed with another embedding model.
+    DiskFullError, ModelError
+        What was logged before stays; call again to resume.
+    """
+    with Store.open(path) as store, store.lease():
+        for name, data in sources:
+            store.add_file(name, data)
+        names = unfinished(store)
+        if not names and not store.stale:
+            return ()
+        with (Pool(extractor, embedder, processes) if processes > 1
+              else nullcontext(Here(extractor(), embedder()))) as engine:
+            extend(store, names, engine, progress, stopped)
+        return names
+
+
+def unfinished(store: Store) -> tuple[str, ...]:
+    """The files that were taken in and are neither done, failed nor cancelled."""
+    return tuple(file.name for file in store.files()
+                 if file.status in ("queued", "parsing", "extracting")
+                 and file.deleted_at is None)
+
+
+def extend(
+    store: Store, names: Sequence[str], engine: Engine,
+    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+) -> None:
+    """Bring these files into the log, passage by passage, and the graph up to date.
+
+    The graph is assembled after the first passages, then each time the log has grown
+    fourfold, and at the end.
+    """
+    models = engine.models
+    store.stamp_embedder(models.embedder, models.dimension)
+    if not store.extractor:
+        store.use_extractor(models.extractor)
+    elif store.extractor != models.extractor:
+        # The old graph stays until every passage has been read by the new extractor.
+        names = list(dict.fromkeys([*names, *(file.name for file in store.files())]))
+    tally = Tally()
+    assembled_at = 0
+    for (source, chunks), readings in engine.read_all(
+            _batches(store, names, models.extractor, tally, progress)):
+        if stopped():
+            store.cancel(names)
+            break
+        _log(store, models, chunks, readings)
+        if tally.count(source, len(chunks)):
+            store.finish(source)
+        progress(Progress("extracting", tally.done, tally.total, source))
+        if tally.done >= GROWTH * assembled_at:
+            bring_up_to_date(store, engine)
+            assembled_at = tally.done
+    else:
+        store.use_extractor(models.extractor)
+    progress(Progress("assembling", tally.done, tally.total))
+    bring_up_to_date(store, engine)
+
+
+def bring_up_to_date(store: Store, engine: Engine) -> bool:
+    """Assemble the graph of the log as it is now; True when that changed the graph.
+
+    Vectors that are not stored are computed, so this also completes a change of the embedder.
+    """
+    if not store.stale:
+        return False
+    log = store.log()
+    assembly = assemble(
+        _readings(store, engine, list(zip(log.chunks, log.extractions, strict=True))),
+        lambda names: _named(store, engine, names))
+    return store.write_graph(
+        log, assembly.nodes, assembly.edges, assembly.alignment, assembly.names)
+
+
+@dataclass
+class Tally:
+    """Passages read so far, known so far, and still to come for each file."""
+
+    done: int = 0
+    total: int = 0
+    left: Counter[str] = field(default_factory=Counter)
+
+    def count(self, source: str, passages: int) -> bool:
+        """Count passages as done; True when they were the last of their file."""
+        self.done += passages
+        self.left[source] -= passages
+        return not self.left[source]
+
+
+def _batches(
+    store: Store, names: Sequence[str], extractor: str, tally: Tally,
+    progress: Callable[[Progress], None],
+) -> Iterator[Batch]:
+    """The passages still to read, file after file; a file is parsed when its turn comes."""
+    for number, name in enumerate(names):
+        progress(Progress("parsing", number, len(names), name))
+        _parse(store, name)
+        chunks = store.pending(name, extractor)
+        if not chunks:
+            store.finish(name)
+        tally.total += len(chunks)
+        tally.left[name] = len(chunks)
+        for i in range(0, len(chunks), BATCH):
+            yield name, chunks[i:i + BATCH]
+
+
+def _parse(store: Store, name: str) -> None:
+    data = store.begin(name)
+    if data is None:
+        return
+    try:
+        parsed = parse_with_notices(name, data)
+        passages = [(document, chunk(document)) for document in parsed.documents]
+        if not any(chunks for _, chunks in passages):
+            raise ParseError("The file holds no text; nothing was added.")
+        store.put_documents(name, passages, parsed.notices)
+    except (ParseError, DocumentNameError) as error:
+        store.fail(name, str(error))
+
+
+def _log(store: Store, models: Models, chunks: Sequence[Chunk], readings: Readings) -> None:
+    keys = [embedding_key(models.embedder, name) for name in readings.names]
+    store.put_vectors(dict(zip(keys, readings.name_vectors, strict=True)))
+    for passage, extraction, vectors in zip(
+            chunks, readings.extractions, readings.vectors, strict=True):
+        store.put_extraction(passage, extraction, dict(zip(
+            _keys(models.embedder, passage, extraction), vectors, strict=True)))
+
+
+def _keys(model: str, passage: Chunk, extraction: Extraction) -> list[str]:
+    return vector_keys(model, passage.title, passage.text, extraction.sentences)
+
+
+def _readings(
+    store: Store, engine: Engine, pairs: Sequence[tuple[Chunk, Extraction]]
+) -> list[Reading]:
+    model = engine.models.embedder
+    keys = [_keys(model, *pair) for pair in pairs]
+    stored = store.vectors(key for some in keys for key in some)
+    missing = [i for i, some in enumerate(keys) if not all(key in stored for key in some)]
+    for i, vectors in zip(missing, engine.reread([pairs[i] for i in missing]), strict=True):
+        fresh = dict(zip(keys[i], vectors, strict=True))
+        store.put_vectors(fresh)
+        stored |= fresh
+    return [
+        Reading(passage, extraction, stored[some[0]],
+                np.array([stored[key] for key in some[1:]]).reshape(-1, engine.models.dimension))
+        for (passage, extraction), some in zip(pairs, keys, strict=True)]
+
+
+def _named(store: Store, engine: Engine, names: Sequence[str]) -> Vectors:
+    keys = [embedding_key(engine.models.embedder, name) for name in names]
+    stored = store.vectors(keys)
+    missing = [name for name, key in zip(names, keys, strict=True) if key not in stored]
+    fresh = dict(zip(
+        (embedding_key(engine.models.embedder, name) for name in missing),
+        engine.embed(missing), strict=True))
+    store.put_vectors(fresh)
+    stored |= fresh
+    return np.array([stored[key] for key in keys])
