@@ -1,0 +1,629 @@
+// Draws the panels of a page as SVG. Positions are given, so an update only changes color,
+// size and width, in place, by node id. Names are shown through textContent, never as markup.
+const NS = "http://www.w3.org/2000/svg";
+const STATES = { saturated: "retrieved", wet: "touched, not retrieved", dry: "nothing reached it" };
+const pictures = new WeakMap();
+
+export default function ({ data, parentElement, setStateValue }) {
+  let picture = pictures.get(parentElement);
+  if (!picture || !picture.root.isConnected) {
+    picture = create(parentElement.querySelector(".qafd"));
+    pictures.set(parentElement, picture);
+  }
+  picture.send = (id) => setStateValue("selected", id);
+  update(picture, data);
+}
+
+const html = (tag, name, parent, text) => {
+  const el = document.createElement(tag);
+  el.className = name;
+  if (text !== undefined) el.textContent = text;
+  parent?.append(el);
+  return el;
+};
+const svg = (tag, parent, attributes) => {
+  const el = document.createElementNS(NS, tag);
+  parent?.append(el);
+  return set(el, attributes);
+};
+const set = (el, attributes) => {
+  const old = (el.set ??= {});
+  for (const name in attributes) {
+    const value = String(attributes[name]);
+    if (old[name] !== value) el.setAttribute(name, (old[name] = value));
+  }
+  return el;
+};
+const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
+const short = (text, length) => {
+  const letters = [...text];
+  return letters.length > length ? letters.slice(0, length - 1).join("").trimEnd() + "…" : text;
+};
+const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), value));
+
+function create(root) {
+  const p = { root, cards: [], k: 1, panX: 0, panY: 0, widths: new Map(), selected: null };
+  p.grid = html("div", "grid", root);
+  p.legend = html("div", "legend", root);
+  p.tip = html("div", "tip", root);
+  p.tip.setAttribute("role", "tooltip");
+  p.pen = document.createElement("canvas").getContext("2d");
+  p.keys = html("div", "keys");
+  p.tools = html("div", "tools");
+  for (const [text, title, act] of [
+    ["−", "Zoom out", () => zoom(p, 1 / 1.4)], ["+", "Zoom in", () => zoom(p, 1.4)],
+    ["Reset", "Show everything", () => reset(p)],
+    ["SVG", "Download as SVG", () => download(p, false)],
+    ["PNG", "Download as PNG", () => download(p, true)]]) {
+    const button = html("button", "", p.tools, text);
+    button.type = "button";
+    button.title = title;
+    button.setAttribute("aria-label", title);
+    button.onclick = act;
+  }
+  p.legend.append(p.keys, p.tools);
+  new ResizeObserver(() => p.data && p.grid.clientWidth !== p.width && draw(p)).observe(p.grid);
+  document.fonts.ready.then(() => { p.widths.clear(); if (p.data) draw(p); });
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { hover(p, null); select(p, null); }
+  });
+  return p;
+}
+
+// ---- data -> elements
+
+function update(p, data) {
+  const start = performance.now();
+  p.data = data;
+  const style = getComputedStyle(p.root);
+  const [r, g, b] = style.caretColor.match(/[\d.]+/g).map(Number);
+  p.theme = luminance([r, g, b]) < 0.35 ? "dark" : "light";
+  p.root.dataset.theme = p.theme;
+  p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+  p.font = style.fontFamily;
+  if (data.selected !== p.told || data.selected === p.asked) {
+    // A rerun that began before the last click must not undo its mark.
+    if (p.asked === undefined || data.selected === p.asked) {
+      p.selected = data.selected;
+      p.asked = undefined;
+    }
+    p.told = data.selected;
+  }
+  while (p.cards.length < data.panels.length) p.cards.push(card(p));
+  while (p.cards.length > data.panels.length) p.cards.pop().el.remove();
+  p.cards.forEach((c, i) => fill(p, c, data.panels[i], i));
+  legend(p);
+  draw(p);
+  if (p.over) hover(p, p.over.id, p.over.card);
+  performance.clearMeasures("qafd-panels");
+  performance.measure("qafd-panels", { start });
+  requestAnimationFrame(() => {
+    p.root.dataset.painted = data.run ?? 0;
+    p.root.classList.add("ready");
+  });
+}
+
+function card(p) {
+  const el = html("section", "card", p.grid);
+  const head = html("div", "head", el);
+  const c = { el, title: html("span", "title", head), subtitle: html("span", "subtitle", head),
+    nodes: new Map(), edges: new Map() };
+  c.svg = svg("svg", el, { role: "graphics-document", "aria-roledescription": "graph" });
+  c.edgeLayer = svg("g", c.svg);
+  c.wordLayer = svg("g", c.svg, { class: "words", "aria-hidden": true });
+  c.ghostLayer = svg("g", c.svg);
+  c.nodeLayer = svg("g", c.svg);
+  c.seedLayer = svg("g", c.svg);
+  c.footer = html("div", "footer", el);
+  pointers(p, c);
+  return c;
+}
+
+function fill(p, c, panel, place) {
+  const { nodes } = p.data;
+  c.panel = panel;
+  say(c.title, panel.title);
+  say(c.subtitle, panel.subtitle);
+  say(c.footer, panel.footer);
+  set(c.svg, { "aria-label": panel.alt });
+  c.near = new Map();
+  const fresh = new Set();
+  panel.nodes.forEach((shown, rank) => {
+    const base = nodes[shown.n];
+    const n = take(c.nodes, base.id, () => node(base.id));
+    fresh.add(base.id);
+    Object.assign(n, shown, base, { rank });
+    const layer = n.seed ? c.seedLayer : c.nodeLayer;
+    if (n.el.parentNode !== layer) layer.append(n.el);
+    const fill = n.state === "saturated" ? color(p, n.t) : "";
+    n.shape.style.fill = fill && css(fill);
+    n.text.style.fill = n.seed && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
+    set(n.el, { "data-state": n.state, class: "node" + (n.seed ? " seed" : "") +
+      (n.kind === "passage" ? " passage" : ""), role: "button", tabindex: 1 + place * 10000 + rank,
+      "aria-label": `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ${STATES[n.state]}, ` +
+        `importance ${n.value}` });
+  });
+  nodes.forEach((base) => {
+    if (fresh.has(base.id)) return;
+    const n = take(c.nodes, base.id, () => node(base.id));
+    fresh.add(base.id);
+    Object.assign(n, base, { state: "ghost", seed: false, t: 0, rank: 1e6, side: undefined });
+    if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
+    n.shape.style.fill = n.text.style.fill = "";
+    set(n.el, { "data-state": "ghost", class: "node", role: "button", tabindex: -1,
+      "aria-label": `${n.name}, not retrieved here` });
+  });
+  drop(c.nodes, fresh);
+  c.order = [...c.nodes.values()].sort((a, b) => a.rank - b.rank);
+  const lines = new Set();
+  for (const shown of panel.edges) {
+    const u = c.nodes.get(nodes[shown.u].id), v = c.nodes.get(nodes[shown.v].id);
+    const key = JSON.stringify(u.id < v.id ? [u.id, v.id] : [v.id, u.id]);
+    lines.add(key);
+    const e = take(c.edges, key, () => ({ el: svg("path", c.edgeLayer) }));
+    Object.assign(e, shown, { u, v });
+    e.el.edge = e;
+    set(e.el, { "data-edge": `${u.id}|${v.id}`, class: shown.arrow ? "edge flow" : "edge" });
+    const tint = shown.arrow ? css(p.stops[3]) : "";
+    if (e.el.style.fill !== tint) e.el.style.fill = tint;
+    e.el.style.fillOpacity = shown.arrow ? (0.4 + 0.4 * shown.w).toFixed(2) : "";
+    for (const [a, b] of [[u, v], [v, u]]) {
+      if (!c.near.has(a.id)) c.near.set(a.id, []);
+      c.near.get(a.id).push([b, e]);
+    }
+  }
+  drop(c.edges, lines);
+}
+
+const take = (map, key, make) => {
+  if (!map.has(key)) map.set(key, make());
+  return map.get(key);
+};
+const drop = (map, keep) => {
+  for (const [key, item] of map) if (!keep.has(key)) { item.el.remove(); map.delete(key); }
+};
+
+function node(id) {
+  const el = svg("g", null, { "data-node": id });
+  return { el, ring: svg("rect", el, { class: "ring" }), shape: svg("rect", el, { class: "shape" }),
+    text: svg("text", el) };
+}
+
+// ---- colors
+
+const css = (c) => `rgb(${c.map(Math.round).join(",")})`;
+const luminance = ([r, g, b]) => {
+  const line = (v) => (v / 255 <= 0.04 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * line(r) + 0.7152 * line(g) + 0.0722 * line(b);
+};
+const color = (p, t) => {
+  const at = clamp(t, 0, 1) * (p.stops.length - 1), i = Math.min(Math.floor(at), p.stops.length - 2);
+  return p.stops[i].map((v, j) => v + (at - i) * (p.stops[i + 1][j] - v));
+};
+
+// ---- geometry
+
+const thick = (p, e) => (e.arrow ? 1.2 + 6.8 * e.w * p.size : 1 + (e.w > 0 ? 4 * e.w * p.size : 0));
+const width = (p, text, bold) => {
+  const key = (bold ? "b" : "") + text;
+  return take(p.widths, key, () => {
+    p.pen.font = `${bold ? 600 : 500} 12px ${p.font}`;
+    return p.pen.measureText(text).width;
+  });
+};
+
+function draw(p) {
+  p.width = p.grid.clientWidth;
+  const count = p.cards.length, fit = Math.max(1, Math.floor((p.width + 14) / 354));
+  p.grid.style.setProperty("--columns",
+    Math.min(count || 1, fit, p.data.columns || (count === 3 && fit > 2 ? 3 : 2)));
+  p.root.classList.toggle("moved", p.k > 1);
+  for (const c of p.cards) {
+    c.w = c.svg.parentNode.clientWidth;
+    c.h = clamp(Math.round(0.7 * c.w), 320, 600);
+    set(c.svg, { width: c.w, height: c.h, viewBox: `0 0 ${c.w} ${c.h}` });
+    const room = Math.sqrt(c.w * c.h / Math.max(p.data.nodes.length, 1));
+    p.size = clamp(room / 78, 0.55, 1) * Math.min(Math.sqrt(p.k), 1.6);
+    for (const n of c.nodes.values()) arrange(p, c, n);
+    for (const e of c.edges.values()) set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow) });
+    label(p, c);
+  }
+  mark(p);
+}
+
+function arrange(p, c, n) {
+  const square = n.kind === "passage";
+  if (n.seed) {
+    n.words = short(n.name, 24);
+    n.half = [width(p, n.words, true) / 2 + 9, 12];
+  } else {
+    const r = n.state === "saturated" ? 6.5 + 5.5 * n.t : { wet: 6, dry: 4 }[n.state] ?? 2.6;
+    const half = n.state === "ghost" ? r : r * p.size * (square ? 0.8 : 1);
+    n.words = short(n.name, square ? 22 : 28);
+    n.half = [half, half];
+  }
+  const [a, b] = n.half, round = n.seed ? 5 : square ? 1.5 : a;
+  // Boxes are kept inside the frame at rest, with the same shift at every zoom.
+  const x = clamp(14 + n.x * (c.w - 28), a + 6, c.w - a - 6);
+  const y = clamp(12 + n.y * (c.h - 24), b + 6, c.h - b - 6);
+  n.px = (x / c.w - 0.5 - p.panX) * p.k * c.w + c.w / 2;
+  n.py = (y / c.h - 0.5 - p.panY) * p.k * c.h + c.h / 2;
+  set(n.el, { transform: `translate(${n.px.toFixed(1)} ${n.py.toFixed(1)})` });
+  box(n.shape, a, b, round);
+  box(n.ring, a + 4, b + 4, round + 4);
+}
+
+const box = (el, a, b, round) => set(el, { x: -a, y: -b, width: 2 * a, height: 2 * b, rx: round });
+
+// Where the ray from a node toward (dx, dy) leaves its shape.
+const leave = (n, dx, dy) => n.seed || n.kind === "passage"
+  ? Math.min(n.half[0] / Math.max(Math.abs(dx), 1e-9), n.half[1] / Math.max(Math.abs(dy), 1e-9))
+  : n.half[0];
+
+function arrow(u, v, thickness, head) {
+  const length = Math.hypot(v.px - u.px, v.py - u.py) || 1;
+  const dx = (v.px - u.px) / length, dy = (v.py - u.py) / length;
+  const start = Math.min(leave(u, dx, dy), length), end = Math.max(length - leave(v, dx, dy) - 1.5, start);
+  const tip = head ? Math.min(5 + 1.5 * thickness, end - start) : 0, neck = end - tip;
+  const half = thickness / 2, wing = head ? 2.4 + thickness : half;
+  const at = (along, side) =>
+    `${(u.px + along * dx - side * dy).toFixed(1)} ${(u.py + along * dy + side * dx).toFixed(1)}`;
+  return `M${at(start, half)}L${at(neck, half)}L${at(neck, wing)}L${at(end, 0)}` +
+    `L${at(neck, -wing)}L${at(neck, -half)}L${at(start, -half)}Z`;
+}
+
+// ---- labels: the most important first, each on the side that is free and crosses fewest edges
+
+const SIDES = [[0, 1], [0, -1], [1, 0], [-1, 0], [0.8, 0.8], [-0.8, 0.8], [0.8, -0.8], [-0.8, -0.8]];
+
+function spot(p, n, [sx, sy]) {
+  const w = width(p, n.words), [a, b] = n.half;
+  const left = n.px + sx * (a + 4) - (sx > 0 ? 0 : sx < 0 ? w : w / 2);
+  const middle = n.py + sy * (b + (sx && sy ? 5 : 9));
+  return { x0: left, x1: left + w, y0: middle - 7, y1: middle + 7,
+    dx: left + w / 2 - n.px, dy: middle + 4 - n.py };
+}
+const meets = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+const crosses = (r, e) => {
+  const { px: x, py: y } = e.u, { px: X, py: Y } = e.v;
+  if (Math.max(x, X) < r.x0 || Math.min(x, X) > r.x1 || Math.max(y, Y) < r.y0 || Math.min(y, Y) > r.y1)
+    return false;
+  const side = (a, b) => Math.sign((X - x) * (b - y) - (Y - y) * (a - x));
+  return Math.abs(side(r.x0, r.y0) + side(r.x1, r.y0) + side(r.x0, r.y1) + side(r.x1, r.y1)) < 4;
+};
+
+function label(p, c) {
+  const solid = c.order.filter((n) => n.state !== "ghost")
+    .map((n) => ({ n, x0: n.px - n.half[0], x1: n.px + n.half[0], y0: n.py - n.half[1], y1: n.py + n.half[1] }));
+  const taken = [...solid], edges = c.edges.size > 160 ? null : [...c.edges.values()];
+  const rank = (n) => (n.id === p.selected ? -1 : n.state === "dry" ? 2e5 : n.kind === "passage" ? 1e5 : 0) + n.rank;
+  for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
+    if (n.seed) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
+    if (n.state === "ghost") { n.shown = false; write(n, null); continue; }
+    const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
+    let best = null, cost = Infinity;
+    SIDES.forEach((side, i) => {
+      const at = spot(p, n, side);
+      if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 2 || at.y1 > c.h - 2) return;
+      if (taken.some((other) => other.n !== n && meets(at, other))) return;
+      let now = i * 0.3 - (n.side === i ? 1.2 : 0);
+      for (const e of mine) if (crosses(at, e)) now += e.arrow ? 0.8 + e.w : 0.6;
+      if (now < cost) { cost = now; best = at; best.i = i; }
+    });
+    n.shown = !!best;
+    n.side = best?.i;
+    write(n, best);
+    if (best) taken.push({ ...best, n });
+  }
+}
+
+function write(n, at) {
+  set(n.text, { x: at ? at.dx.toFixed(1) : 0, y: at ? at.dy.toFixed(1) : 0, class: at ? "" : "off" });
+  say(n.text, at || n.state !== "ghost" ? n.words : "");
+}
+
+// ---- hover, selection, keyboard
+
+const key = (event) => event.target.closest?.("[data-node]")?.dataset.node;
+
+function hover(p, id, at, event, e) {
+  p.over = id || e ? { id, card: at } : null;
+  p.tip.classList.toggle("on", !!p.over);
+  for (const c of p.cards) {
+    const on = new Set(), marked = new Set();
+    if (id && c.nodes.has(id)) {
+      on.add(c.nodes.get(id));
+      for (const [n, line] of c.near.get(id) ?? []) { on.add(n); marked.add(line); }
+    } else if (e) {
+      for (const line of c.edges.values())
+        if (line.u.id === e.u.id && line.v.id === e.v.id || line.u.id === e.v.id && line.v.id === e.u.id) {
+          on.add(line.u).add(line.v);
+          marked.add(line);
+        }
+    }
+    c.svg.classList.toggle("dim", !!p.over);
+    for (const n of c.nodes.values()) n.el.classList.toggle("on", on.has(n));
+    for (const line of c.edges.values()) line.el.classList.toggle("on", marked.has(line));
+    for (const n of c.nodes.values()) n.el.classList.toggle("hot", n.id === id);
+    reveal(p, c, on, id ? marked : new Set());
+  }
+  if (p.over) tip(p, id, at, event, e);
+}
+
+// While others are faded, the names of the highlighted nodes and the words of their edges
+// may take the room.
+function reveal(p, c, on, edges) {
+  const taken = [];
+  for (const n of c.nodes.values()) {
+    if (!on.has(n)) { if (!n.shown && n.lent) { write(n, null); n.lent = false; } continue; }
+    taken.push({ n, x0: n.px - n.half[0], x1: n.px + n.half[0], y0: n.py - n.half[1], y1: n.py + n.half[1] });
+    if (n.shown && !n.seed) taken.push({ ...spot(p, n, SIDES[n.side]), n });
+  }
+  for (const n of on) {
+    if (n.shown) continue;
+    const free = SIDES.map((side) => spot(p, n, side)).filter((at) => at.x0 > 0 && at.x1 < c.w && at.y0 > 0 && at.y1 < c.h);
+    const at = free.find((f) => !taken.some((o) => o.n !== n && meets(f, o))) ?? (n.id === p.over.id ? free[0] : null);
+    if (!at) continue;
+    n.lent = true;
+    write(n, at);
+    n.text.textContent = n.words;
+    taken.push({ ...at, n });
+  }
+  c.wordLayer.replaceChildren();
+  for (const e of edges) {
+    if (!e.label || c.wordLayer.childElementCount > 11) continue;
+    const text = short(e.label, 24), w = width(p, text), x = (e.u.px + e.v.px) / 2, y = (e.u.py + e.v.py) / 2;
+    const at = { x0: x - w / 2, x1: x + w / 2, y0: y - 7, y1: y + 7 };
+    if (taken.some((o) => meets(at, o))) continue;
+    taken.push(at);
+    say(svg("text", c.wordLayer, { x, y: y + 4 }), text);
+  }
+}
+
+function tip(p, id, at, event, e) {
+  p.tip.replaceChildren();
+  const row = (name, value) => {
+    const line = html("div", "row", p.tip);
+    html("span", "", line, name);
+    html("b", "", line, value);
+  };
+  const n = id && at.nodes.get(id);
+  if (!n && !e) return;
+  if (e) {
+    html("div", "name", p.tip, `${e.u.name} ${e.arrow ? "→" : "–"} ${e.v.name}`);
+    if (e.label) html("div", "kind", p.tip, e.label);
+    e.facts.forEach(([name, value]) => row(name, value));
+  } else {
+    html("div", "name", p.tip, n.name);
+    html("div", "kind", p.tip, [n.kind, n.seed && "seed", STATES[n.state] ?? "not retrieved here"]
+      .filter(Boolean).join(" · "));
+    if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
+    if (p.cards.length > 1) {
+      const others = html("div", "others", p.tip);
+      for (const c of p.cards) {
+        const there = c.nodes.get(id), line = html("div", "row", others);
+        html("span", "", line, c.panel.title);
+        html("b", "", line, there.state === "ghost" ? "–" : there.value);
+      }
+    }
+    if (n.state !== "ghost" && n.reason) html("div", "reason", p.tip, n.reason);
+  }
+  const frame = p.root.getBoundingClientRect(), here = at.svg.getBoundingClientRect();
+  const x = (e ? event.clientX : here.left + n.px) - frame.left, y = (e ? event.clientY : here.top + n.py) - frame.top;
+  const gap = e ? 14 : n.half[0] + 12, drop = e ? 14 : n.half[1] + 12;
+  const w = p.tip.offsetWidth, h = p.tip.offsetHeight;
+  const beside = x + gap + w < frame.width ? x + gap : x - gap - w;
+  p.tip.style.left = `${clamp(beside, 4, frame.width - w - 4)}px`;
+  p.tip.style.top = `${beside < 4 ? y + drop : clamp(y - h / 3, 4, frame.height - h - 4)}px`;
+}
+
+function select(p, id) {
+  if (p.selected === id) return;
+  p.selected = p.asked = id;
+  mark(p);
+  p.send(id);
+}
+
+function mark(p) {
+  for (const c of p.cards)
+    for (const n of c.nodes.values()) {
+      n.el.classList.toggle("selected", n.id === p.selected);
+      set(n.el, { "aria-pressed": n.id === p.selected });
+    }
+}
+
+function walk(p, c, n, dx, dy) {
+  let best = null, least = Infinity;
+  const friends = new Set((c.near.get(n.id) ?? []).map(([other]) => other));
+  for (const other of c.order) {
+    const x = other.px - n.px, y = other.py - n.py, along = x * dx + y * dy;
+    if (other === n || other.state === "ghost" || along <= 0 || along < 0.6 * Math.hypot(x, y)) continue;
+    const far = Math.hypot(x, y) * (friends.has(other) ? 1 : 2);
+    if (far < least) { least = far; best = other; }
+  }
+  best?.el.focus();
+}
+
+function pointers(p, c) {
+  const s = c.svg, down = new Map();
+  let moved = false, apart = 0;
+  s.addEventListener("pointerover", (event) => {
+    if (down.size) return;
+    const id = key(event), e = event.target.edge;
+    if (id) hover(p, id, c, event);
+    else if (e) hover(p, null, c, event, e);
+    else if (p.over) hover(p, null);
+  });
+  s.addEventListener("pointerleave", () => !down.size && hover(p, null));
+  s.addEventListener("focusin", (event) => {
+    if (event.target.matches(":focus-visible") && key(event)) hover(p, key(event), c);
+  });
+  s.addEventListener("focusout", () => hover(p, null));
+  s.addEventListener("click", (event) => {
+    if (moved) return;
+    const id = key(event) ?? null;
+    select(p, id !== p.selected ? id : null);
+    if (id) hover(p, id, c, event);
+  });
+  s.addEventListener("dblclick", (event) => key(event) || reset(p));
+  s.addEventListener("keydown", (event) => {
+    const n = c.nodes.get(key(event)), step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
+    if (!n) return;
+    if (step) walk(p, c, n, ...step);
+    else if (event.key === "Enter" || event.key === " ") select(p, n.id !== p.selected ? n.id : null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  s.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    zoom(p, Math.exp(-event.deltaY / 200), at(event));
+  }, { passive: false });
+  const at = (event) => {
+    const frame = s.getBoundingClientRect();
+    return [(event.clientX - frame.left) / frame.width - 0.5, (event.clientY - frame.top) / frame.height - 0.5];
+  };
+  s.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    down.set(event.pointerId, [event.clientX, event.clientY]);
+    moved = down.size > 1;
+    apart = 0;
+  });
+  s.addEventListener("pointermove", (event) => {
+    const last = down.get(event.pointerId);
+    if (!last) return;
+    const dx = event.clientX - last[0], dy = event.clientY - last[1];
+    if (!moved && Math.hypot(dx, dy) < 5) return;
+    if (!moved) { moved = true; hover(p, null); s.setPointerCapture(event.pointerId); }
+    down.set(event.pointerId, [event.clientX, event.clientY]);
+    if (down.size === 2) {
+      const [a, b] = [...down.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
+      if (apart) zoom(p, now / apart, at({ clientX: (a[0] + b[0]) / 2, clientY: (a[1] + b[1]) / 2 }));
+      apart = now;
+    } else view(p, p.k, p.panX - dx / p.k / c.w, p.panY - dy / p.k / c.h);
+  });
+  for (const name of ["pointerup", "pointercancel"])
+    s.addEventListener(name, (event) => { down.delete(event.pointerId); apart = 0; });
+}
+
+// ---- view
+
+const zoom = (p, by, [x, y] = [0, 0]) => {
+  const k = clamp(p.k * by, 1, 8);
+  view(p, k, p.panX + x / p.k - x / k, p.panY + y / p.k - y / k);
+};
+const reset = (p) => view(p, 1, 0, 0);
+
+function view(p, k, panX, panY) {
+  Object.assign(p, { k, panX: clamp(panX, -0.5, 0.5), panY: clamp(panY, -0.5, 0.5) });
+  p.root.classList.add("moving");
+  p.frame ??= requestAnimationFrame(() => {
+    p.frame = null;
+    draw(p);
+    requestAnimationFrame(() => p.frame ?? p.root.classList.remove("moving"));
+  });
+}
+
+// ---- legend
+
+function legend(p) {
+  const { legend: l } = p.data;
+  p.size ??= 1;
+  p.keys.replaceChildren();
+  const item = (text, ...marks) => {
+    const el = html("span", "item", p.keys);
+    for (const m of marks) el.append(typeof m === "string" ? html("span", "t", null, m) : m);
+    if (text) html("span", "t", el, text);
+  };
+  const icon = (w, name, shape) => {
+    const s = svg("svg", null, { width: w, height: 18, viewBox: `${-w / 2} -9 ${w} 18`, "aria-hidden": true });
+    const g = svg("g", s, { class: "node " + name[0], "data-state": name[1] });
+    box(svg("rect", g, { class: "shape" }), ...shape);
+    if (name[1] === "saturated") g.firstChild.style.fill = css(color(p, 0.6));
+    return s;
+  };
+  const bar = svg("svg", null, { width: 96, height: 12, viewBox: "0 0 96 12", "aria-hidden": true });
+  for (let i = 0; i < 32; i++)
+    svg("rect", bar, { x: 3 * i, y: 0, width: 3.4, height: 12 }).style.fill = css(color(p, i / 31));
+  svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
+  item("", l.color, l.low, bar, l.high + (l.note ? ` (${l.note})` : ""));
+  item("seed", icon(30, ["seed", "saturated"], [13, 7, 4]));
+  if (l.passages) item("passage", icon(16, ["passage", "saturated"], [5.5, 5.5, 1.5]));
+  if (l.wet) item("touched, not retrieved", icon(16, ["", "wet"], [5.5, 5.5, 5.5]));
+  if (l.dry) item("nothing reached it", icon(16, ["", "dry"], [4, 4, 4]));
+  item("not retrieved here", icon(10, ["", "ghost"], [2.6, 2.6, 2.6]));
+  l.widths.forEach(([w, text], i) => {
+    const e = { w, arrow: l.thickness === "flow" }, s = svg("svg", null, { width: 34, height: 18, viewBox: "0 0 34 18", "aria-hidden": true });
+    const end = (px) => ({ px, py: 9, half: [0, 0] });
+    const path = svg("path", s, { class: "edge", d: arrow(end(1), end(33), thick(p, e), e.arrow) });
+    if (e.arrow) path.style.fill = css(p.stops[3]);
+    item(text, ...(i ? [s] : [l.thickness, s]));
+  });
+}
+
+// ---- download
+
+const INK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin",
+  "opacity", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "paint-order"];
+
+function compose(p) {
+  hover(p, null);
+  const frame = p.root.getBoundingClientRect(), w = Math.ceil(frame.width), h = Math.ceil(frame.height);
+  const out = svg("svg", null, { xmlns: NS, width: w, height: h, viewBox: `0 0 ${w} ${h}` });
+  say(svg("title", out), p.data.panels.map((panel) => panel.alt).join(" "));
+  const page = getComputedStyle(p.root).caretColor;
+  svg("rect", out, { width: w, height: h, fill: page });
+  const place = (el) => {
+    const r = el.getBoundingClientRect();
+    return { x: r.left - frame.left, y: r.top - frame.top, width: r.width, height: r.height };
+  };
+  for (const c of p.cards) {
+    const style = getComputedStyle(c.el);
+    svg("rect", out, { ...place(c.el), rx: 10, fill: style.backgroundColor, stroke: style.borderTopColor });
+  }
+  for (const el of p.root.querySelectorAll(".title, .subtitle, .footer, .t")) {
+    const style = getComputedStyle(el), { x, y, width, height } = place(el);
+    const text = svg("text", out, { x: x + parseFloat(style.paddingLeft), y: y + height / 2 + parseFloat(style.fontSize) * 0.35,
+      fill: style.color, "font-family": style.fontFamily, "font-size": style.fontSize, "font-weight": style.fontWeight });
+    text.textContent = el.textContent;
+  }
+  for (const el of p.root.querySelectorAll("svg")) {
+    const copy = out.appendChild(el.cloneNode(true)), from = el.querySelectorAll("*");
+    set(copy, { ...place(el), overflow: "hidden" });
+    copy.querySelectorAll("*").forEach((to, i) => {
+      const style = getComputedStyle(from[i]);
+      if (style.display === "none") return to.classList.add("gone");
+      to.removeAttribute("style");
+      for (const name of INK) if (style.getPropertyValue(name)) to.setAttribute(name, style.getPropertyValue(name));
+      // Another font than the page's then fills the same room.
+      if (to.localName === "text" && to.textContent)
+        set(to, { textLength: from[i].getComputedTextLength().toFixed(1), lengthAdjust: "spacingAndGlyphs" });
+    });
+    copy.querySelectorAll(".gone").forEach((gone) => gone.remove());
+    for (const to of copy.querySelectorAll("*"))
+      for (const name of ["class", "role", "tabindex", "data-node", "data-edge", "data-state", "aria-pressed"]) to.removeAttribute(name);
+  }
+  return { text: new XMLSerializer().serializeToString(out), w, h };
+}
+
+async function download(p, raster) {
+  const { text, w, h } = compose(p);
+  let blob = new Blob([text], { type: "image/svg+xml" });
+  if (raster) {
+    const image = new Image();
+    image.src = URL.createObjectURL(blob);
+    await image.decode();
+    const canvas = html("canvas", "");
+    canvas.width = 2 * w;
+    canvas.height = 2 * h;
+    canvas.getContext("2d").drawImage(image, 0, 0, 2 * w, 2 * h);
+    URL.revokeObjectURL(image.src);
+    blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  }
+  const link = html("a", "");
+  link.href = URL.createObjectURL(blob);
+  link.download = raster ? "qafd.png" : "qafd.svg";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

@@ -1,0 +1,55 @@
+"""The panels of a page in the browser: one Streamlit component that draws SVG."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+
+def assets() -> Path:
+    """The folder of samples, the component's js and css: in the wheel or in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_app" / "assets"
+    return installed if installed.is_dir() else package.parent / "assets"
+
+
+def panels(data: dict[str, Any], *, key: str,
+           on_select: Callable[[], None] = lambda: None) -> str | None:
+    """Draw panels and return the id of the node the user selected, None without one.
+
+    Parameters
+    ----------
+    data : dict
+        From `qafd.view.panel.panel_data`.
+    key : str
+        Names the instance; its selection stays while pages rerun.
+    on_select : callable
+        Called before the rerun that a selection causes.
+
+    The root element's `data-painted` counts the runs of the script that have been drawn.
+    """
+    runs = f"{key}-runs"
+    st.session_state[runs] = st.session_state.get(runs, 0) + 1
+    result = _component()(key=key, data={**data, "run": st.session_state[runs]},
+                          default={"selected": data["selected"]}, on_selected_change=on_select)
+    selected: str | None = result.selected
+    return selected
+
+
+def selected(key: str) -> str | None:
+    """What is selected in the instance `key` before it is drawn in this run."""
+    state = st.session_state.get(key)
+    return state.get("selected") if state else None
+
+
+@cache
+def _component() -> "ComponentRenderer":
+    return st.components.v2.component(
+        "qafd_panels", html='<div class="qafd"></div>',
+        css=(assets() / "panel.css").read_text(encoding="utf-8"),
+        js=(assets() / "panel.js").read_text(encoding="utf-8"))

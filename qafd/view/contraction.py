@@ -1,0 +1,118 @@
+"""A retrieval without its passages: the flow they carry, drawn between entities."""
+# scipy carries no annotations.
+# mypy: allow-untyped-calls
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
+from scipy.sparse.linalg import splu
+
+from qafd.records import Floats
+from qafd.retrieve.base import Retrieval, RetrievedEdge
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A retrieval without its passages, and where the flow that is not drawn has gone.
+
+    For every entity u, in units of mass and to rounding: what flowed out of u before equals
+    what flows out of u in `retrieval` plus `absorbed[u]` plus `canceled[u]`; what flowed into
+    u before equals what flows into u in `retrieval` plus `injected[u]` plus `canceled[u]`.
+    `held` is what the passages keep of their own source.
+    """
+
+    retrieval: Retrieval
+    absorbed: Mapping[str, float]
+    injected: Mapping[str, float]
+    canceled: Mapping[str, float]
+    held: float
+
+
+def contract_passages(retrieval: Retrieval) -> Contraction:
+    """The retrieval with every passage replaced by the flow it carries between entities.
+
+    A passage p takes in f(u, p) from its neighbors and s from its own source, gives f(p, v),
+    and holds the rest. All that comes in is taken to leave in the same proportions: with
+    t = s + sum f(u, p) it stands for flows f(u, p) f(p, v) / t between its neighbors, absorbs
+    f(u, p) held / t from u and injects s f(p, v) / t into v. Flow from passage to passage is
+    followed to the next entity. If more leaves a passage than enters (some methods do not
+    conserve flow), the difference counts as source.
+
+    Flows between the same two entities, direct and through any number of passages, are
+    added. Of opposite ones the difference is drawn and the smaller is booked as canceled at
+    both ends, as is flow that returns to its own entity; neither happens when flow runs
+    downhill. The weight of an edge through passages is w(u, p) w(p, v) / sum w(p, .), the
+    elimination of p from the Laplacian of the drawn edges, added to that of a direct edge.
+    """
+    entities = [node for node in retrieval.nodes if node.kind != "passage"]
+    passages = [node for node in retrieval.nodes if node.kind == "passage"]
+    row = {node.id: i for i, node in enumerate([*entities, *passages])}
+    n, m = len(row), len(entities)
+    ends = np.array([(row[e.source], row[e.target]) for e in retrieval.edges],
+                    dtype=np.int64).reshape(-1, 2)
+    flow = csr_array((np.array([e.flow for e in retrieval.edges]), ends.T), shape=(n, n))
+    weight = csr_array((np.array([e.weight for e in retrieval.edges]), ends.T), shape=(n, n))
+    weight = csr_array(weight + weight.T)
+
+    arriving, leaving = flow[:, m:].sum(axis=0), flow[m:].sum(axis=1)
+    total = np.maximum(arriving + [p.source for p in passages], leaving)
+    kept = csr_array((total - leaving)[:, None])
+    onward = _onward(flow[m:, m:], hstack([flow[m:, :m], kept]), total)
+    carried = csr_array(flow[:m, m:] @ onward)
+    booked = onward.T @ (total - arriving)
+    absorbed = carried[:, [m]].toarray().ravel()
+    through = csr_array(carried[:, :m])
+    summed = csr_array(flow[:m, :m] + through)
+    opposite = summed.minimum(summed.T)
+    drawn = csr_array(summed - opposite)
+    strength = weight[m:].sum(axis=1)
+    joined = csr_array(weight[:m, :m] + weight[:m, m:] @ _onward(
+        weight[m:, m:], weight[m:, :m], strength))
+
+    stated: dict[tuple[int, int], RetrievedEdge] = {}
+    for edge in sorted(retrieval.edges, key=lambda e: (e.flow, e.weight)):
+        u, v = row[edge.source], row[edge.target]
+        if max(u, v) < m:
+            stated.pop((v, u), None)
+            stated[u, v] = edge
+    enters = csr_array(flow[:m, m:] > 0, dtype=np.float64)
+    leaves = csr_array(onward[:, :m] > 0, dtype=np.float64)
+    count = csr_array(enters @ leaves)
+    which = csr_array(enters @ diags_array(np.arange(n - m, dtype=np.float64)) @ leaves)
+    edges = []
+    lines = {(int(u), int(v)) for u, v in zip(*drawn.nonzero(), strict=True)}
+    lines |= {(u, v) for u, v in stated if (v, u) not in lines}
+    for u, v in sorted(lines, key=lambda at: (entities[at[0]].id, entities[at[1]].id)):
+        direct = stated.get((u, v)) or stated.get((v, u))
+        carriers = round(float(count[u, v]))
+        label = direct.label if direct else ""
+        if carriers and not label:
+            label = (f"via {passages[round(float(which[u, v]))].name}" if carriers == 1
+                     else f"via {carriers} passages")
+        edges.append(RetrievedEdge(
+            entities[u].id, entities[v].id, direct.kind if direct else "contracted",
+            float(drawn[u, v]), float(joined[u, v]), label))
+
+    def per_entity(amounts: Floats) -> dict[str, float]:
+        return {node.id: float(a) for node, a in zip(entities, amounts, strict=True)}
+
+    return Contraction(
+        replace(retrieval, nodes=tuple(entities), edges=tuple(edges)), per_entity(absorbed),
+        per_entity(booked[:m]), per_entity(opposite.sum(axis=1)), float(booked[m]))
+
+
+def _onward(among: csr_array, out: csr_array, total: Floats) -> csr_array:
+    """Which fraction of what passes each passage ends in each column of `out`.
+
+    `among` (p, p) is what passes from passage to passage, `out` (p, k) what leaves them for
+    good, `total` (p,) their row sums together; rows with total 0 stay empty.
+    """
+    share = diags_array(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0))
+    left = csr_array(share @ out)
+    if among.nnz == 0:
+        return left
+    # Flow that circles among passages forever would make the matrix singular.
+    chain = csc_array(eye_array(len(total)) - (1 - 1e-12) * (share @ among))
+    return csr_array(splu(chain).solve(left.toarray()))

@@ -1,0 +1,302 @@
+"""Where the nodes of a picture stand: stress majorization, packed into a landscape frame.
+
+One layout is computed per question, over everything a panel may show, and then frozen:
+no slider moves a node. Positions depend on ids, edges and names only, never on their order.
+"""
+# scipy carries no annotations.
+# mypy: allow-untyped-calls
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
+from scipy.spatial import KDTree
+
+from qafd.errors import ParameterError
+from qafd.records import Floats
+
+Positions = dict[str, tuple[float, float]]
+Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
+
+STRESS_LIMIT = 600
+PIVOTS = 100
+FRAME = 640.0
+EDGE_PIXELS = 130.0
+NODE_PIXELS = (26.0, 24.0)
+LABEL_PIXELS = (6.2, 120.0, 36.0)
+
+
+def layout(
+    node_ids: Iterable[str],
+    edges: Edges,
+    previous: Mapping[str, tuple[float, float]] | None = None,
+    aspect: float = 1.45,
+    labels: Mapping[str, str] | None = None,
+) -> Positions:
+    """Positions in [0, aspect] x [0, 1], y downward, one per distinct node id.
+
+    Every connected component of up to 600 nodes is placed by stress majorization over all
+    pairs (SMACOF with weights d^-2), a larger one over its edges and 100 pivots; components
+    are packed, and names that would lie on each other are pushed apart as far as the frame
+    has room. benchmarks/layout.py compares it with the layouts of networkx.
+
+    Parameters
+    ----------
+    edges : iterable of (u, v) or (u, v, length)
+        Undirected; loops, repetitions and edges that leave `node_ids` are ignored. The
+        length is > 0, by default the square root of the mean degree of both ends, so that
+        the neighbors of a hub find room around it.
+    previous : mapping, optional
+        An older layout of overlapping nodes: the start of the majorization and the
+        orientation of each component. When it holds all `node_ids`, they stay where they are.
+    aspect : float
+        Width of the frame over its height, > 0.
+    labels : mapping, optional
+        Names to be written beside nodes; room is kept for them.
+
+    Raises
+    ------
+    ParameterError
+        When `aspect` or the length of an edge is not a positive number.
+    """
+    if not 0 < aspect < np.inf:
+        raise ParameterError(f"aspect is {aspect}; give a positive number such as 1.45")
+    ids = sorted(set(node_ids))
+    known = previous or {}
+    if ids and all(node in known for node in ids):
+        return {node: known[node] for node in ids}
+    if not ids:
+        return {}
+    lengths = _lengths(ids, edges)
+    count, member = connected_components(lengths, directed=False)
+    parts = [np.flatnonzero(member == c) for c in range(count)]
+    drawn = [_component(lengths[part][:, part], _older(part, ids, known)) for part in parts]
+    placed = np.empty((len(ids), 2))
+    for part, xy in zip(parts, _pack(drawn, aspect), strict=True):
+        placed[part] = xy
+    frame = np.array([FRAME, FRAME / aspect])
+    sizes = _sizes(ids, labels or {}, frame)
+    pixels = separate(_fit(placed, sizes, frame), sizes, frame)
+    return {node: (float(x), float(y)) for node, (x, y) in
+            zip(ids, np.round(pixels / frame[1], 5), strict=True)}
+
+
+def majorize(distance: Floats, start: Floats, rounds: int = 200, rtol: float = 1e-4) -> Floats:
+    """Points of shape (n, 2) whose distances approximate `distance` of shape (n, n).
+
+    SMACOF: every round solves one weighted Laplacian system (factored once), so the stress
+    never grows; ends when a round lowers it by less than `rtol` of itself. `distance` is
+    finite, symmetric, and positive off the diagonal.
+    """
+    n = len(distance)
+    inverse = 1 / (distance + np.eye(n)) * (1 - np.eye(n))
+    weight = inverse**2
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    factor = cho_factor(laplacian[1:, 1:])
+    points, last = start - start[0], np.inf
+    for _ in range(rounds):
+        gap = _distances(points)
+        now = float((weight * (distance - gap) ** 2).sum())
+        if last - now <= rtol * now:
+            break
+        last = now
+        pull = np.divide(inverse, gap, out=np.zeros_like(gap), where=gap > 0)
+        right = (np.diag(pull.sum(axis=1)) - pull) @ points
+        points = np.vstack([np.zeros((1, 2)), cho_solve(factor, right[1:])])
+    return np.asarray(points)
+
+
+def stress(distance: Floats, points: Floats) -> float:
+    """Mean of ((d - |p_u - p_v|) / d)^2 over pairs, at the scale of `points` that is best."""
+    upper = np.triu_indices(len(points), 1)
+    ratio = _distances(points)[upper] / distance[upper]
+    return float(np.mean((1 - ratio * ratio.sum() / (ratio @ ratio)) ** 2))
+
+
+def separate(centers: Floats, sizes: Floats, frame: Floats, rounds: int = 150) -> Floats:
+    """Centers of boxes of the given sizes, moved apart within [0, frame] while they overlap.
+
+    All arrays in pixels; `centers` and `sizes` of shape (n, 2), `frame` of shape (2,). Each
+    round moves every overlapping pair apart along the axis where they overlap less. Boxes
+    that do not fit still overlap in the end.
+    """
+    grid = np.maximum(sizes.max(axis=0), 1e-9)
+    low, high = sizes / 2, np.maximum(frame - sizes / 2, sizes / 2)
+    moved = np.clip(centers, low, high)
+    for _ in range(rounds):
+        close = KDTree(moved / grid).query_pairs(1.0, p=np.inf, output_type="ndarray")
+        u, v = close[np.lexsort(close.T[::-1])].T
+        apart = moved[v] - moved[u]
+        overlap = (sizes[u] + sizes[v]) / 2 - np.abs(apart)
+        hit = (overlap > 0.5).all(axis=1)
+        if not hit.any():
+            break
+        u, v, apart, overlap = u[hit], v[hit], apart[hit], overlap[hit]
+        narrow = overlap.argmin(axis=1)[:, None] == np.arange(2)
+        step = 0.3 * np.where(apart < 0, -1.0, 1.0) * overlap * narrow
+        np.add.at(moved, v, step)
+        np.add.at(moved, u, -step)
+        moved = np.clip(moved, low, high)
+    return moved
+
+
+def _lengths(ids: Sequence[str], edges: Edges) -> csr_array:
+    row = {node: i for i, node in enumerate(ids)}
+    given: dict[tuple[int, int], float] = {}
+    for u, v, *rest in edges:
+        if u in row and v in row and u != v:
+            a, b = sorted((row[str(u)], row[str(v)]))
+            stated = float(rest[0]) if rest else np.nan
+            if rest and not 0 < stated < np.inf:
+                raise ParameterError(f"the edge {u} - {v} has length {stated}; "
+                                     "lengths are positive numbers")
+            given[a, b] = float(np.fmin(given.get((a, b), np.nan), stated))
+    pairs = np.array(sorted(given), dtype=np.int64).reshape(-1, 2)
+    degree = np.bincount(pairs.ravel(), minlength=len(ids))
+    length = np.array([given[a, b] for a, b in pairs.tolist()])
+    length = np.where(np.isnan(length), np.sqrt(degree[pairs].mean(axis=1)), length)
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    return csr_array((np.tile(length, 2), (ends[:, 0], ends[:, 1])), shape=(len(ids),) * 2)
+
+
+def _older(part: np.ndarray, ids: Sequence[str],
+           known: Mapping[str, tuple[float, float]]) -> Floats:
+    """Previous positions of a component's nodes, NaN where there is none."""
+    return np.array([known.get(ids[i], (np.nan, np.nan)) for i in part])
+
+
+def _component(lengths: csr_array, older: Floats) -> Floats:
+    n = lengths.shape[0]
+    if n == 1:
+        return np.zeros((1, 2))
+    old = ~np.isnan(older[:, 0])
+    warm = bool(old.sum() >= 3)
+    if n <= STRESS_LIMIT:
+        distance = shortest_path(lengths, directed=False)
+        start = _warm_start(distance, older, old) if warm else _classical(distance)
+        points = majorize(distance, start + 0.05 * distance.mean() * _spiral(n))
+    else:
+        points = _coarse(lengths)
+    points -= points.mean(axis=0)
+    return _aligned(points, older, old) if warm else _landscape(points, lengths)
+
+
+def _classical(distance: Floats) -> Floats:
+    """Classical scaling: the two leading principal coordinates of a distance matrix."""
+    n = len(distance)
+    square = distance**2
+    mean = square.mean(axis=0)
+    gram = -(square - mean[:, None] - mean[None, :] + mean.mean()) / 2
+    values, vectors = eigh(gram, subset_by_index=[max(0, n - 2), n - 1])
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1])
+
+
+def _warm_start(distance: Floats, older: Floats, old: np.ndarray) -> Floats:
+    """Older positions at the scale of `distance`; a new node at its nearest old ones' mean."""
+    gap = _distances(older[old])
+    scale = distance[np.ix_(old, old)].sum() / max(gap.sum(), 1e-9)
+    near = 1 / np.maximum(distance[:, old], 1e-9) ** 4
+    guess = near @ older[old] / near.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(old[:, None], older, guess) * scale)
+
+
+def _coarse(lengths: csr_array, rounds: int = 30) -> Floats:
+    """Stress over edges and distances to pivots only, for what is too large for all pairs.
+
+    Pivots are chosen farthest first and start by pivot scaling; each round moves every node
+    to the weighted mean of where its neighbors and the pivots want it.
+    """
+    n = lengths.shape[0]
+    distance, pivots = np.empty((n, PIVOTS)), np.zeros(PIVOTS, dtype=np.int64)
+    nearest = np.full(n, np.inf)
+    for k in range(PIVOTS):
+        pivots[k] = 0 if k == 0 else int(nearest.argmax())
+        distance[:, k] = dijkstra(lengths, indices=pivots[k])
+        nearest = np.minimum(nearest, distance[:, k])
+    square = distance**2
+    gram = square.mean(axis=0) + square.mean(axis=1)[:, None] - square - square.mean()
+    points = gram @ eigh(gram.T @ gram, subset_by_index=[PIVOTS - 2, PIVOTS - 1])[1][:, ::-1]
+    points = points + 1e-3 * points.std() * _spiral(n)
+    points *= distance.sum() / np.linalg.norm(points[:, None] - points[pivots], axis=2).sum()
+    far = np.divide(n / PIVOTS, square, out=np.zeros_like(square), where=square > 0)
+    edges = lengths.tocoo()
+    near = 1 / edges.data**2
+    total = (far.sum(axis=1) + np.bincount(edges.row, near, n))[:, None]
+    for _ in range(rounds):
+        gap = points[:, None] - points[pivots]
+        pull = far * distance / np.maximum(np.linalg.norm(gap, axis=2), 1e-9)
+        aim = far @ points[pivots] + (pull[:, :, None] * gap).sum(axis=1)
+        gap = points[edges.row] - points[edges.col]
+        pull = near * edges.data / np.maximum(np.linalg.norm(gap, axis=1), 1e-9)
+        step = near[:, None] * points[edges.col] + pull[:, None] * gap
+        np.add.at(aim, edges.row, step)
+        points = aim / total
+    return np.asarray(points)
+
+
+def _spiral(n: int) -> Floats:
+    """Distinct unit offsets, so that nodes with equal distances do not start at one point."""
+    turn = 2.399963 * np.arange(n)
+    return np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+def _aligned(points: Floats, older: Floats, old: np.ndarray) -> Floats:
+    """The rotation or reflection that brings old nodes closest to where they were."""
+    target = older[old] - older[old].mean(axis=0)
+    left, _, right = np.linalg.svd((points[old] - points[old].mean(axis=0)).T @ target)
+    return np.asarray(points @ (left @ right))
+
+
+def _landscape(points: Floats, lengths: csr_array) -> Floats:
+    """Principal axis horizontal, the best connected node left of and above the center."""
+    turned = points @ np.linalg.svd(points, full_matrices=False)[2].T
+    hub = turned[int(np.argmax(np.diff(lengths.indptr)))]
+    return np.asarray(turned * np.where(hub > 1e-9, -1.0, 1.0))
+
+
+def _pack(drawn: Sequence[Floats], aspect: float) -> list[Floats]:
+    """Components side by side: largest first, each where it makes the frame grow least."""
+    margin = 1.0
+    boxes = [np.ptp(xy, axis=0) + margin for xy in drawn]
+    order = sorted(range(len(drawn)), key=lambda c: (-float(boxes[c].prod()), c))
+    taken: list[tuple[float, float, float, float]] = []
+    packed: list[Floats] = list(drawn)
+    right = bottom = 0.0
+    for c in order:
+        width, height = (float(s) for s in boxes[c])
+        corners = [(0.0, 0.0), *((x1, y0) for _, y0, x1, _ in taken),
+                   *((x0, y1) for x0, _, _, y1 in taken), (0.0, bottom), (right, 0.0)]
+        free = [(x, y) for x, y in corners if not any(
+            x < x1 - 1e-9 and x0 < x + width - 1e-9 and y < y1 - 1e-9 and y0 < y + height - 1e-9
+            for x0, y0, x1, y1 in taken)]
+        x, y = min(free, key=lambda at: (max(right, at[0] + width, aspect * bottom,
+                                             aspect * (at[1] + height)), at[1], at[0]))
+        taken.append((x, y, x + width, y + height))
+        right, bottom = max(right, x + width), max(bottom, y + height)
+        packed[c] = drawn[c] - drawn[c].min(axis=0) + [x + margin / 2, y + margin / 2]
+    return packed
+
+
+def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floats:
+    """Pixels to keep for each node with its name; smaller when there are too many."""
+    letter, widest, high = LABEL_PIXELS
+    sizes = np.array([
+        (max(NODE_PIXELS[0], min(widest, 10 + letter * len(labels[node]))), high)
+        if labels.get(node) else NODE_PIXELS for node in ids])
+    return np.asarray(sizes * min(1.0, np.sqrt(0.5 * frame.prod() / sizes.prod(axis=1).sum())))
+
+
+def _fit(points: Floats, sizes: Floats, frame: Floats) -> Floats:
+    """Points in pixels, centered, filling the frame with at most 1.4 to 1 distortion."""
+    room = frame - sizes.max(axis=0)
+    extent = np.maximum(np.ptp(points, axis=0), 1e-9)
+    scale = np.minimum(room / extent, EDGE_PIXELS)
+    scale = np.minimum(scale, 1.4 * scale.min())
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    return np.asarray((points - middle) * scale + frame / 2)
+
+
+def _distances(points: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(points[:, None, :] - points[None, :, :], axis=2))

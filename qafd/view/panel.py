@@ -1,0 +1,289 @@
+"""Retrievals as panels: what the component draws, as one JSON value.
+
+What a picture needs beyond a retrieval is decided here: which nodes fit, how importance
+becomes color and flow becomes thickness, what the legend says about both, and the words of
+the tooltips. Names come from documents: they are cleaned here and shown as text only.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.records import Floats
+from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.contraction import contract_passages
+
+# Both ramps are monotone in lightness, so their order survives every color blindness and a
+# gray print; in the dark theme the strong end stays clear of the background.
+RAMPS: dict[str, dict[str, list[str]]] = {
+    "green": {"light": ["#f6e25a", "#b4d748", "#5fb24a", "#278c3f", "#0a6330"],
+              "dark": ["#f9ea7d", "#bede55", "#6cc155", "#34a354", "#168a4b"]},
+    "cividis": {"light": ["#fde737", "#c8b866", "#8f8d78", "#575d6d", "#0d2f66"],
+                "dark": ["#fdea45", "#d3c25f", "#a59c74", "#7d8395", "#5a7fc4"]},
+}
+NAME_LENGTH = 120
+REASON_LENGTH = 400
+EDGES_PER_NODE = 4
+# Above this ratio of the largest importance to the median, even square roots would paint
+# half of the nodes in one color.
+SKEWED = 400.0
+# Direction marks could turn a name around; the last three cannot stand in an SVG file.
+_UNSHOWN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+                     "\ufeff\ufffe\uffff")
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The words around a panel; what is empty is made from the retrieval."""
+
+    title: str = ""
+    subtitle: str = ""
+    footer: str = ""
+
+
+def panel_data(
+    retrievals: Sequence[Retrieval],
+    *,
+    positions: Mapping[str, tuple[float, float]],
+    captions: Sequence[Caption] = (),
+    others: Iterable[RetrievedNode] = (),
+    contract: bool = False,
+    thickness: str = "flow",
+    limit: int = 150,
+    ramp: str = "green",
+    selected: str | None = None,
+    columns: int | None = None,
+    aspect: float = 1.45,
+    graph_size: int | None = None,
+) -> dict[str, Any]:
+    """The panels of a page as JSON values for `qafd.view.component.panels`.
+
+    Each panel shows at most `limit` nodes: seeds and the selected node, then saturated nodes
+    by importance, wet ones by mass, dry ones. What a panel does not show and another panel or
+    `others` does is drawn there as a ghost. Color is the square root of importance over the
+    largest of the panel, or its rank when importances are too skewed for that; thickness is
+    the square root of flow (or weight) over the largest of the panel.
+
+    Parameters
+    ----------
+    retrievals : sequence of Retrieval
+        One panel each, in order.
+    positions : mapping of id to (x, y)
+        The frozen layout, in [0, aspect] x [0, 1]; nodes outside of it are not drawn, and
+        the footer counts them.
+    captions : sequence of Caption, optional
+        One per retrieval.
+    others : iterable of RetrievedNode, optional
+        More nodes of the layout, such as what a larger source mass would bring.
+    contract : bool
+        Draw the flow passages carry between their entities instead of the passages.
+    thickness : {"flow", "weight"}
+        What the thickness of an edge shows; edges have arrows only for flow.
+    ramp : str
+        A key of `RAMPS`.
+    columns : int, optional
+        Panels side by side; by default as many as fit.
+    graph_size : int, optional
+        Nodes of the whole graph, for "12 of 4,311 nodes shown".
+
+    Raises
+    ------
+    ParameterError
+        When `thickness` or `ramp` has no such option, `limit` or `columns` is below 1, or
+        the captions do not match the retrievals.
+    """
+    if thickness not in ("flow", "weight"):
+        raise ParameterError(f"thickness is {thickness!r}; it shows 'flow' or 'weight'")
+    if ramp not in RAMPS:
+        raise ParameterError(f"there is no color ramp {ramp!r}; choose from {', '.join(RAMPS)}")
+    if limit < 1 or (columns is not None and columns < 1):
+        raise ParameterError(f"limit is {limit} and columns {columns}; both are at least 1")
+    if captions and len(captions) != len(retrievals):
+        raise ParameterError(f"{len(captions)} captions for {len(retrievals)} retrievals; "
+                             "give one for each or none")
+    if contract:
+        retrievals = [contract_passages(r).retrieval for r in retrievals]
+    shown = [_choose(r, positions, limit, selected) for r in retrievals]
+    ghosts = {node.id: node for node in [*(n for r in retrievals for n in r.nodes), *others]
+              if node.id in positions and not (contract and node.kind == "passage")}
+    drawn = {node.id: node for nodes in shown for node in nodes}
+    for node in sorted(ghosts.values(), key=lambda n: (-n.importance, n.id))[:2 * limit]:
+        drawn.setdefault(node.id, node)
+    index = {node: i for i, node in enumerate(sorted(drawn))}
+    scale = _color_scale(shown)
+    value: Callable[[RetrievedEdge], float] = (
+        (lambda e: e.flow) if thickness == "flow" else (lambda e: e.weight))
+    tops = [max((value(e) for e in r.edges), default=0.0) for r in retrievals]
+    words = captions or [Caption()] * len(retrievals)
+    return {
+        "aspect": aspect,
+        "nodes": [{"id": node, "name": clean(drawn[node].name, NAME_LENGTH),
+                   "kind": clean(drawn[node].kind, NAME_LENGTH),
+                   "x": round(positions[node][0] / aspect, 4), "y": round(positions[node][1], 4)}
+                  for node in index],
+        "panels": [
+            _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
+                   graph_size)
+            for r, nodes, caption, top in zip(retrievals, shown, words, tops, strict=True)],
+        "ramp": RAMPS[ramp],
+        "legend": _legend(shown, scale is rank_scale, thickness, tops),
+        "columns": columns,
+        "selected": selected,
+    }
+
+
+def clean(text: str, length: int) -> str:
+    """One line of at most `length` characters without control or direction characters."""
+    kept = "".join(
+        " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
+        for c in text[:4 * length]
+        if c not in _UNSHOWN and unicodedata.category(c) != "Cs")
+    line = " ".join(kept.split())
+    return line if len(line) <= length and len(text) <= 4 * length else line[:length - 1] + "…"
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands grouped."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def root_scale(importance: Floats) -> Floats:
+    """Square roots of importances over the largest, in [0, 1]; all 0 when that is 0."""
+    top = importance.max(initial=0.0)
+    return np.sqrt(importance / top) if top > 0 else np.zeros_like(importance)
+
+
+def rank_scale(importance: Floats) -> Floats:
+    """Ranks of importances in (0, 1], 1 the largest; equal ones share their highest rank."""
+    order = np.sort(importance)
+    return np.asarray(np.searchsorted(order, importance, side="right") / max(len(order), 1))
+
+
+def _color_scale(shown: Sequence[Sequence[RetrievedNode]]) -> Callable[[Floats], Floats]:
+    for nodes in shown:
+        values = np.array([n.importance for n in nodes if n.importance > 0])
+        if len(values) and values.max() > SKEWED * np.median(values):
+            return rank_scale
+    return root_scale
+
+
+def _choose(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]], limit: int,
+            selected: str | None) -> list[RetrievedNode]:
+    """The nodes that are drawn, most important first."""
+    def order(node: RetrievedNode) -> tuple[bool, int, float, str]:
+        state = (SATURATED, WET).index(node.state) if node.state in (SATURATED, WET) else 2
+        amount = node.importance if state == 0 else node.mass
+        return (not node.seed and node.id != selected, state, -amount, node.id)
+
+    placed = sorted((n for n in retrieval.nodes if n.id in positions), key=order)[:limit]
+    return sorted(placed, key=lambda n: (-n.importance, -n.mass, n.id))
+
+
+def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[str, int],
+           caption: Caption, scale: Callable[[Floats], Floats], arrows: bool,
+           value: Callable[[RetrievedEdge], float], top: float,
+           graph_size: int | None) -> dict[str, Any]:
+    touched = len(retrieval.nodes)
+    here = {node.id: node for node in nodes}
+    lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
+                    and e.source != e.target),
+                   key=lambda e: (-value(e), -e.weight, e.source, e.target))
+    edges = lines[:EDGES_PER_NODE * max(len(nodes), 1)]
+    full = [n.importance if n.state == SATURATED else 0.0 for n in nodes]
+    color = dict(zip(here, scale(np.array(full)), strict=True))
+    title = clean(caption.title or retrieval.method, NAME_LENGTH)
+    return {
+        "title": title,
+        "subtitle": clean(caption.subtitle, NAME_LENGTH),
+        "footer": clean(caption.footer, REASON_LENGTH) or _footer(
+            nodes, len(edges), len(lines), touched, graph_size),
+        "alt": _sentence(title, nodes, edges, here, touched),
+        "nodes": [{
+            "n": index[node.id], "state": node.state, "seed": node.seed,
+            "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
+            "value": number(node.importance), "facts": _facts(node),
+            "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
+        "edges": [{
+            "u": index[e.source], "v": index[e.target],
+            "w": round(float(np.sqrt(value(e) / top)), 3) if top > 0 else 0,
+            "arrow": arrows and e.flow > 0, "label": clean(e.label, NAME_LENGTH),
+            "facts": [["flow", number(e.flow)], ["weight", number(e.weight)]]} for e in edges],
+    }
+
+
+def _facts(node: RetrievedNode) -> list[list[str]]:
+    facts = [["importance", number(node.importance)]]
+    if node.capacity > 0:
+        facts.append(["mass", f"{number(node.mass)} of {number(node.capacity)}"])
+    if node.source > 0:
+        facts.append(["source", number(node.source)])
+    if node.alignment:
+        facts.append(["similarity to question", f"{node.alignment:.2f}"])
+    return facts
+
+
+def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched: int,
+            graph_size: int | None) -> str:
+    retrieved = sum(n.state == SATURATED for n in nodes)
+    wet = sum(n.state == WET for n in nodes)
+    parts = [f"{retrieved} retrieved" + (f", {wet} touched" if wet else "")]
+    parts.append(f"{edges:,} of {all_edges:,} edges" if edges < all_edges else
+                 f"{edges:,} edge{'s' * (edges != 1)}")
+    if graph_size is not None or len(nodes) < touched:
+        parts.append(f"{len(nodes):,} of {graph_size or touched:,} nodes shown")
+    return " · ".join(parts)
+
+
+def _sentence(title: str, nodes: Sequence[RetrievedNode], edges: Sequence[RetrievedEdge],
+              here: Mapping[str, RetrievedNode], touched: int) -> str:
+    """The picture in words, for those who cannot see it."""
+    if not nodes:
+        return f"{title}: no nodes."
+    names = [clean(n.name, 40) for n in nodes[:3]]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    retrieved = sum(n.state == SATURATED for n in nodes)
+    text = (f"{title}: {retrieved} of {touched:,} touched nodes retrieved; "
+            f"most important: {listed}.")
+    widest = max(edges, key=lambda e: e.flow, default=None)
+    if widest and widest.flow > 0:
+        text += (f" The largest flow, {number(widest.flow)}, runs from "
+                 f"{clean(here[widest.source].name, 40)} to {clean(here[widest.target].name, 40)}.")
+    return text
+
+
+def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: str,
+            tops: Sequence[float]) -> dict[str, Any]:
+    """What colors and widths mean; numbers where there is one panel, else shares."""
+    best = max((n.importance for nodes in shown for n in nodes), default=0.0)
+    alone = len(shown) == 1
+    if ranked:
+        low, high = "lowest rank", "highest"
+    else:
+        low, high = "0", number(best) if alone else "most in panel"
+    top = max(tops, default=0.0)
+    if top <= 0:
+        widths: list[tuple[float, str]] = []
+    elif alone:
+        largest = _round_down(top)
+        widths = [(float(np.sqrt(v / top)), number(v)) for v in (largest / 10, largest)]
+    else:
+        widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "100% of a panel's largest")]
+    return {
+        "color": "importance by rank" if ranked else "importance", "low": low, "high": high,
+        "note": "" if ranked else "square-root scale",
+        "thickness": "edge weight" if thickness == "weight" else "flow",
+        "widths": [[round(w, 3), text] for w, text in widths],
+        "wet": any(n.state == WET for nodes in shown for n in nodes),
+        "dry": any(n.state not in (WET, SATURATED) for nodes in shown for n in nodes),
+        "passages": any(n.kind == "passage" for nodes in shown for n in nodes),
+    }
+
+
+def _round_down(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is at most `value`."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max((m * power for m in (1, 2, 5) if m * power <= value), default=power))

@@ -1,0 +1,127 @@
+"""Made-up retrievals of the Apple and Amazon kind for the tests of the picture."""
+
+import math
+import random
+
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+
+COMPANY = {
+    "Steve Jobs": "person", "Apple Inc.": "organization", "iPhone": "product", "iPad": "product",
+    "iPod": "product", "Mac": "product", "macOS": "product", "iOS": "product", "NeXT":
+    "organization", "Pixar": "organization", "iTunes": "product", "Steve Wozniak": "person",
+    "Apple II": "product", "Tim Cook": "person", "Cupertino": "place", "App Store": "product"}
+FRUIT = {"apple (fruit)": "fruit", "Fuji": "fruit", "Gala": "fruit", "Granny Smith": "fruit",
+         "Malus domestica": "species", "Rosaceae": "family", "orchard": "place", "cider": "drink",
+         "pollination": "process"}
+AMAZON = {"Amazon.com": "organization", "Jeff Bezos": "person", "Kindle": "product",
+          "Amazon River": "river", "Andes": "mountains", "Amazon rainforest": "forest"}
+PASSAGES = {
+    "Apple Inc., founding": ["Steve Jobs", "Apple Inc.", "Steve Wozniak", "Apple II", "Cupertino"],
+    "The return of Steve Jobs": ["Steve Jobs", "Apple Inc.", "NeXT", "macOS"],
+    "iPhone and iPad": ["iPhone", "iPad", "iOS", "App Store", "Apple Inc."],
+    "Music": ["iPod", "iTunes", "Apple Inc.", "Steve Jobs"],
+    "Apple cultivars": ["apple (fruit)", "Fuji", "Gala", "Granny Smith"],
+    "Names of companies": ["Apple Inc.", "apple (fruit)", "Amazon.com", "Amazon River"],
+    "E-readers": ["Kindle", "iPad", "Amazon.com", "Jeff Bezos"]}
+RELATIONS = [
+    ("Steve Jobs", "Apple Inc.", "founded"), ("Steve Wozniak", "Apple Inc.", "founded"),
+    ("Steve Jobs", "NeXT", "founded"), ("Steve Jobs", "Pixar", "bought"),
+    ("Steve Jobs", "iPhone", "introduced"), ("Steve Jobs", "iPod", "introduced"),
+    ("Steve Jobs", "Mac", "introduced"), ("Steve Jobs", "Steve Wozniak", "met"),
+    ("Steve Wozniak", "Apple II", "designed"), ("Apple Inc.", "iPhone", "makes"),
+    ("Apple Inc.", "iPad", "makes"), ("Apple Inc.", "Mac", "makes"), ("iPhone", "iOS", "runs"),
+    ("Mac", "macOS", "runs"), ("NeXT", "macOS", "became"), ("iOS", "App Store", "has"),
+    ("iOS", "iPad", "runs on"), ("iPod", "iTunes", "plays from"), ("Tim Cook", "Apple Inc.", "leads"),
+    ("Apple Inc.", "Cupertino", "based in"), ("Tim Cook", "Cupertino", "works in"),
+    ("Apple Inc.", "apple (fruit)", "named after"), ("Apple Inc.", "Amazon.com", "competes with"),
+    ("apple (fruit)", "Fuji", "cultivar"), ("apple (fruit)", "Gala", "cultivar"),
+    ("apple (fruit)", "Granny Smith", "cultivar"), ("apple (fruit)", "Malus domestica", "is"),
+    ("Malus domestica", "Rosaceae", "belongs to"), ("apple (fruit)", "orchard", "grows in"),
+    ("apple (fruit)", "cider", "pressed into"), ("orchard", "pollination", "needs"),
+    ("Amazon.com", "Kindle", "makes"), ("Jeff Bezos", "Amazon.com", "founded"),
+    ("Amazon.com", "Amazon River", "named after"), ("Amazon River", "Andes", "rises in"),
+    ("Amazon River", "Amazon rainforest", "crosses"), ("Kindle", "iPad", "competes with")]
+SEEDS = ("Steve Jobs", "Apple Inc.", "iPhone")
+
+
+def diffused(kinds: dict[str, str], names: dict[str, str], links: list[tuple[str, str, str, str]],
+             seeds: tuple[str, ...], reach: float) -> Retrieval:
+    """Importances that fall with the distance from seeds, flows downhill: a likely picture."""
+    near: dict[str, set[str]] = {node: set() for node in kinds}
+    for u, v, _, _ in links:
+        near[u].add(v)
+        near[v].add(u)
+    steps = dict.fromkeys(seeds, 0)
+    line = list(seeds)
+    for u in line:
+        for v in sorted(near[u] - set(steps)):
+            steps[v] = steps[u] + 1
+            line.append(v)
+    salt = {node: random.Random(node).random() for node in kinds}
+    x = {node: max(0.0, reach - 1.7 * steps.get(node, 9) - 1.5 * salt[node]) * (0.3 + salt[node])
+         for node in kinds}
+    wet = {v for u in kinds if x[u] > 0 for v in near[u] if x[v] == 0}
+    nodes = [RetrievedNode(
+        node, names[node], kinds[node], x[node], 1.0 if x[node] else salt[node] if node in wet else 0,
+        "saturated" if x[node] else "wet" if node in wet else "dry",
+        f"{names[node]} is {steps.get(node, 9)} steps from a seed and holds all it can."
+        if x[node] else "", capacity=1.0, source=3.0 if node in seeds else 0.0,
+        degree=len(near[node]), seed=node in seeds, alignment=round(salt[node], 2))
+        for node in kinds if x[node] > 0 or node in wet or node in seeds]
+    kept = {node.id for node in nodes}
+    edges = []
+    for u, v, kind, word in links:
+        if u in kept and v in kept:
+            weight = 0.2 + salt[u] * salt[v]
+            flow = weight * abs(x[u] - x[v])
+            source, target = (u, v) if x[u] >= x[v] else (v, u)
+            edges.append(RetrievedEdge(source, target, kind, flow, weight, word))
+    nodes.sort(key=lambda n: (-n.importance, n.id))
+    return Retrieval("Introduce Steve Jobs's products in Apple.", "qafd", {}, seeds,
+                     tuple(nodes), tuple(edges), ())
+
+
+def apple(mass: float, method: str = "qafd") -> Retrieval:
+    """About 40 nodes; each method has its own reach, only two have flow."""
+    kinds = {**COMPANY, **FRUIT, **AMAZON, **dict.fromkeys(PASSAGES, "passage")}
+    links = [(u, v, "relation", word) for u, v, word in RELATIONS]
+    links += [(passage, entity, "mention", "") for passage, of in PASSAGES.items() for entity in of]
+    reach = {"qafd": 1 + mass / 2, "community": 6.0, "ego": 2.6, "flow_path": 3.2}[method]
+    full = diffused(kinds, {node: node for node in kinds}, links, SEEDS, reach)
+    if method in ("qafd", "flow_path"):
+        return full
+    nodes = [n for n in full.nodes if n.state == "saturated"]
+    kept = {n.id for n in nodes}
+    return Retrieval(full.query, method, {}, full.seeds, tuple(
+        RetrievedNode(n.id, n.name, n.kind, 1.0 if n.seed else 0.4, 0, "saturated",
+                      "It is one hop from a seed.", degree=n.degree, seed=n.seed) for n in nodes),
+        tuple(RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, e.label)
+              for e in full.edges if e.source in kept and e.target in kept), ())
+
+
+def hostile(mass: float, method: str = "qafd") -> Retrieval:
+    """Names that try to be markup, script, selectors, right-to-left or very long."""
+    names = ["<img src=x onerror=window.hacked=1>", "</text><script>window.hacked=1</script>",
+             "\u202eevil\u202c backwards", "x" * 100_000, "a\"]{}'\\#.b", "名前が長い日本語のノード",
+             "مرحبا بالعالم", "", "\x00\x07 \ud800 line\nbreak", "👩‍🚀 emoji", "constructor", "&amp;<b>"]
+    kinds = {f"id\"'<{i}>]": "<b>kind</b>" for i in range(len(names))}
+    kinds["__proto__"] = kinds["constructor"] = "entity"
+    ids = list(kinds)
+    links = [(ids[0], other, "relation", "<i>word</i>") for other in ids[1:]]
+    return diffused(kinds, dict(zip(ids, [*names, "__proto__", "toString"], strict=True)), links,
+                    (ids[0], ids[1]), 1 + mass / 2)
+
+
+def large(size: int, mass: float) -> Retrieval:
+    """A random graph of `size` nodes and about 2.4 edges for each."""
+    rng = random.Random(size)
+    ids = [f"n{i}" for i in range(size)]
+    pairs = {(ids[i], ids[rng.randrange(i)]) for i in range(1, size)}
+    while len(pairs) < 2.4 * size:
+        i = rng.randrange(1, size)
+        pairs.add((ids[i], ids[int(i * rng.random() ** 2)]))
+    kinds = {node: "passage" if i % 5 == 4 else "entity" for i, node in enumerate(ids)}
+    names = {node: f"{rng.choice('ABCDEFGHKLMNPRST')}{'aeiou'[i % 5]}{rng.choice('lmnrst')}"
+                   f"{'ia on er um is'.split()[i % 5]} {i}" for i, node in enumerate(ids)}
+    links = [(u, v, "relation", "knows") for u, v in sorted(pairs)]
+    return diffused(kinds, names, links, tuple(ids[:3]), 0.5 * math.log2(size) + mass / 2)
