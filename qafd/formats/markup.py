@@ -45,7 +45,12 @@ def read_markup(text: str, draft: Draft) -> str:
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
-    root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError as error:
+        if error.msg == "unknown error":  # what libxml2 calls running out of memory
+            raise MemoryError from None
+        raise
     if root is None:
         return ""
     title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
@@ -65,7 +70,8 @@ def read_markup(text: str, draft: Draft) -> str:
                 draft.head(shown)
             else:
                 draft.add(re.sub(r"[\s|]+$", "", shown) if tag == "tr" else shown, gap)
-            gap = "\n" if tag in _TIGHT else "\n\n"
+            own = "\n" if tag in _TIGHT else "\n\n"
+            gap = own if shown.strip() else max(gap, own)
         elif tag in ("td", "th") and not starts:
             line.append(" | ")
         if tag == "pre":

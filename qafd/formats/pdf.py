@@ -35,8 +35,8 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
     count = len(pages)
     if count > limits.pieces:
         raise too_much(limits.pieces, "pages")
-    nowhere: dict[int, str] = {}
-    headings = _survive(lambda: _outline(reader), nowhere)
+    nowhere: dict[int, list[str]] = {}
+    bookmarks = _survive(lambda: _outline(reader), nowhere)
     texts: list[str] = []
     broken = length = 0
     for number in range(count):
@@ -49,7 +49,14 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
     draft = Draft("pdf", limits)
     draft.title = worthy_title(_survive(lambda: _metadata_title(reader), ""))
     for number, text in enumerate(_without_running_lines(texts)):
-        draft.turn(number + 1, headings.get(number, ""))
+        draft.turn(number + 1)
+        for heading in bookmarks.get(number, []):
+            found = re.search(rf"^{re.escape(heading)}$", text, re.MULTILINE)
+            if found:
+                draft.add(_unwrapped(text[: found.start()]))
+                text = text[found.end() :]
+            draft.turn(number + 1, heading)
+            draft.add(heading if found else "")
         draft.add(_unwrapped(text))
     if not draft.text:
         if broken:
@@ -78,9 +85,9 @@ def _metadata_title(reader: "PdfReader") -> str:
     return (reader.metadata and reader.metadata.title) or ""
 
 
-def _outline(reader: "PdfReader") -> dict[int, str]:
-    """The last bookmark that begins on each page, by page number from 0."""
-    found: dict[int, str] = {}
+def _outline(reader: "PdfReader") -> dict[int, list[str]]:
+    """The bookmarks that begin on each page, by page number from 0."""
+    found: dict[int, list[str]] = {}
     stack: list[Iterator[Any]] = [iter(reader.outline)]
     while stack and len(found) < 10_000:
         entry = next(stack[-1], None)
@@ -90,8 +97,8 @@ def _outline(reader: "PdfReader") -> dict[int, str]:
             stack.append(iter(entry))
         else:
             page = reader.get_destination_page_number(entry)
-            if page is not None:
-                found[page] = one_line(entry.title or "")
+            if page is not None and (title := one_line(entry.title or "")):
+                found.setdefault(page, []).append(title)
     return found
 
 
@@ -112,10 +119,14 @@ def _without_running_lines(texts: list[str]) -> list[str]:
 def _unwrapped(text: str) -> str:
     """Page text with the line breaks of its paragraphs undone, so that names stay whole."""
     text = re.sub(r"(?<=[^\W\d_])[-\u2010]\n(?=[a-zß-ÿ])", "", text)
+    text = re.sub(r"(?<=\w)([-\u2010])\n(?=\w)", r"\1", text)
     lines = text.split("\n")
-    full = 0.6 * max(map(len, lines))
+    width = sorted(map(len, lines))[len(lines) * 9 // 10]
     parts = [lines[0]]
     for before, line in zip(lines, lines[1:], strict=False):
-        wrapped = len(before) > full and line and not re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
-        parts.append((" " if wrapped else "\n") + line)
+        fits = len(before) + 1 + len(line.split(" ", 1)[0]) < 0.85 * width
+        item = re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
+        # A writer breaks a line anywhere, a program only where the next word does not fit.
+        kept = width < 40 or fits or item or not line
+        parts.append(("\n" if kept else " ") + line)
     return "".join(parts)

@@ -1,0 +1,422 @@
+"""Every kind of file, every way to fail, and what no file may do."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from files import (
+    docx_of,
+    entity_bomb,
+    epub,
+    flate_bomb,
+    lying_zip,
+    mutated,
+    page_tree_loop,
+    pdf,
+    pdf_with,
+    replaced,
+    zip_bomb,
+    zipped,
+)
+from hostile import STRINGS
+
+from qafd.errors import ParseError
+from qafd.parsing import Limits, parse, parse_with_notices
+from qafd.records import Mark
+
+PAGES = (["Ada Lovelace wrote the first program."], ["Charles Babbage designed the engine."])
+HTML = """<!doctype html><html><head><title>Ada &amp; the engine</title><style>p{}</style></head>
+<body><nav>Menu</nav><h1>Ada <i>Lovelace</i></h1><p>She wrote
+ a program.<br>It ran.</p><script>alert(1)</script>
+<h2>Engine</h2><table><tr><th>part</th><th>count</th></tr><tr><td>wheel</td><td>25,000</td></tr>
+</table><ul><li>one</li><li>two</li></ul><p style="display: none">secret</p>after
+<pre>x
+  y</pre></body></html>"""
+MARKDOWN = """---
+title: "Notes on Ada"
+---
+# The *first* program
+
+It used [Bernoulli numbers](https://en.wikipedia.org/wiki/Bernoulli_(numbers)) and `code`.
+![portrait](ada.png "Ada")
+
+Engine
+------
+| part | count |
+|------|------:|
+| wheel | **25000** |
+
+```
+# no heading
+```
+> quoted snake_case_name
+"""
+
+
+def only(name, data, **limits):
+    documents = parse(name, data, Limits(**limits))
+    assert len(documents) == 1
+    return documents[0]
+
+
+def under(document):
+    """What stands under each heading, and on each page."""
+    ends = [mark.start for mark in document.marks[1:]] + [len(document.text)]
+    return [(mark.page, mark.heading, document.text[mark.start : end].strip())
+            for mark, end in zip(document.marks, ends, strict=True)]
+
+
+def test_plain_text_keeps_its_lines_and_takes_its_title_from_the_name():
+    document = only("my_first-note.txt", b"Hello,\r\nAda.\r\n\r\n\r\n\r\nBye.\0")
+    assert (document.kind, document.title) == ("txt", "my first note")
+    assert document.text == "Hello,\nAda.\n\nBye."
+    assert document.marks == ()
+
+
+def test_markdown_loses_its_markup_and_keeps_its_headings():
+    document = only("notes.md", MARKDOWN.encode())
+    assert (document.kind, document.title) == ("md", "Notes on Ada")
+    assert under(document) == [
+        (None, "The first program",
+         "The first program\n\nIt used Bernoulli numbers and code.\nportrait"),
+        (None, "Engine",
+         "Engine\n\npart | count\nwheel | 25000\n\n# no heading\nquoted snake_case_name"),
+    ]
+
+
+def test_a_page_shows_its_visible_text_only():
+    document = only("page.html", HTML.encode())
+    assert (document.kind, document.title) == ("html", "Ada & the engine")
+    assert under(document) == [
+        (None, "Ada Lovelace", "Ada Lovelace\n\nShe wrote a program.\nIt ran."),
+        (None, "Engine",
+         "Engine\n\npart | count\nwheel | 25,000\n\none\ntwo\n\nafter\n\nx\n  y"),
+    ]
+
+
+def test_a_page_is_read_in_the_character_set_it_declares():
+    data = '<html><head><meta charset="iso-8859-9"></head><body>Türkçe şarkı</body></html>'
+    assert only("t.html", data.encode("iso8859-9")).text == "Türkçe şarkı"
+
+
+def test_a_pdf_keeps_pages_and_bookmarks():
+    lines = ["Early years", "She was born in 1815.", "Later years", "She died in 1852."]
+    data = pdf_with(pdf(lines, *PAGES), title="A life",
+                    bookmarks=[("Early years", 0), ("Later years", 0), ("Babbage", 2)])
+    document = only("scan.pdf", data)
+    assert (document.kind, document.title) == ("pdf", "A life")
+    assert under(document) == [
+        (1, "Early years", "Early years\n\nShe was born in 1815."),
+        (1, "Later years", "Later years\n\nShe died in 1852."),
+        (2, "Later years", "Ada Lovelace wrote the first program."),
+        (3, "Babbage", "Charles Babbage designed the engine."),
+    ]
+
+
+def test_pdf_paragraphs_are_made_whole_and_running_lines_dropped():
+    pages = [["Annual report", f"Text number {word} goes on to the end of the line and Steve",
+              "Jobs founded a com-", "pany there.", str(number)]
+             for number, word in enumerate(("one", "two", "three", "four"), 1)]
+    document = only("report.pdf", pdf(*pages))
+    assert document.text.split("\n\n") == [
+        f"Text number {word} goes on to the end of the line and Steve Jobs founded a company there."
+        for word in ("one", "two", "three", "four")]
+
+
+@pytest.mark.parametrize(("title", "expected"), [
+    ("Microsoft Word - thesis.doc", "final draft"), ("untitled", "final draft"),
+    ("Microsoft Word - A thesis", "A thesis"), ("Étude", "Étude")])
+def test_a_pdf_title_made_by_a_program_is_not_believed(title, expected):
+    assert only("final_draft.pdf", pdf_with(pdf(*PAGES), title=title)).title == expected
+
+
+def test_word_headings_tables_and_title():
+    data = docx_of(("Ada", 1), ("She wrote.", None), ("Engine", 2),
+                   title="A life", table=[["part", "count"], ["wheel", "9"]])
+    document = only("a.docx", data)
+    assert (document.kind, document.title) == ("docx", "A life")
+    assert under(document) == [(None, "Ada", "Ada\n\nShe wrote."),
+                               (None, "Engine", "Engine\npart | count\nwheel | 9")]
+
+
+def test_word_text_that_is_hidden_deleted_or_repeated_stays_out():
+    body = ('<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+            'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><w:body><w:p>'
+            "<w:r><w:t>seen</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>"
+            "<w:del><w:r><w:delText>deleted</w:delText></w:r></w:del></w:p><mc:AlternateContent>"
+            "<mc:Choice><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Choice><mc:Fallback><w:p><w:r>"
+            "<w:t>box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent></w:body></w:document>")
+    data = replaced(docx_of(("x", None)), "word/document.xml", body.encode())
+    assert only("a.docx", data).text == "seen\n\nbox"
+
+
+def test_an_epub_is_read_in_the_order_of_its_spine():
+    data = epub("<h1>Second</h1><p>Later.</p>", "<h1>First</h1><p>Once upon a time.</p>")
+    document = only("book.epub", data)
+    assert (document.kind, document.title) == ("epub", "A book")
+    assert under(document) == [(None, "First", "First\n\nOnce upon a time."),
+                               (None, "Second", "Second\n\nLater.")]
+
+
+def test_a_csv_without_texts_becomes_lines_that_name_their_columns():
+    document = only("people.csv", b"name;born\nAda;1815\n\"Babbage; Charles\";1791\n")
+    assert document.kind == "csv"
+    assert document.text == "name: Ada\nborn: 1815\n\nname: Babbage; Charles\nborn: 1791"
+
+
+def test_a_csv_without_a_header_numbers_its_columns():
+    assert only("n.csv", b"Ada,1815\nCharles,1791\n").text.split("\n\n")[0] == (
+        "column 1: Ada\ncolumn 2: 1815")
+
+
+RECORDS = [{"pid": "p1", "title": "Ada", "text": "She wrote."}, {"pid": "p2", "text": " "},
+           {"pid": "p1", "title": "Charles", "text": "He built."},
+           {"title": "", "text": "No title here at all, only eight words count."}]
+
+
+@pytest.mark.parametrize(("name", "kind", "data"), [
+    ("r.jsonl", "jsonl", "\n".join(map(json.dumps, RECORDS))),
+    ("r.json", "json", json.dumps(RECORDS)),
+    ("r.json", "json", json.dumps({"version": 1, "data": RECORDS})),
+    ("r.csv", "csv", "pid,title,text\n" + "".join(
+        f"{r.get('pid', '')},{r.get('title', '')},\"{r['text']}\"\n" for r in RECORDS)),
+], ids=["jsonl", "json", "nested json", "csv"])
+def test_records_with_a_text_become_one_document_each(name, kind, data):
+    parsed = parse_with_notices(name, data.encode())
+    assert [(d.name, d.title, d.text, d.kind) for d in parsed.documents] == [
+        (f"{name}#p1", "Ada", "She wrote.", kind),
+        (f"{name}#p1 (2)", "Charles", "He built.", kind),
+        (f"{name}#4", "No title here at all, only eight words",
+         "No title here at all, only eight words count.", kind)]
+    assert parsed.notices == ("1 of 4 records have no text and were left out.",)
+
+
+@pytest.mark.parametrize("field", ["body", "content", "passage", "paragraph_text", "TEXT"])
+def test_common_names_of_the_text_field_are_known(field):
+    assert only("x.jsonl", json.dumps({"id": "7", field: ["One.", "Two."]}).encode()).text == (
+        "One.\nTwo.")
+
+
+def test_json_without_texts_becomes_lines_and_keeps_its_numbers():
+    data = b'{"engine": {"wheels": 25000, "mass": 1.10, "built": false}, "by": ["Ada", "Charles"]}'
+    assert only("x.json", data).text == (
+        "engine wheels: 25000\nengine mass: 1.10\nengine built: false\nby: Ada, Charles")
+
+
+def test_json_lines_survive_a_broken_line_and_say_so():
+    parsed = parse_with_notices("x.jsonl", b'{"text": "one"}\n{"text": \n{"text": "two"}\n')
+    assert [d.text for d in parsed.documents] == ["one", "two"]
+    assert parsed.notices == ("1 lines are no JSON and were left out: 2.",)
+
+
+@pytest.mark.parametrize(("name", "data", "kind"), [
+    ("evil.pdf", HTML.encode(), "html"), ("page.txt", HTML.encode(), "html"),
+    ("x.exe", pdf(*PAGES), "pdf"), ("x.pdf", docx_of(("Text", None)), "docx"),
+    ("x.docx", epub("<p>Text</p>"), "epub"), ("x.md", b'{"a": "b"}', "json"),
+    ("x.txt", b"# heading\n", "txt"), ("x.md", b"a,b\n1,2\n3,4\n", "md"),
+    ("x.csv", b"Only a line of prose.", "txt"), ("x.json", b"Just prose.", "txt"),
+    ("pasted text", b"# Title\n\nText", "md"), ("pasted", b"a,b,c\n1,2,3\n4,5,6\n", "csv"),
+    ("pasted", b"Well, yes.\nOne, two, three.\nNo.\n", "txt"),
+    ("notes.txt", b"[1] A reference.\n", "txt"), ("MZ.txt", b"MZ is a river.", "txt"),
+    ("x.html", b"Just prose, 1 < 2.", "txt")])
+def test_what_the_bytes_are_decides_and_the_name_only_breaks_ties(name, data, kind):
+    assert only(name, data).kind == kind
+
+
+UNREADABLE = {
+    "empty": (b"", "is empty"),
+    "blank": (b"\xef\xbb\xbf \r\n\t", "is empty"),
+    "password pdf": (pdf_with(pdf(*PAGES), password="x"), "protected by a password"),
+    "scanned pdf": (pdf([], []), "2 pages but no text.*OCR"),
+    "cut pdf": (b"%PDF-1.7\n1 0 obj\n<<", "damaged"),
+    "page tree loop": (page_tree_loop(), "damaged|no text"),
+    "cut docx": (docx_of(("Text", None))[:-300], "damaged"),
+    "docx without text part": (
+        zipped({"[Content_Types].xml": "", "word/x.xml": ""}), "no main document part"),
+    "docx of broken xml": (
+        replaced(docx_of(("Text", None)), "word/document.xml", b"<w:p"), "damaged"),
+    "docx with entities": (
+        replaced(docx_of(("Text", None)), "word/document.xml", entity_bomb()), "entities"),
+    "docx with utf-16 entities": (
+        replaced(docx_of(("Text", None)), "word/styles.xml",
+                 entity_bomb().decode().encode("utf-16")), "entities"),
+    "zip bomb": (zip_bomb(), "more than is safe"),
+    "many entries": (zipped({f"{i}": "" for i in range(1200)}), "more than is safe"),
+    "lying zip": (lying_zip(zip_bomb(20), "word/document.xml", 20_000), "damaged|more than"),
+    "epub with drm": (
+        epub("<p>x</p>", extra={"META-INF/encryption.xml": '<encryption xmlns:e="urn:e">'
+             '<e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes256-cbc"/>'
+             "</encryption>"}), "protected against copying"),
+    "xml bomb": (entity_bomb(), "entities"),
+    "broken json": (b'{"text": "cut', "damaged"),
+    "deep json": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+    "page without text": (b"<html><script>only()</script></html>", "no text"),
+    "records without text": (b'[{"text": ""}, {"text": " "}]', "no text"),
+    "windows program": (b"MZ\x90\0\x03" + bytes(200), "a Windows program.*txt, md, html, pdf"),
+    "linux program": (b"\x7fELF\x02\x01" + bytes(200), "a Linux program"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture.*OCR"),
+    "old word file": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "old or password-protected"),
+    "excel": (zipped({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "Excel.*csv"),
+    "powerpoint": (zipped({"[Content_Types].xml": "", "ppt/p.xml": ""}), "PowerPoint.*pdf"),
+    "opendocument": (zipped({"mimetype": "", "content.xml": ""}), "OpenDocument"),
+    "zip": (zipped({"a.txt": "text"}), "a zip archive.*unpack"),
+    "nested zip": (zipped({"a.zip": zip_bomb(50)}), "a zip archive"),
+    "rtf": (rb"{\rtf1\ansi text}", "RTF"),
+    "postscript": (b"%!PS-Adobe-3.0", "PostScript"),
+    "noise": (random.Random(1).randbytes(5000), "unknown kind"),
+}
+
+
+@pytest.mark.parametrize(("data", "why"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_one_clear_sentence(data, why):
+    name = "x.json" if why in ("damaged",) and data.startswith(b"{") else "x"
+    with pytest.raises(ParseError, match=why) as caught:
+        parse(name, data, Limits(pieces=1000))
+    message = str(caught.value)
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert len(message) < 260
+
+
+def test_a_file_over_the_size_cap_is_refused_before_it_is_read():
+    with pytest.raises(ParseError, match=r"0\.1 MB, more than 0\.05 MB"):
+        parse("x.txt", b"x" * 100_000, Limits(input_bytes=50_000))
+
+
+@pytest.mark.parametrize("data", [
+    b"word " * 300, b"<html><p>" + b"word " * 300, pdf(["word " * 15] * 30),
+    b"\n".join([b'{"text": "word word word word word"}'] * 100), docx_of(("word " * 300, None)),
+], ids=["txt", "html", "pdf", "jsonl", "docx"])
+def test_text_over_the_cap_is_refused_whatever_the_kind(data):
+    with pytest.raises(ParseError, match="more than 1,000 characters of text; split it"):
+        parse("x", data, Limits(text_characters=1000))
+
+
+@pytest.mark.parametrize("data", [
+    b"<html>" + b"".join(b"<h1>%d</h1>" % i for i in range(20)), b'{"text": "x"}\n' * 20,
+], ids=["html", "jsonl"])
+def test_too_many_headings_or_records_are_refused(data):
+    with pytest.raises(ParseError, match="more than 10 "):
+        parse("x", data, Limits(pieces=10))
+
+
+def test_a_file_that_takes_too_much_computing_time_is_given_up():
+    marks = "\u0315\u0300" * 300_000  # putting these in order takes quadratic time
+    with pytest.raises(ParseError, match="took more than 1 s of computing time"):
+        parse("x.txt", ("a" + marks).encode(), Limits(cpu_seconds=1))
+
+
+def test_a_file_that_takes_too_long_is_given_up():
+    with pytest.raises(ParseError, match=r"or 0\.001 s in all"):
+        parse("x.txt", b"text", Limits(wall_seconds=0.001))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
+def test_a_file_that_takes_too_much_memory_is_given_up():
+    with pytest.raises(ParseError, match="more than 200 MB of memory"):
+        parse("x.html", b"<p>a" * 2_000_000, Limits(memory_bytes=200 << 20))
+
+
+def test_a_pdf_bomb_ends_within_its_limits():
+    with pytest.raises(ParseError):
+        parse("bomb.pdf", flate_bomb())
+
+
+def test_a_dying_reader_is_a_parse_error(tmp_path, monkeypatch):
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(ParseError, match=r"broke down on this file \(exit code -11\)"):
+        parse("x.txt", b"text" * 100_000)
+
+
+def test_the_reader_is_told_no_secret(tmp_path, monkeypatch):
+    program, seen = tmp_path / "python", tmp_path / "seen"
+    program.write_text(f"#!/bin/sh\nenv > '{seen}'\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-CANARY")
+    with pytest.raises(ParseError):
+        parse("x.txt", b"text")
+    assert "sk-CANARY" in os.environ["OPENAI_API_KEY"]
+    assert "CANARY" not in seen.read_text()
+
+
+@pytest.mark.parametrize("attempt", [
+    "open('written', 'w')", "__import__('os').open('written', 65)", "__import__('socket').socket()",
+    "__import__('subprocess').run(['true'])", "__import__('os').system('true')",
+    "__import__('os').mkdir('made')", "__import__('os').remove('kept')",
+    "__import__('os').fork()", "__import__('os').rename('kept', 'moved')"])
+def test_a_reader_can_neither_write_nor_connect_nor_start_programs(attempt, tmp_path):
+    (tmp_path / "kept").write_text("kept")
+    code = ("import sys; sys.path[:] = sys.argv[1:]\n"
+            "from qafd.formats.child import confine, Limits\n"
+            f"confine(Limits())\nopen(sys.executable, 'rb').close()\n{attempt}")
+    run = subprocess.run([sys.executable, "-c", code, os.getcwd(), *sys.path],
+                         capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "PermissionError: a parser may not" in run.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+
+
+def test_hostile_names_stay_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["../../../tmp/evil.pdf", "a.pdf\0.exe", "\u202efdp.exe", "\ud800.txt", "/etc/passwd"]
+    labels = [parse(name, b"text")[0].name for name in names]
+    assert labels == ["tmp/evil.pdf", "a.pdf.exe", "fdp.exe", ".txt", "etc/passwd"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hostile_strings_come_through_every_kind_as_text():
+    texts = [s for s in STRINGS if len(s) < 1000]
+    lines = "\n".join(json.dumps({"title": s, "text": f"[{s}]", "id": s}) for s in texts)
+    documents = parse("x.jsonl", lines.encode())
+    assert len(documents) == len(texts)
+    assert len({d.name for d in documents}) == len(texts)
+    for document, text in zip(documents, texts, strict=True):
+        assert unicodedata.is_normalized("NFC", document.text)
+        assert not {unicodedata.category(c) for c in document.text} & {"Cs", "Co"}
+        assert text.isascii() is False or not text.isprintable() or document.text == f"[{text}]"
+
+
+def outcome(name, data):
+    try:
+        return [d.kind for d in parse(name, data, Limits(cpu_seconds=10))]
+    except ParseError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_mutated_pdf_ends_in_text_or_in_one_sentence(seed):
+    data = mutated(pdf_with(pdf(*PAGES), bookmarks=[("Ada", 0)]), random.Random(seed))
+    result = outcome("x.pdf", data)
+    assert result == ["pdf"] or (isinstance(result, str) and result.endswith("."))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_mutated_word_file_ends_in_text_or_in_one_sentence(seed):
+    data = mutated(docx_of(("Ada", 1), ("She wrote.", None)), random.Random(seed))
+    result = outcome("x.docx", data)
+    assert result == ["docx"] or (isinstance(result, str) and result.endswith("."))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
+def test_bombs_do_not_swell_the_calling_process():
+    import resource
+
+    bombs = [("x.docx", zip_bomb(100)), ("x.pdf", flate_bomb(60)), ("x.xml", entity_bomb())]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for name, data in bombs:
+        assert isinstance(outcome(name, data), str)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 20_000 * (1024 if sys.platform == "darwin" else 1)
+
+
+def test_marks_are_in_order_and_inside_the_text():
+    document = only("a.md", b"# A\n\ntext\n\n# B\n\n# B\n\nmore")
+    assert document.marks == (Mark(0, None, "A"), Mark(9, None, "B"))
+    assert [document.text[m.start] for m in document.marks] == ["A", "B"]
