@@ -140,6 +140,9 @@ def bring_up_to_date(store: Store, engine: Engine) -> bool:
     if not store.stale:
         return False
     log = store.log()
+    if not log.chunks:
+        nothing = np.zeros((0, engine.models.dimension), np.float32)
+        return store.write_graph(log, (), (), nothing, nothing)
     assembly = assemble(
         _readings(store, engine, list(zip(log.chunks, log.extractions, strict=True))),
         lambda names: _named(store, engine, names))
@@ -173,7 +176,9 @@ def _batches(
         chunks = store.pending(name, extractor)
         if not chunks:
             store.finish(name)
-        tally.total += len(chunks)
+        passages = store.passage_count(name)
+        tally.total += passages
+        tally.done += passages - len(chunks)
         tally.left[name] = len(chunks)
         for i in range(0, len(chunks), BATCH):
             yield name, chunks[i:i + BATCH]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 30.0
 
-# The fault test makes the process die before or after its k-th COMMIT and resumes it.
-_CRASH_AT = int(os.environ.get("QAFD_CRASH_AT", "0"))
 _crash_points = itertools.count(1)
 
 _TABLES = """
@@ -36,6 +34,7 @@ CREATE TABLE jobs (
     current TEXT NOT NULL DEFAULT '',
     error TEXT NOT NULL DEFAULT '',
     cancel INTEGER NOT NULL DEFAULT 0,
+    starts INTEGER NOT NULL DEFAULT 0,
     created_at TEXT NOT NULL,
     started_at TEXT,
     finished_at TEXT
@@ -301,7 +300,8 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
 
 
 def _crash_point() -> None:
-    if _CRASH_AT and next(_crash_points) == _CRASH_AT:
+    # The fault test makes the process die before or after its k-th COMMIT and resumes it.
+    if (at := os.environ.get("QAFD_CRASH_AT")) and next(_crash_points) == int(at):
         os._exit(70)
 
 

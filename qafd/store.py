@@ -158,6 +158,7 @@ class Store:
         self.path = path
         self._connection = connection
         self._token = ""
+        self._writing = False
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], read_only: bool = False) -> "Store":
@@ -200,13 +201,22 @@ class Store:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """One write transaction; every write in qafd goes through it.
 
+        Methods called inside the block join it: all or nothing of them is written.
+
         Raises
         ------
         DiskFullError, BusyError, StoreError
             Nothing was written.
         """
+        if self._writing:
+            yield self._connection
+            return
         with schema.transaction(self._connection, self.path) as connection:
-            yield connection
+            self._writing = True
+            try:
+                yield connection
+            finally:
+                self._writing = False
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -219,7 +229,9 @@ class Store:
             try:
                 yield self._connection
             finally:
-                self._connection.execute("ROLLBACK")
+                # a damaged file can end the transaction by itself
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
 
     # Files and documents
 
@@ -352,7 +364,7 @@ class Store:
                 f"{source} has {len(parsed)} records but only {len(names)} different names; "
                 "give each record an id of its own.")
         with self.transaction() as connection:
-            self._check_lease(connection)
+            self.check_lease()
             moved = connection.execute(
                 "UPDATE files SET status = 'extracting', error = '', notices = ? "
                 "WHERE name = ? AND status = 'parsing' RETURNING deleted_at",
@@ -468,6 +480,13 @@ class Store:
 
     # The extraction log
 
+    def passage_count(self, source: str) -> int:
+        """How many live passages a file has."""
+        with self.snapshot() as connection:
+            return int(connection.execute(
+                "SELECT count(*) FROM chunks JOIN documents ON documents.name = document "
+                "WHERE source = ? AND deleted_at IS NULL", (source,)).fetchone()[0])
+
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
         """The passages of a file that this extractor has not read yet, in order."""
         with self.snapshot() as connection:
@@ -493,7 +512,7 @@ class Store:
             By `embedding_key`.
         """
         with self.transaction() as connection:
-            self._check_lease(connection)
+            self.check_lease()
             row = connection.execute(
                 "INSERT INTO extractions (chunk, extractor) SELECT id, ? FROM chunks "
                 "WHERE id = ? AND title = ? AND heading = ? ON CONFLICT DO NOTHING RETURNING id",
@@ -644,20 +663,23 @@ class Store:
         with self.transaction() as connection:
             if int(_meta(connection, "assembled", "-1")) >= log.revision:
                 return False
-            changed = _replace(connection, "passages", (
+            gone, changed = _replace(connection, "passages", (
                 (c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading)
                 for c in log.chunks))
-            changed += _replace(connection, "nodes", (
+            if gone:
+                # FTS5 only marks words as deleted until it merges its segments
+                connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
+            changed += sum(_replace(connection, "nodes", (
                 (n.id, n.kind, n.key, n.name, n.text, n.tokens,
                  vector.astype("<f4").tobytes(), name_vector.astype("<f4").tobytes())
-                for n, vector, name_vector in zip(nodes, vectors, name_vectors, strict=True)))
-            changed += _replace(connection, "edges", (
+                for n, vector, name_vector in zip(nodes, vectors, name_vectors, strict=True))))
+            changed += sum(_replace(connection, "edges", (
                 (e.source, e.target, e.kind, e.label, e.similarity, e.count,
-                 json.dumps(e.evidence)) for e in edges))
+                 json.dumps(e.evidence)) for e in edges)))
             _set_meta(connection, "assembled", str(log.revision))
-            if changed:
+            if gone + changed:
                 _bump(connection, "graph_revision")
-        return changed > 0
+        return gone + changed > 0
 
     @property
     def revision(self) -> int:
@@ -879,14 +901,8 @@ class Store:
         finally:
             over.set()
             pulse.join()
+            self.give_back_lease()
             self._token = ""
-            with self.transaction() as connection:
-                connection.execute("DELETE FROM lease WHERE token = ?", (token,))
-
-    @property
-    def holds_lease(self) -> bool:
-        """Whether this object is inside its `lease()` block."""
-        return bool(self._token)
 
     @property
     def writer(self) -> int | None:
@@ -895,13 +911,27 @@ class Store:
             held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
         return int(held[0]) if held and _alive(*held) else None
 
-    def _check_lease(self, connection: sqlite3.Connection) -> None:
-        """A process that slept for long must not write over its successor."""
-        if self._token and not connection.execute(
-                "SELECT 1 FROM lease WHERE token = ?", (self._token,)).fetchone():
-            raise BusyError(
-                "Another process has taken over the indexing of this workspace, or it was "
-                "wiped; this one stops.")
+    def check_lease(self) -> None:
+        """Inside `lease()`: refuse to go on when the claim was lost.
+
+        A process that slept for long must not write over its successor.
+
+        Raises
+        ------
+        BusyError
+            Another process took over, or the workspace was wiped.
+        """
+        with self.snapshot() as connection:
+            if self._token and not connection.execute(
+                    "SELECT 1 FROM lease WHERE token = ?", (self._token,)).fetchone():
+                raise BusyError(
+                    "Another process has taken over the indexing of this workspace, or it was "
+                    "wiped; this one stops.")
+
+    def give_back_lease(self) -> None:
+        """End the claim before the end of the `lease()` block."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM lease WHERE token = ?", (self._token,))
 
 
 def now() -> str:
@@ -987,23 +1017,23 @@ _GRAPH_TABLES = {
 
 def _replace(
     connection: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]
-) -> int:
-    """Make the table hold exactly these rows, touching only those that differ."""
+) -> tuple[int, int]:
+    """Make the table hold exactly these rows; how many were removed, and added or changed."""
     key, rest = _GRAPH_TABLES[table]
     columns = ", ".join((*key, *rest))
-    before = connection.total_changes
     old = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
     fresh = list(rows)
     gone = old - {row[:len(key)] for row in fresh}
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}", gone)
+    before = connection.total_changes
     connection.executemany(
         f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(key + rest))}) "
         f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET "
         + ", ".join(f"{column} = excluded.{column}" for column in rest)
         + f" WHERE ({', '.join(f'{table}.{column}' for column in rest)}) "
         f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})", fresh)
-    return connection.total_changes - before
+    return len(gone), connection.total_changes - before
 
 
 def _qualified(table: str, columns: str) -> str:

@@ -1,0 +1,237 @@
+"""The queue: uploads wait in the workspace, and one worker process indexes them.
+
+The worker outlives page reloads and the server. Whatever ends it, the next worker goes on
+where it stopped.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from qafd.engine import BatchExtractor, Engine, Here, Pool
+from qafd.errors import BusyError, DiskFullError, QafdError
+from qafd.extract import LocalExtractor
+from qafd.index import Progress, extend
+from qafd.models import LocalEmbedder
+from qafd.store import Store, now
+
+REPORT_SECONDS = 0.5
+STARTS = 5  # without any progress, after which a job is given up
+
+
+@dataclass(frozen=True)
+class Job:
+    """An upload or another change, and how far its indexing has come.
+
+    `state` is "queued", "running", "paused" (the disk is full), "done", "failed" or
+    "cancelled"; `stage`, `done`, `total` and `current` are those of `qafd.index.Progress`.
+    """
+
+    id: int
+    state: str
+    stage: str
+    done: int
+    total: int
+    current: str
+    error: str
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+_JOB = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
+
+
+def enqueue(store: Store, files: Iterable[tuple[str, bytes]] = ()) -> int:
+    """Store files and a job that indexes them, all or nothing; returns the job's id.
+
+    Without files the job brings the graph up to date after a deletion or an undo. A worker has
+    to be started: see `start_worker`.
+    """
+    with store.transaction():
+        job = _new_job(store)
+        for name, data in files:
+            store.add_file(name, data, job)
+    return job
+
+
+def retry(store: Store, names: Iterable[str]) -> int:
+    """A new job for files that failed or were cancelled; returns its id."""
+    with store.transaction():
+        job = _new_job(store)
+        store.retry(names, job)
+    return job
+
+
+def cancel(store: Store, job: int) -> None:
+    """Ask for the end of a job; one that has not begun ends at once."""
+    with store.transaction() as connection:
+        connection.execute(
+            "UPDATE jobs SET cancel = 1 WHERE id = ? AND state = 'running'", (job,))
+        waiting = connection.execute(
+            "UPDATE jobs SET state = 'cancelled', finished_at = ? "
+            "WHERE id = ? AND state IN ('queued', 'paused')", (now(), job)).rowcount
+        if waiting:
+            store.cancel(_files(store, job))
+
+
+def jobs(store: Store, limit: int = 20) -> tuple[Job, ...]:
+    """The latest jobs, newest first."""
+    with store.snapshot() as connection:
+        return tuple(Job(*row) for row in connection.execute(
+            f"SELECT {_JOB} FROM jobs ORDER BY id DESC LIMIT ?", (limit,)))
+
+
+def needs_worker(store: Store) -> bool:
+    """Whether jobs wait, or were left by a worker that died, and no worker is alive.
+
+    Paused jobs do not count: they wait for `start_worker`, when there is space again.
+    """
+    states = {job.state for job in jobs(store)}
+    return (bool(states & {"queued", "running"}) and "paused" not in states
+            and store.writer is None)
+
+
+def start_worker(path: str | os.PathLike[str]) -> None:
+    """Start a worker in a process of its own; when there is one already, it ends by itself.
+
+    What it complains about goes to a file beside the workspace, named like it plus ".log".
+    """
+    place = Path(path).absolute()
+    home = str(Path(__file__).parents[1])
+    with Path(f"{place}.log").open("wb") as log:
+        # -P keeps files of the current folder from being taken for modules
+        worker = subprocess.Popen(
+            [sys.executable, "-P", "-m", "qafd.jobs", str(place)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *sys.path])},
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    # Unless somebody waits for it, a dead child still counts as a process.
+    threading.Thread(target=worker.wait, daemon=True).start()
+
+
+def work(
+    path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
+    embedder: Callable[[], LocalEmbedder] = LocalEmbedder, processes: int = 2,
+) -> None:
+    """Do all waiting jobs of a workspace, one after the other, then return.
+
+    Parameters are those of `qafd.index.index`.
+
+    Raises
+    ------
+    BusyError
+        Another process is doing them.
+    """
+    with Store.open(path) as store, store.lease(), ExitStack() as stack:
+        engine: Engine | None = None
+        while (job := _claim(store)) is not None:
+            try:
+                if engine is None:
+                    engine = (stack.enter_context(Pool(extractor, embedder, processes))
+                              if processes > 1 else Here(extractor(), embedder()))
+                report = _Report(store, job)
+                extend(store, _files(store, job), engine, report, report.cancelled)
+                _close(store, job, "cancelled" if report.cancelled() else "done")
+            except DiskFullError as error:
+                _close(store, job, "paused", str(error))
+                return
+            except BusyError:
+                raise
+            except QafdError as error:
+                _close(store, job, "failed", str(error))
+                stack.close()
+                engine = None
+
+
+class _Report:
+    """Writes progress into a job's row, not more often than the page looks."""
+
+    def __init__(self, store: Store, job: int) -> None:
+        self._store, self._job = store, job
+        self._stage, self._at = "", 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage == self._stage and time.monotonic() - self._at < REPORT_SECONDS:
+            return
+        self._stage, self._at = progress.stage, time.monotonic()
+        with self._store.transaction() as connection:
+            connection.execute(
+                "UPDATE jobs SET stage = ?, done = ?, total = ?, current = ?, "
+                "starts = CASE WHEN ? = 'extracting' THEN 0 ELSE starts END WHERE id = ?",
+                (progress.stage, progress.done, progress.total, progress.current,
+                 progress.stage, self._job))
+
+    def cancelled(self) -> bool:
+        with self._store.snapshot() as connection:
+            row = connection.execute(
+                "SELECT cancel FROM jobs WHERE id = ?", (self._job,)).fetchone()
+        return row is None or bool(row[0])
+
+
+def _new_job(store: Store) -> int:
+    with store.transaction() as connection:
+        return int(connection.execute(
+            "INSERT INTO jobs (state, created_at) VALUES ('queued', ?) RETURNING id",
+            (now(),)).fetchone()[0])
+
+
+def _claim(store: Store) -> int | None:
+    """The next job, now running; without one, the lease is given back in the same breath.
+
+    Otherwise a file that is uploaded while the worker ends would wait for nobody.
+    """
+    with store.transaction() as connection:
+        store.check_lease()
+        connection.execute(
+            "UPDATE jobs SET state = 'failed', finished_at = ?, error = ? "
+            "WHERE state = 'running' AND starts >= ?",
+            (now(), f"The worker died {STARTS} times without getting any further; its last "
+             f"words are in {store.path.name}.log.", STARTS))
+        row = connection.execute(
+            "UPDATE jobs SET state = 'running', error = '', starts = starts + 1, "
+            "started_at = coalesce(started_at, ?) WHERE id = (SELECT min(id) FROM jobs "
+            "WHERE state IN ('queued', 'running', 'paused')) RETURNING id", (now(),)).fetchone()
+        if row is None:
+            store.give_back_lease()
+    return None if row is None else int(row[0])
+
+
+def _files(store: Store, job: int) -> Sequence[str]:
+    """The unfinished files of a job, and those that no other open job will finish."""
+    with store.snapshot() as connection:
+        return [row[0] for row in connection.execute(
+            "SELECT name FROM files WHERE status IN ('queued', 'parsing', 'extracting') "
+            "AND deleted_at IS NULL AND (job = ? OR NOT EXISTS (SELECT 1 FROM jobs "
+            "  WHERE id = files.job AND state IN ('queued', 'running', 'paused'))) "
+            "ORDER BY rowid", (job,))]
+
+
+def _close(store: Store, job: int, state: str, error: str = "") -> None:
+    with store.transaction() as connection:
+        if state == "done":
+            failed = connection.execute(
+                "SELECT count(*) FROM files WHERE job = ? AND status = 'failed'",
+                (job,)).fetchone()[0]
+            error = f"{failed} of its files could not be read." if failed else ""
+        connection.execute(
+            "UPDATE jobs SET state = ?, error = ?, cancel = 0, finished_at = ? WHERE id = ?",
+            (state, error, None if state == "paused" else now(), job))
+
+
+def main() -> None:
+    """Work on the workspace that the command line names."""
+    os.nice(5)  # the page and its questions come first
+    try:
+        work(sys.argv[1])
+    except BusyError as error:
+        print(error, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Models of a few lines, so that crash loops over the whole pipeline take seconds."""
+
+import hashlib
+import multiprocessing
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+
+from qafd import jobs
+from qafd.engine import Here
+from qafd.index import index
+from qafd.records import Assertion, Chunk, Extraction, Mention, Vectors
+from qafd.store import Store
+
+
+class TinyExtractor:
+    """Sentences end with a period; every capitalized word is a name, neighbors are related."""
+
+    def __init__(self, name: str = "tiny-1") -> None:
+        self.name = name
+
+    def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        """One extraction per chunk, in order."""
+        for chunk in chunks:
+            sentences = [m.span() for m in re.finditer(r"[^.\s][^.]*\.?", chunk.text)]
+            mentions, assertions = [], []
+            for number, (start, end) in enumerate(sentences):
+                names = [Mention(m.group().lower(), m.group(), start + m.start(), start + m.end(),
+                                 number, "PERSON")
+                         for m in re.finditer(r"[A-Z]\w+", chunk.text[start:end])]
+                mentions += names
+                assertions += [Assertion(a.key, b.key, number, "met")
+                               for a, b in zip(names, names[1:], strict=False) if a.key != b.key]
+            if chunk.title:
+                mentions.append(Mention(chunk.title.lower(), chunk.title, 0, 0, 0, "title"))
+            yield Extraction(chunk.id, self.name, tuple(sentences), tuple(mentions),
+                             tuple(assertions))
+
+
+class TinyEmbedder:
+    """Unit vectors drawn from a hash of the text."""
+
+    def __init__(self, name: str = "tiny", dimension: int = 8) -> None:
+        self.name, self.dimension = name, dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d)."""
+        rows = np.array([self._draw(text) for text in texts]).reshape(-1, self.dimension)
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[Vectors, Vectors]:
+        """The text's vector and one for each span."""
+        return self.embed([text])[0], self.embed([text[a:b] for a, b in spans])
+
+    def _draw(self, text: str) -> Vectors:
+        seed = int.from_bytes(hashlib.sha256(f"{self.name}{text}".encode()).digest()[:8], "big")
+        return np.random.default_rng(seed).standard_normal(self.dimension)
+
+
+def tiny_engine() -> Here:
+    """Reads in this process with both tiny models."""
+    return Here(TinyExtractor(), TinyEmbedder())
+
+
+def tiny_index(path: Path, files: Sequence[tuple[str, bytes]] = ()) -> str:
+    """Index files with the tiny models; the digest of what comes out."""
+    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    with Store.open(path) as store:
+        return store.digest()
+
+
+def tiny_work(path: Path) -> None:
+    """Do the waiting jobs with the tiny models."""
+    jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+
+
+def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    os.environ["QAFD_CRASH_AT"] = str(k)
+    run(*arguments)
+
+
+def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -> BaseProcess:
+    """A process that runs a function and dies at its k-th crash point, if any."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.tiny"])
+    target = (_crash_at, (crash_at, run, arguments)) if crash_at else (run, arguments)
+    process = context.Process(target=target[0], args=target[1])
+    process.start()
+    return process
+
+
+def killed(process: BaseProcess) -> None:
+    """Send SIGKILL and wait for the end."""
+    if process.pid is not None:
+        os.kill(process.pid, signal.SIGKILL)
+    process.join()
