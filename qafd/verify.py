@@ -1,0 +1,236 @@
+"""Re-check a stored retrieval from its own numbers, without a graph and without a solver.
+
+`qafd query --json` prints importances, masses, weights and flows together with the certificate
+that was computed from them. Here the certificate is computed again and compared, number by
+number. What only the graph could tell (whether an edge weight is right, whether
+passages are relevant) is not proved; the digest shows that nothing was changed afterwards.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qafd.certificate import ROUNDING, certify
+from qafd.records import Floats
+
+DIGEST = "digest"
+_STATES = {(True, True): "saturated", (True, False): "saturated", (False, True): "wet",
+           (False, False): "dry"}  # fmt: skip
+_MEASURES = ("residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
+             "volume", "source")  # fmt: skip
+_COUNTS = ("support", "touched", "edges")
+_LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a stored retrieval holds, and why: what was proved, or each thing that is wrong."""
+
+    ok: bool
+    sentences: tuple[str, ...]
+
+
+class _Malformed(Exception):
+    """The object is not shaped like a retrieval; the message says where."""
+
+
+def sealed(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """The object with a digest of everything in it, as `verify` checks it.
+
+    The digest goes into the certificate; an object without one is returned as it is.
+    """
+    if not isinstance(obj.get("certificate"), dict):
+        return dict(obj)
+    return {**obj, "certificate": {**obj["certificate"], DIGEST: _digest(obj)}}
+
+
+def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
+    """Check a retrieval as plain JSON values: conservation, optimality, and every stated number.
+
+    With x the importances, m the masses and f the flows: f = w (x_u - x_v) on every edge,
+    m = source + inflow - outflow at every node, m <= T, x >= 0, and m = T where x > 0; all
+    edges of retrieved nodes are there; the stated certificate is what these numbers give.
+
+    Parameters
+    ----------
+    obj : dict
+        As from `Retrieval.to_dict`, `sealed` or not; any other value is reported, not raised.
+    tolerance : float
+        Relative, for flows and for the numbers of the certificate. Masses are checked with the
+        certificate's own `rtol`.
+    """
+    try:
+        wrong = list(_complaints(obj, tolerance))
+    except _Malformed as error:
+        return Verification(False, (str(error),))
+    if wrong:
+        return Verification(False, tuple(wrong))
+    certificate = obj["certificate"]
+    return Verification(True, (
+        f"All {len(obj['edges'])} flows are weight times difference of importance, and every one "
+        f"of {len(obj['nodes'])} nodes holds its source plus inflow minus outflow.",
+        f"No node holds more than its capacity and the {certificate['support']} retrieved ones "
+        f"are full: the diffusion is optimal, duality gap {certificate['gap']:.3g}.",
+        "The digest is right: nothing was changed since." if DIGEST in certificate else
+        "There is no digest: scores, similarities and times cannot be checked.",
+        "Relevance is not part of the proof.",
+    ))  # fmt: skip
+
+
+def _complaints(obj: Any, tolerance: float) -> Iterator[str]:
+    """Sentences about what is wrong with a retrieval."""
+    certificate = _dict(obj, "the retrieval").get("certificate")
+    if certificate is None:
+        raise _Malformed(f"The method {str(obj.get('method'))[:60]!r} gave no certificate, "
+                         "so there is nothing to verify.")  # fmt: skip
+    _dict(certificate, "certificate")
+    nodes = [_dict(n, f"nodes[{i}]") for i, n in enumerate(_list(obj, "nodes"))]
+    edges = [_dict(e, f"edges[{i}]") for i, e in enumerate(_list(obj, "edges"))]
+    if DIGEST in certificate and certificate[DIGEST] != _digest(obj):
+        yield "The digest does not fit: something was changed after the retrieval."
+    rows = {_text(node, "id", f"nodes[{i}]"): i for i, node in enumerate(nodes)}
+    if len(rows) < len(nodes):
+        raise _Malformed("Two nodes have the same id.")
+    yield from _seed_complaints(obj, nodes)
+    yield from _passage_complaints(obj)
+
+    x, mass, capacity, source, degree = (
+        _column(nodes, "nodes", key)
+        for key in ("importance", "mass", "capacity", "source", "degree")
+    )
+    weight, flow = (_column(edges, "edges", key) for key in ("weight", "flow"))
+    ends = [[_row(edge, key, rows, f"edges[{i}]") for key in ("source", "target")]
+            for i, edge in enumerate(edges)]  # fmt: skip
+    u, v = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    if len({frozenset(pair) for pair in ends}) < len(ends) or any(a == b for a, b in ends):
+        yield "An edge is listed twice or leads to its own node."
+    if (weight <= 0).any() or (flow < 0).any():
+        yield "An edge has a weight that is not positive or a flow that is negative."
+    if (source < 0).any() or (capacity < 0).any() or (degree != np.floor(degree)).any():
+        yield "A node has a negative source or capacity, or a degree that is not a whole number."
+    if (np.diff(x) > 0).any():
+        yield "The nodes are not in order of importance."
+    for node, full, held in zip(nodes, x > 0, mass > 0, strict=True):
+        if node.get("state") != _STATES[bool(full), bool(held)]:
+            yield (f"Node {node['id'][:80]!r} is called {str(node.get('state'))[:20]!r}; by its "
+                   f"numbers it is {_STATES[bool(full), bool(held)]!r}.")  # fmt: skip
+    off = np.abs(flow - weight * (x[u] - x[v])) > tolerance * weight * (np.abs(x[u]) + np.abs(x[v]))
+    if off.any():
+        i = int(np.argmax(off))
+        pair = f"{edges[i]['source'][:80]!r} to {edges[i]['target'][:80]!r}"
+        yield (f"The flow of {int(off.sum())} edges is not weight times difference of "
+               f"importance, first from {pair}.")  # fmt: skip
+    found = np.bincount(u, minlength=len(x)) + np.bincount(v, minlength=len(x))
+    for i in np.flatnonzero((found > degree) | ((x > 0) & (found != degree)))[:3]:
+        yield (f"Node {nodes[i]['id'][:80]!r} has {found[i]} edges here and states "
+               f"{degree[i]:g}.")  # fmt: skip
+
+    rtol = _number(certificate, "rtol", "certificate")
+    if not 0 < rtol <= 0.1:
+        raise _Malformed(f"The certificate's rtol is {rtol:g}; it lies between 0 and 0.1.")
+    again = certify(x, source, capacity, u, v, weight, rtol, mass).to_dict()
+    if not again["optimal"]:
+        yield f"The diffusion is not optimal: {again['reason']}."
+    if certificate.get("optimal") is not True or certificate.get("reason"):
+        yield "The certificate itself does not claim that the diffusion is optimal."
+    # Sums in another order differ by rounding in the numbers that are summed.
+    scale = float(np.sum(weight * (np.abs(x[u]) + np.abs(x[v]))) + capacity.sum() + source.sum())
+    energy = scale * (1.0 + float(x.max(initial=0.0)))
+    scales = {"gap": energy, "objective": energy,
+              "relative_gap": energy / max(abs(again["objective"]), 1e-300)}  # fmt: skip
+    for key in _MEASURES:
+        stated = _number(certificate, key, "certificate")
+        allowed = tolerance * scales.get(key, scale)
+        if key == "residual":  # in units of what is allowed: its rounding is a share of that
+            least = float(capacity.min(initial=1.0))
+            allowed = 1e-3 + ROUNDING * scale / max(rtol * least, 1e-300)
+        if not abs(stated - again[key]) <= allowed:
+            yield f"The certificate states {key} {stated:g}; its numbers give {again[key]:g}."
+    for key in _COUNTS:
+        if _number(certificate, key, "certificate") != again[key]:
+            yield f"The certificate states {key} {certificate[key]}; there are {again[key]}."
+    balance = np.sort([_number({"": b}, "", "balance") for b in _list(certificate, "balance")])
+    if len(balance) != len(again["balance"]) or not (
+        np.abs(balance - np.sort(again["balance"])) <= tolerance * scale
+    ).all():
+        yield "The certificate's mass balance is not that of the connected parts."
+
+
+def _seed_complaints(obj: dict[str, Any], nodes: list[dict[str, Any]]) -> Iterator[str]:
+    seeds = sorted(map(str, _list(obj, "seeds")))
+    if seeds != sorted(node["id"] for node in nodes if node.get("seed") is True):
+        yield "The listed seeds are not the nodes marked as seeds."
+
+
+def _passage_complaints(obj: dict[str, Any]) -> Iterator[str]:
+    last = np.inf
+    for i, value in enumerate(_list(obj, "passages")):
+        where = f"passages[{i}]"
+        passage = _dict(value, where)
+        text = _text(passage, "text", where)
+        start, end = (_number(passage, key, where) for key in ("start", "end"))
+        if start < 0 or end - start != len(text):
+            yield f"Passage {i + 1} states offsets {start:g} to {end:g} for {len(text)} characters."
+        score = _number(passage, "score", where)
+        if score > last:
+            yield f"Passage {i + 1} has a higher score than the one before it."
+        last = score
+
+
+def _digest(obj: Mapping[str, Any]) -> str:
+    certificate = {k: v for k, v in obj["certificate"].items() if k != DIGEST}
+    plain = _canonical({**obj, "certificate": certificate})
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    """JSON values as they come back from a file that another program may have written again."""
+    if isinstance(value, Mapping):
+        return {str(k): _canonical(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_canonical(v) for v in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _dict(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Malformed(f"{where[:1].upper()}{where[1:]} is not an object.")
+    return value
+
+
+def _list(obj: dict[str, Any], key: str) -> list[Any]:
+    value = obj.get(key)
+    if not isinstance(value, (list, tuple)):
+        raise _Malformed(f"There is no list of {key}.")
+    return list(value)
+
+
+def _text(obj: dict[str, Any], key: str, where: str) -> str:
+    value = obj.get(key)
+    if not isinstance(value, str):
+        raise _Malformed(f"The {key} of {where} is not text.")
+    return value
+
+
+def _number(obj: dict[str, Any], key: str, where: str) -> float:
+    value = obj.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
+        raise _Malformed(f"The {key} of {where} is not a finite number.")
+    return float(value)
+
+
+def _column(records: list[dict[str, Any]], name: str, key: str) -> Floats:
+    return np.array([_number(r, key, f"{name}[{i}]") for i, r in enumerate(records)], np.float64)
+
+
+def _row(edge: dict[str, Any], key: str, rows: dict[str, int], where: str) -> int:
+    node = _text(edge, key, where)
+    if node not in rows:
+        raise _Malformed(f"The {key} of {where} is {node[:80]!r}, which is not among the nodes.")
+    return rows[node]

@@ -1,0 +1,213 @@
+"""Stored retrievals: the honest pass, and every number that is changed is noticed."""
+
+import copy
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qafd.diffusion import solve
+from qafd.graph import Graph
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage, Work
+from qafd.verify import sealed, verify
+from qafd.weights import PLAIN
+
+
+def stored(graph, seeds, mass, capacity="unit"):
+    """A diffusion as the JSON that a retrieval of it prints."""
+    result = solve(graph, PLAIN, np.array(seeds), np.full(len(seeds), mass / len(seeds)),
+                   capacity)
+    ids = [f"n{row}" for row in result.rows]
+    nodes = [RetrievedNode(
+        ids[i], f"node {row}", "entity", result.x[i].item(), result.mass[i].item(),
+        result.state[i], "because", result.capacity[i].item(), result.source[i].item(),
+        len(graph.expand(np.array([row])).neighbors), row in seeds, 0.5)
+        for i, row in enumerate(result.rows.tolist())]
+    edges = [RetrievedEdge(ids[u], ids[v], "relation", f, w) for u, v, f, w in zip(
+        result.u, result.v, result.flow.tolist(), result.weight.tolist(), strict=True)]
+    passages = [RetrievedPassage("p1", "a.txt", "A", "some text", 0.9, 10, 19),
+                RetrievedPassage("p2", "a.txt", "A", "more", 0.5, 20, 24, page=2)]
+    retrieval = Retrieval(
+        "question", "qafd", {"alpha": 4.0}, tuple(f"n{row}" for row in seeds),
+        tuple(sorted(nodes, key=lambda n: (-n.importance, n.id))), tuple(edges), tuple(passages),
+        result.certificate.to_dict(), Work(len(nodes), len(edges), 2, 0.4), (), 3)
+    return json.loads(retrieval.to_json())
+
+
+def grid(width, seed=0):
+    rng = np.random.default_rng(seed)
+    cell = np.arange(width * width).reshape(width, width)
+    u = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()])
+    v = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()])
+    return Graph.build([str(i) for i in range(width * width)], source_rows=u, target_rows=v,
+                       similarity=rng.uniform(0.01, 1, len(u)))
+
+
+@pytest.fixture(scope="module")
+def honest():
+    return stored(grid(8), [9, 27], 12.0)
+
+
+def leaves(value, path=()):
+    """Paths of all numbers in a JSON value."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from leaves(inner, (*path, i))
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path
+
+
+def changed(obj, path, change):
+    obj = copy.deepcopy(obj)
+    place = obj
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = change(place[path[-1]])
+    return obj
+
+
+def test_an_honest_retrieval_passes_and_says_what_is_not_proved(honest):
+    result = verify(honest)
+    assert result.ok, result.sentences
+    assert result.sentences[0].startswith(f"All {len(honest['edges'])} flows are weight times")
+    assert "There is no digest: scores, similarities and times cannot be checked." in (
+        result.sentences)
+    assert result.sentences[-1] == "Relevance is not part of the proof."
+
+
+@pytest.mark.parametrize("capacity", ["unit", "degree"])
+@pytest.mark.parametrize("seed", range(5))
+def test_retrievals_of_other_graphs_pass_after_a_round_trip(seed, capacity):
+    obj = sealed(stored(grid(12, seed), [5, 77, 100], 40.0, capacity))
+    assert verify(json.loads(json.dumps(obj, sort_keys=True, indent=1))).ok
+
+
+def test_a_hand_solved_path_passes_and_its_neighbor_does_not():
+    # a - b - c with weights 1 and 2, T = 1, all 2.5 units from a: a and b are full, c holds 0.5,
+    # so 2 x_b = 0.5 and x_a - x_b = 1.5.
+    def node(i, x, m, state, source, degree):
+        return {"id": i, "importance": x, "mass": m, "capacity": 1.0, "source": source,
+                "degree": degree, "state": state, "seed": source > 0}
+
+    obj = {
+        "query": "", "method": "qafd", "seeds": ["a"], "passages": [],
+        "nodes": [node("a", 1.75, 1.0, "saturated", 2.5, 1),
+                  node("b", 0.25, 1.0, "saturated", 0.0, 2), node("c", 0.0, 0.5, "wet", 0.0, 1)],
+        "edges": [{"source": "a", "target": "b", "weight": 1.0, "flow": 1.5},
+                  {"source": "b", "target": "c", "weight": 2.0, "flow": 0.5}],
+        # The objective is half of 1.5 squared plus twice 0.25 squared, minus 2.625, plus 0.25.
+        "certificate": {
+            "optimal": True, "reason": "", "rtol": 1e-9, "residual": 0.0, "overfull": 0.0,
+            "unfilled": 0.0, "negative": 0.0, "balance": [0.0], "gap": 0.0, "relative_gap": 0.0,
+            "objective": -1.1875, "volume": 2.0, "source": 2.5, "support": 2, "touched": 3,
+            "edges": 2}}
+    assert verify(obj).ok
+    assert not verify(changed(obj, ("nodes", 1, "importance"), lambda _: 0.2500001)).ok
+
+
+BY_NUMBERS = [
+    (("nodes", 0, "importance"), "flow of"), (("nodes", 0, "mass"), "not optimal"),
+    (("nodes", -1, "mass"), "not optimal"), (("nodes", 0, "capacity"), "not optimal"),
+    (("nodes", 0, "source"), "not optimal"), (("nodes", 0, "degree"), "edges here and states"),
+    (("edges", 0, "weight"), "flow of"), (("edges", -1, "flow"), "flow of"),
+    (("passages", 0, "start"), "offsets"), (("passages", 1, "end"), "offsets"),
+    (("passages", 1, "score"), "higher score"),
+    *[(("certificate", key), f"states {key}") for key in (
+        "residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
+        "volume", "source", "support", "touched", "edges")],
+    (("certificate", "balance", 0), "mass balance"), (("certificate", "rtol"), "rtol"),
+]
+
+
+@pytest.mark.parametrize(("path", "why"), BY_NUMBERS,
+                         ids=[".".join(map(str, path)) for path, _ in BY_NUMBERS])
+def test_a_changed_number_is_noticed_without_a_digest(honest, path, why):
+    result = verify(changed(honest, path, lambda value: value * 1.001 + 1))
+    assert not result.ok
+    assert any(why in sentence for sentence in result.sentences), result.sentences
+
+
+@pytest.mark.parametrize("path", [
+    ("nodes", 0, "importance"), ("nodes", 0, "mass"), ("edges", 0, "weight"), ("edges", 0, "flow"),
+    ("certificate", "objective"), ("certificate", "volume")], ids=lambda p: p[-1])
+def test_a_change_in_the_seventh_digit_is_noticed_without_a_digest(honest, path):
+    assert not verify(changed(honest, path, lambda value: value * (1 + 1e-7))).ok
+
+
+def test_every_changed_number_is_noticed_with_a_digest(honest):
+    obj = sealed(honest)
+    paths = list(leaves(obj))
+    assert {path[-1] for path in paths} >= {
+        "alignment", "score", "milliseconds", "revision", "alpha", "page", "rounds", "importance"}
+    accepted = [path for path in paths if verify(changed(obj, path, lambda v: v * 1.01 + 1e-9)).ok]
+    assert accepted == []
+
+
+def without(key, index):
+    def change(obj):
+        del obj[key][index]
+    return change
+
+
+STRUCTURE = {
+    "edge left out": (without("edges", 0), "edges here and states"),
+    "node left out": (without("nodes", 0), "not among the nodes"),
+    "edge twice": (lambda o: o["edges"].append(o["edges"][0]), "listed twice"),
+    "node twice": (lambda o: o["nodes"].append(o["nodes"][0]), "same id"),
+    "seed left out": (without("seeds", 0), "seeds are not"),
+    "state": (lambda o: o["nodes"][0].update(state="wet"), "by its numbers"),
+    "text": (lambda o: o["passages"][0].update(text="some tex"), "offsets"),
+    "order": (lambda o: o["nodes"].reverse(), "order of importance"),
+    "negative weight": (lambda o: o["edges"][0].update(weight=-1.0), "not positive"),
+    "claim": (lambda o: o["certificate"].update(optimal=False), "does not claim"),
+    "unknown end": (lambda o: o["edges"][0].update(source="nobody"), "not among the nodes"),
+    "nan": (lambda o: o["nodes"][0].update(mass=math.nan), "finite number"),
+    "infinite": (lambda o: o["nodes"][0].update(importance=10**400), "finite number"),
+    "truth value": (lambda o: o["edges"][0].update(flow=True), "finite number"),
+    "no certificate": (lambda o: o.update(certificate=None), "nothing to verify"),
+    "no nodes": (lambda o: o.pop("nodes"), "no list of nodes"),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), STRUCTURE.values(), ids=STRUCTURE)
+def test_a_changed_structure_is_noticed(honest, change, why):
+    obj = copy.deepcopy(honest)
+    change(obj)
+    result = verify(obj)
+    assert not result.ok
+    assert any(why in sentence for sentence in result.sentences), result.sentences
+
+
+def test_a_better_looking_but_unsolved_diffusion_is_refused(honest):
+    # All mass left where it came from: flows, masses and balance agree, the capacity does not.
+    obj = copy.deepcopy(honest)
+    for node in obj["nodes"]:
+        node.update(importance=0.0, mass=node["source"],
+                    state="wet" if node["source"] else "dry")
+    for edge in obj["edges"]:
+        edge["flow"] = 0.0
+    assert any("not optimal" in sentence for sentence in verify(obj).sentences)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner,
+                                                                max_size=3), max_leaves=10)
+
+
+@given(json_values, st.sampled_from(["nodes", "edges", "passages", "seeds", "certificate", None]))
+def test_any_json_value_is_judged_and_none_is_raised(value, key):
+    obj = stored(grid(3), [4], 3.0)
+    verdict = verify(value if key is None else {**obj, key: value})
+    assert not verdict.ok or key == "passages" and value == []
+    assert all(isinstance(sentence, str) for sentence in verdict.sentences)
+
+
+def test_an_object_without_certificate_cannot_be_sealed():
+    assert sealed({"certificate": None, "nodes": []}) == {"certificate": None, "nodes": []}
