@@ -109,7 +109,7 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
     if mass is not None:
         claimed = _worst_ratio(np.abs(mass - held), allowed)
     residual = max(_worst_ratio(wrong, allowed), claimed)
-    negative = float(np.max(-x, initial=0.0))
+    negative = float(np.max(np.maximum(-x, 0.0), initial=0.0))
     volume, total = float(capacity[full].sum()), float(source.sum())
     complaints = [reason] if reason else []
     if residual > 1:

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qafd import kernel
 from qafd.certificate import ROUNDING, Certificate, certify
 from qafd.errors import ParameterError
 from qafd.graph import Graph, sum_at
@@ -25,8 +26,11 @@ from qafd.weights import Gates
 
 # Beyond this ratio of largest to smallest weight, conjugate gradients lose the small ones.
 WIDE = 1e8
-# First tolerance of the inner solves; each round that adds no node divides it by 100.
+# Tolerance of the first inner solves; a round that adds no node multiplies it by STEP, down to
+# rtol, and below that only when rounding left the residual too large.
 COARSE = 1e-2
+STEP = 1e-4
+LAST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Diffusion:
-    """A solved diffusion, on the nodes it touched (t of them, rows ascending).
+    """A solved diffusion, on the nodes it touched (t of them, in the order of touching).
 
     Parameters
     ----------
@@ -56,13 +60,17 @@ class Diffusion:
     weight, flow : ndarray, shape (e,)
         w and w (x_u - x_v) >= 0, which runs from u to v. (The paper's f = -B'x is a difference of
         potentials, not yet times the weight.)
-    certificate : Certificate
     notices : tuple of str
         What the user should know, for example that mass was capped.
     saturated : bool
         Whether some component was asked to hold more than it can.
+    rounds, expansions : int
+        Rounds of the active set, and nodes whose edges were read.
+    reason : str
+        Empty, or why the solve ended before its tolerance `rtol`.
     """
 
+    graph: Graph = field(repr=False)
     rows: Nodes = field(repr=False)
     x: Floats = field(repr=False)
     mass: Floats = field(repr=False)
@@ -73,20 +81,30 @@ class Diffusion:
     v: Nodes = field(repr=False)
     weight: Floats = field(repr=False)
     flow: Floats = field(repr=False)
-    certificate: Certificate
-    notices: tuple[str, ...] = ()
-    saturated: bool = False
+    notices: tuple[str, ...]
+    saturated: bool
+    rounds: int
+    expansions: int
+    rtol: float
+    reason: str = ""
 
     @property
     def converged(self) -> bool:
-        """Whether the certificate holds."""
-        return self.certificate.optimal
+        """Whether the solver reached its tolerance."""
+        return not self.reason
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proof of optimality, computed from the numbers of this record alone."""
+        return certify(self.x, self.source, self.capacity, self.u, self.v, self.weight, self.rtol,
+                       self.mass, self.graph.degree_of(self.rows), self.rounds, self.expansions,
+                       self.reason)
 
     @cached_property
     def support(self) -> Nodes:
         """Graph rows with x > 0, most important first; equal x by row."""
-        order = np.argsort(-self.x, kind="stable")
-        best: Nodes = self.rows[order[: self.certificate.support]]
+        full = np.flatnonzero(self.x > 0)
+        best: Nodes = self.rows[full[np.lexsort((self.rows[full], -self.x[full]))]]
         return best
 
     @cached_property
@@ -95,10 +113,13 @@ class Diffusion:
         return tuple("saturated" if x > 0 else "wet" if m > 0 else "dry"
                      for x, m in zip(self.x.tolist(), self.mass.tolist(), strict=True))
 
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {row: i for i, row in enumerate(self.rows.tolist())}
+
     def find(self, row: int) -> int | None:
         """Index of a graph row in the arrays above, None when it was not touched."""
-        i = int(np.searchsorted(self.rows, row))
-        return i if i < len(self.rows) and self.rows[i] == row else None
+        return self._index.get(row)
 
 
 def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
@@ -118,73 +139,81 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     Returns
     -------
     Diffusion
-        When `converged` is false, `certificate.reason` says why and `certificate.residual`
-        by how much.
+        When `converged` is false, `reason` says why and `certificate.residual` by how much.
     """
     if not 1e-12 <= rtol <= 0.1:
         raise ParameterError(f"rtol must be between 1e-12 and 0.1, not {rtol}")
     sources = fit(graph, source_rows, source_mass, capacity)
+    limits = budget or Budget()
+    compiled = kernel.ready()
+    if compiled is not None:
+        found = _solve_compiled(compiled, graph, gates, sources, capacity, rtol, limits)
+        if found is not None:
+            return found
+    return _solve_numpy(graph, gates, sources, capacity, rtol, limits)
+
+
+def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sources: Sources,
+                    capacity: str, rtol: float, budget: Budget) -> Diffusion | None:
+    """The solution by `qafd.compiled`; None when the weights are too wide for it."""
+    workspace = graph.acquire()
+    try:
+        spread = compiled.spread(graph, gates, workspace, sources.rows, sources.mass,
+                                 graph.capacity(capacity), rtol, budget.rounds, budget.touched)
+        if spread is None:
+            return None
+        return Diffusion(graph, *spread.arrays, sources.notices, sources.saturated, spread.rounds,
+                         spread.expansions, rtol, spread.reason)
+    finally:
+        graph.release(workspace)
+
+
+def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rtol: float,
+                 budget: Budget) -> Diffusion:
     region = Region(graph, gates, sources, graph.capacity(capacity))
     try:
-        rounds, reason = _grow(region, rtol, budget or Budget())
-        return _result(region, sources, rtol, rounds, reason)
+        rounds, reason = _find_support(region, rtol, budget)
+        u, v, weight = region.edges()
     finally:
         region.close()
+    x, source = region.x, region.source
+    flow = weight * (x[u] - x[v])
+    mass = source - sum_at(u, flow, len(x)) + sum_at(v, flow, len(x))
+    return Diffusion(graph, region.rows, x, mass, region.sink, source, region.alignment, u, v,
+                     weight, flow, sources.notices, sources.saturated, rounds,
+                     region.expansions, rtol, reason)
 
 
-def _grow(region: Region, rtol: float, budget: Budget) -> tuple[int, str]:
+def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str]:
     """Find the support and x; returns the rounds used and why it stopped, if early."""
     inner = max(COARSE, rtol)
+    over = region.source - region.sink
+    late = np.flatnonzero(over > 0)
     for rounds in range(1, budget.rounds + 1):
-        region.expand(np.flatnonzero(region.active & ~region.read))
+        region.grow(late, over, max(inner, rtol))
         if len(region.rows) > budget.touched:
             return rounds, f"more than {budget.touched} nodes were touched"
-        _solve_active(region, inner)
+        if region.width > WIDE or not region.conjugate_gradients(inner):
+            region.eliminate()
         negative = region.active & (region.x < 0)
+        dropped = bool(negative.any())
         region.x[negative] = 0.0
         region.active[negative] = False
         over, through = region.excess()
         allowed = rtol * region.sink + ROUNDING * through
-        late = ~region.active & (over > np.maximum(allowed, inner * region.sink * 0.1))
-        if late.any() or negative.any():
-            region.active |= late
+        late = np.flatnonzero(~region.active & (over > np.maximum(allowed, inner * region.sink)))
+        if dropped:  # too coarse: a node could be added and dropped for ever
+            inner = max(0.1 * inner, rtol * LAST)
+        if dropped or len(late):
             continue
-        done = not np.any(np.where(region.active, np.abs(over), over) > allowed)
-        if done:
+        if np.all(np.where(region.active, np.abs(over), over) <= allowed):
             # x this small is rounding: without it the node still fits.
             trifle = region.active & (region.total * region.x <= ROUNDING * through)
             if not trifle.any():
                 return rounds, ""
             region.x[trifle] = 0.0
             region.active[trifle] = False
-        elif inner <= rtol * 1e-3:
+        elif inner <= rtol * LAST:
             return rounds, "rounding keeps the residual above the tolerance"
-        inner = max(inner * 1e-2, rtol * 1e-3)
+        inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)
     return budget.rounds, f"{budget.rounds} rounds were not enough"
-
-
-def _solve_active(region: Region, inner: float) -> None:
-    """Solve L_SS x_S = (Delta - T)_S, where an error of `inner` T_v is allowed."""
-    if region.width > WIDE or not region.conjugate_gradients(inner):
-        region.eliminate()
-
-
-def _result(region: Region, sources: Sources, rtol: float, rounds: int,
-            reason: str) -> Diffusion:
-    order = np.argsort(region.rows)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    x = np.where(region.active, region.x, 0.0)[order]
-    source, sink = region.source[order], region.sink[order]
-    u, v, weight = region.edges()
-    u, v = rank[u], rank[v]
-    swap = (x[u] < x[v]) | ((x[u] == x[v]) & (u > v))
-    u, v = np.where(swap, v, u), np.where(swap, u, v)
-    by_ends = np.lexsort((v, u))
-    u, v, weight = u[by_ends], v[by_ends], weight[by_ends]
-    flow = weight * (x[u] - x[v])
-    mass = source - sum_at(u, flow, len(x)) + sum_at(v, flow, len(x))
-    certificate = certify(x, source, sink, u, v, weight, rtol, mass, region.degree[order],
-                          rounds, region.expansions, reason)
-    return Diffusion(region.rows[order], x, mass, sink, source, region.alignment[order], u, v,
-                     weight, flow, certificate, sources.notices, sources.saturated)

@@ -55,15 +55,19 @@ class Frontier:
 
 
 class Workspace:
-    """Scratch memory of one running query: where each touched row is, never cleared.
+    """Scratch memory of one running query: which rows it has touched, never cleared.
 
-    `slot[row]` is valid while `stamp[row] == token`; a new query takes a new token.
+    `mark[row] >= token` when this query touched the row, and the low 31 bits are then its
+    index among the touched nodes. The other arrays are buffers of the compiled solver.
     """
 
     def __init__(self, n: int) -> None:
-        self.slot = np.zeros(n, np.int32)
-        self.stamp = np.zeros(n, np.int64)
+        self.mark = np.zeros(n, np.int64)
         self.token = 0
+        self.reals = np.empty((7, 4096))
+        self.whole = np.empty((4, 4096), np.int64)
+        self.end = np.empty(16384, np.int32)
+        self.weight = np.empty(16384)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +323,7 @@ class Graph:
             workspace = self._workspaces.pop()
         except IndexError:
             workspace = Workspace(len(self.ids))
-        workspace.token += 1
+        workspace.token += 1 << 31
         return workspace
 
     def release(self, workspace: Workspace) -> None:

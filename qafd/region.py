@@ -26,7 +26,6 @@ class Region:
         self._workspace = graph.acquire()
         self.rows = np.empty(0, np.int64)
         self.x = self.source = self.sink = self.alignment = self.total = np.empty(0)
-        self.degree = np.empty(0, np.int64)
         self.active = self.read = np.empty(0, np.bool_)
         self.start = self.end = np.empty(0, np.int64)
         self.weight = np.empty(0)
@@ -34,7 +33,6 @@ class Region:
         self.narrowest, self.widest = np.inf, 0.0
         self._touch(sources.rows)
         self.source = sources.mass.copy()
-        self.active = self.source > self.sink
 
     def close(self) -> None:
         """Give the workspace back."""
@@ -48,8 +46,7 @@ class Region:
     def _touch(self, rows: Nodes) -> None:
         space = self._workspace
         k, t = len(rows), len(self.rows)
-        space.stamp[rows] = space.token
-        space.slot[rows] = np.arange(t, t + k)
+        space.mark[rows] = space.token + np.arange(t, t + k)
         zeros = np.zeros(k)
         self.rows = np.concatenate([self.rows, rows])
         self.x = np.concatenate([self.x, zeros])
@@ -57,21 +54,38 @@ class Region:
         self.total = np.concatenate([self.total, zeros])
         self.sink = np.concatenate([self.sink, self._sink_of[rows]])
         self.alignment = np.concatenate([self.alignment, self.gates.align(self.graph, rows)])
-        self.degree = np.concatenate([self.degree, self.graph.degree_of(rows)])
         self.active = np.concatenate([self.active, zeros > 0])
         self.read = np.concatenate([self.read, zeros > 0])
 
-    def expand(self, nodes: Nodes) -> None:
+    def grow(self, late: Nodes, over: Floats, least: float) -> None:
+        """Activate late nodes, read them and push each once; whoever that makes late is next.
+
+        `over` is m - T of every touched node. A node is late above `least` T.
+        """
+        while len(late):
+            self.active[late] = True
+            unread = late[~self.read[late]]
+            if not len(unread):
+                return
+            tail = len(self.start)
+            self._expand(unread)
+            over = np.concatenate([over, -self.sink[len(over):]])
+            step = np.zeros(len(over))
+            step[unread] = over[unread] / self.total[unread]
+            self.x += step
+            over[unread] = 0.0
+            over += sum_at(self.end[tail:], self.weight[tail:] * step[self.start[tail:]], len(over))
+            late = np.flatnonzero(~self.active & (over > least * self.sink))
+
+    def _expand(self, nodes: Nodes) -> None:
         """Read the edges of these nodes, touching their neighbors."""
-        if not len(nodes):
-            return
-        self.expansions += 1
+        self.expansions += len(nodes)
         self.read[nodes] = True
         frontier = self.graph.expand(self.rows[nodes])
         space, ends = self._workspace, frontier.neighbors
-        self._touch(np.unique(ends[space.stamp[ends] != space.token]).astype(np.int64))
+        self._touch(np.unique(ends[space.mark[ends] < space.token]).astype(np.int64))
         start = np.repeat(nodes, frontier.counts)
-        end = space.slot[ends].astype(np.int64)
+        end = space.mark[ends] - space.token
         weight = self.gates.weights(frontier.similarity, self.alignment[start],
                                     self.alignment[end])
         self.narrowest = min(self.narrowest, float(weight.min()))
@@ -146,6 +160,8 @@ class Region:
         return False
 
     def edges(self) -> tuple[Nodes, Nodes, Floats]:
-        """Every edge with an active end, once."""
+        """Every edge with an active end, once, downhill in x."""
         keep = self.active[self.start] & (~self.active[self.end] | (self.start < self.end))
-        return self.start[keep], self.end[keep], self.weight[keep]
+        start, end = self.start[keep], self.end[keep]
+        uphill = self.x[start] < self.x[end]
+        return np.where(uphill, end, start), np.where(uphill, start, end), self.weight[keep]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.errors import InfeasibleError, ParameterError
-from qafd.graph import Graph, sum_at
+from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 
 RULES = ("budget", "source-degree", "source-unit", "volume", "path", "paper-literal")
@@ -77,7 +77,8 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         if len(paths) != k:
             raise ParameterError(f"rule 'path' needs one path per seed, not {len(paths)} for {k}")
         length: Floats = np.array([float(sink[path].sum()) for path in paths])
-        return alpha * k * part * length
+        scaled: Floats = alpha * k * part * length
+        return scaled
     if rule == "volume":
         if alpha >= 1:
             raise ParameterError(f"rule 'volume' fills a share of a component; alpha = {alpha} "
@@ -85,7 +86,8 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         component = graph.component[rows]
         inside = np.array([part[component == c].sum() for c in component])
         room = graph.component_capacity(capacity)[component]
-        return alpha * room * part / inside
+        filled: Floats = alpha * part * room / inside
+        return filled
     if rule == "paper-literal":
         mass = np.full(k, alpha * float(sink.sum()))
         held = float(graph.component_capacity(capacity)[np.unique(graph.component[rows])].sum())
@@ -107,30 +109,39 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
     rows, mass = np.asarray(rows, np.int64), np.asarray(mass, np.float64)
     if rows.shape != mass.shape or rows.ndim != 1:
         raise ParameterError(f"{rows.shape} seeds and {mass.shape} masses do not match")
-    if not np.all((mass >= 0) & (mass < np.inf)):
+    if not len(rows):
+        return Sources(rows, mass)
+    if not (mass.min() >= 0 and mass.max() < np.inf):
         raise ParameterError("source mass must be at least 0 and finite")
-    if len(rows) and (rows.min() < 0 or rows.max() >= len(graph)):
+    if rows.min() < 0 or rows.max() >= len(graph):
         raise ParameterError(f"a seed is outside the {len(graph)} nodes")
-    distinct, inverse = np.unique(rows, return_inverse=True)
     # Equal seeds are added smallest first, so that their order cannot change the sum.
-    order = np.argsort(mass, kind="stable")
-    total = sum_at(inverse[order], mass[order], len(distinct))
-    notices = []
-    isolated = graph.indptr[distinct + 1] == graph.indptr[distinct]
-    if np.any(isolated & (total > 0)):
-        notices.append(f"{int(isolated.sum())} of {len(distinct)} seeds have no neighbors and take "
-                       "no mass")
-    total[isolated] = 0.0
-    component = graph.component[distinct]
+    total: dict[int, float] = {}
+    for row, amount in sorted(zip(rows.tolist(), mass.tolist(), strict=True)):
+        total[row] = total.get(row, 0.0) + amount
+    distinct = np.array(list(total), np.int64)
     room = graph.component_capacity(capacity)
-    saturated = False
-    for c in np.unique(component[total > 0]):
-        inside = component == c
-        asked, held = float(total[inside].sum()), float(room[c])
-        if asked > FILL * held:
-            total[inside] *= FILL * held / asked
-            saturated = True
+    component = graph.component[distinct]
+    asked: dict[int, float] = {}
+    isolated = 0
+    for row, part, degree in zip(total, component.tolist(), graph.degree_of(distinct).tolist(),
+                                 strict=True):
+        if degree == 0 and total[row] > 0:
+            isolated += 1
+            total[row] = 0.0
+        asked[part] = asked.get(part, 0.0) + total[row]
+    notices = []
+    if isolated:
+        notices.append(f"{isolated} of {len(total)} seeds have no neighbors and take no mass")
+    scale = {}
+    for part, amount in asked.items():
+        held = float(room[part])
+        if amount > FILL * held:
+            scale[part] = FILL * held / amount
             notices.append(
-                f"mass capped: {asked:g} units were asked for and their connected component holds "
+                f"mass capped: {amount:g} units were asked for and their connected component holds "
                 f"{held:g}; it was filled to {FILL:.1%}, lower alpha to see a local answer")
-    return Sources(distinct, total, tuple(notices), saturated)
+    fitted = np.array(list(total.values()))
+    if scale:
+        fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
+    return Sources(distinct, fitted, tuple(notices), bool(scale))

@@ -1,0 +1,423 @@
+"""The active-set solver of `qafd.diffusion`, compiled by numba; import it through `qafd.kernel`.
+
+Same method and tolerances as the numpy version, written as loops over the entries so that a
+query costs the memory it must read. Functions have fixed signatures: importing this module
+compiles them once (about 20 s) and later loads them from numba's cache on disk.
+"""
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,type-arg"
+# The types of compiled functions are in their decorators, for numba.
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit, types
+
+ROUNDING = 4e-15
+WIDE = 1e8
+COARSE = 1e-2
+STEP = 1e-4
+LAST = 1e-3
+CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE = 0, 1, 2, 3, 4
+TIMES, PLUS = 0, 1
+TINY = 1e-60
+CLIP, SHIFT, RBF, GIVEN, ONE = 0, 1, 2, 3, 4
+
+_i32 = types.Array(types.int32, 1, "C")
+_i64 = types.Array(types.int64, 1, "C")
+_f64 = types.Array(types.float64, 1, "C")
+_f64x2 = types.Array(types.float64, 2, "C")
+_i64x2 = types.Array(types.int64, 2, "C")
+_in32 = types.Array(types.int32, 1, "C", readonly=True)
+_in64 = types.Array(types.int64, 1, "C", readonly=True)
+_real = types.Array(types.float64, 1, "C", readonly=True)
+_rows = types.Array(types.float32, 2, "C", readonly=True)
+_row = types.Array(types.float32, 1, "C", readonly=True)
+_fast = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(fastmath=_fast)
+def dots(vectors, query, rows, first, last, out):
+    """Cosines of rows[first:last], four at a time: their memory accesses overlap."""
+    i = first
+    while i + 4 <= last:
+        p, q = vectors[rows[i]], vectors[rows[i + 1]]
+        r, s = vectors[rows[i + 2]], vectors[rows[i + 3]]
+        at_p = at_q = at_r = at_s = np.float32(0.0)
+        for k in range(len(query)):
+            at_p += p[k] * query[k]
+            at_q += q[k] * query[k]
+            at_r += r[k] * query[k]
+            at_s += s[k] * query[k]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = at_p, at_q, at_r, at_s
+        i += 4
+    while i < last:
+        p = vectors[rows[i]]
+        at_p = np.float32(0.0)
+        for k in range(len(query)):
+            at_p += p[k] * query[k]
+        out[i] = at_p
+        i += 1
+
+
+@njit
+def wider(a, size):
+    """A copy of the rows of `a` with room for `size` columns and as much again."""
+    b = np.empty((a.shape[0], 2 * size), a.dtype)
+    b[:, : a.shape[1]] = a
+    return b
+
+
+@njit
+def longer(a, size):
+    """A copy of `a` with room for `size` and as much again."""
+    b = np.empty(2 * size, a.dtype)
+    b[: len(a)] = a
+    return b
+
+
+@njit
+def align(kind, floor, gamma, vectors, query, given, rows, first, last, s):
+    """Alignments s(v) of rows[first:last]."""
+    if kind == ONE:
+        s[first:last] = 1.0
+    elif kind == GIVEN:
+        for i in range(first, last):
+            s[i] = given[rows[i]]
+    else:
+        dots(vectors, query, rows, first, last, s)
+        for i in range(first, last):
+            if kind == CLIP:
+                s[i] = max(s[i], floor)
+            elif kind == SHIFT:
+                s[i] = max((1.0 + s[i]) / 2.0, floor)
+            else:
+                s[i] = max(np.exp(-gamma * max(2.0 - 2.0 * s[i], 0.0)), TINY)
+
+
+@njit(fastmath=_fast)
+def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, space):
+    """Solve for the active nodes from the present x, in place; whether `inner` was reached."""
+    k = len(b)
+    residual, p, q, inverse, allowed = space[0], space[1], space[2], space[3], space[4]
+    for i in range(k):
+        inverse[i] = 1.0 / total[i]
+    for _ in range(4):
+        rho = 0.0
+        worst = 0.0
+        for i in range(k):
+            pulled = 0.0
+            for e in range(ptr[i], ptr[i + 1]):
+                pulled += weight[e] * x[end[e]]
+            r = b[i] - total[i] * x[i] + pulled
+            tolerance = 0.5 * (inner * sink[i] + ROUNDING * (total[i] * abs(x[i]) + abs(pulled)))
+            residual[i] = r
+            allowed[i] = 2.0 / tolerance
+            worst = max(worst, abs(r) / tolerance)
+            p[i] = r * inverse[i]
+            rho += r * p[i]
+        if worst <= 1.0:
+            return True
+        for _ in range(50 + k):
+            below = 0.0
+            for i in range(k):
+                pulled = 0.0
+                for e in range(ptr[i], ptr[i + 1]):
+                    pulled += weight[e] * p[end[e]]
+                q[i] = total[i] * p[i] - pulled
+                below += p[i] * q[i]
+            step = rho / below
+            after = 0.0
+            worst = 0.0
+            for i in range(k):
+                x[i] += step * p[i]
+                residual[i] -= step * q[i]
+                after += residual[i] * residual[i] * inverse[i]
+                worst = max(worst, abs(residual[i]) * allowed[i])
+            if worst <= 1.0:
+                break
+            ratio = after / rho
+            rho = after
+            for i in range(k):
+                p[i] = residual[i] * inverse[i] + ratio * p[i]
+    return False
+
+
+@njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.float64,
+                   _f64x2, _i64x2, _i32, _f64))(
+    _in64, _in32, _real, _real, _rows, _row, _real, types.int64, types.float64,
+    types.float64, types.int64, types.int64, types.float64, types.float64, types.float64,
+    _i64, types.int64, _f64x2, _i64x2, _i32, _f64,
+    _in64, _real, types.float64, types.int64, types.int64), nogil=True, cache=True)
+def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, floor, gamma,
+           outer, inner_op, a, b, c, mark, token, reals, whole, end, weight, seeds, delta, rtol,
+           most_rounds, most_touched):
+    """Grow the support as `qafd.diffusion` does.
+
+    Returns (status, rounds, expansions, touched, residual, reals, whole, end, weight): the
+    buffers it was given, or larger ones. Rows of `reals`: x, Delta, T, s, w_v, m - T, sum of the terms of m.
+    Rows of `whole`: graph row, place among the active nodes (-1: inactive), first entry (-1:
+    not read), degree. Entries of a node are consecutive in `end` and `weight`.
+    """
+    t = len(seeds)
+    if t > reals.shape[1]:
+        reals, whole = wider(reals, t), wider(whole, t)
+    x, source, sink, s, total, over, through = (
+        reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6])
+    rows, place, first, degree = whole[0], whole[1], whole[2], whole[3]
+    late = np.empty(max(t, 256), np.int64)
+    late_count = 0
+    for i in range(t):
+        row = seeds[i]
+        rows[i], x[i], source[i], sink[i], first[i] = row, 0.0, delta[i], sink_of[row], -1
+        mark[row] = token | i
+        over[i] = source[i] - sink[i]
+        place[i] = -1
+        if over[i] > 0.0:
+            place[i] = 0
+            late[late_count] = i
+            late_count += 1
+    align(kind, floor, gamma, vectors, query, given, rows, 0, t, s)
+    entries = 0
+    narrowest, widest = np.inf, 0.0
+    inner = max(COARSE, rtol)
+    expansions, rounds = 0, 0
+    status, residual = ROUNDS, np.inf
+    while rounds < most_rounds:
+        rounds += 1
+        # Read the late nodes and push each once; whoever this makes late is next in line.
+        head = 0
+        while head < late_count and t <= most_touched:
+            level = late_count
+            before, more = t, 0
+            for j in range(head, level):
+                i = late[j]
+                if first[i] < 0:
+                    degree[i] = indptr[rows[i] + 1] - indptr[rows[i]]
+                    more += degree[i]
+            if entries + more > len(end):
+                end, weight = longer(end, entries + more), longer(weight, entries + more)
+            if t + more > reals.shape[1]:
+                reals, whole = wider(reals, t + more), wider(whole, t + more)
+                x, source, sink, s, total, over, through = (
+                    reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6])
+                rows, place, first, degree = whole[0], whole[1], whole[2], whole[3]
+            for j in range(head, level):
+                i = late[j]
+                if first[i] < 0:
+                    expansions += 1
+                    first[i] = entries
+                    total[i] = -1.0
+                    start = indptr[rows[i]]
+                    for e in range(start, start + degree[i]):
+                        other = neighbors[e]
+                        known = mark[other]
+                        if known < token:
+                            known = token | t
+                            mark[other] = known
+                            rows[t] = other
+                            t += 1
+                        end[entries] = known - token
+                        weight[entries] = similarity[e]
+                        entries += 1
+            for j in range(before, t):
+                sink[j] = sink_of[rows[j]]
+                over[j] = -sink[j]
+                x[j], source[j], first[j], place[j] = 0.0, 0.0, -1, -1
+            align(kind, floor, gamma, vectors, query, given, rows, before, t, s)
+            for j in range(head, level):
+                i = late[j]
+                if total[i] < 0.0:
+                    added = 0.0
+                    for e in range(first[i], first[i] + degree[i]):
+                        both = s[i] * s[end[e]] if inner_op == TIMES else s[i] + s[end[e]]
+                        gate = a + b * both
+                        w = c * weight[e] * gate if outer == TIMES else c * weight[e] + gate
+                        weight[e] = w
+                        added += w
+                        narrowest = min(narrowest, w)
+                        widest = max(widest, w)
+                    total[i] = added
+                step = over[i] / total[i]
+                x[i] += step
+                over[i] = 0.0
+                for e in range(first[i], first[i] + degree[i]):
+                    o = end[e]
+                    over[o] += weight[e] * step
+                    if place[o] < 0 and over[o] > max(inner, rtol) * sink[o]:
+                        place[o] = 0
+                        if late_count == len(late):
+                            late = longer(late, late_count)
+                        late[late_count] = o
+                        late_count += 1
+            head = level
+        late_count = 0
+        if t > most_touched:
+            status = TOUCHED
+            break
+        if widest > WIDE * narrowest:
+            status = TOO_WIDE
+            break
+        # The active part, compact: edges inside it and edges that leave it.
+        count = 0
+        k = 0
+        for i in range(t):
+            if place[i] >= 0:
+                place[i] = k
+                count += degree[i]
+                k += 1
+        ptr, out_ptr = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
+        near, out = np.empty(count + 1, np.int32), np.empty(count + 1, np.int32)
+        near_weight, out_weight = np.empty(count + 1), np.empty(count + 1)
+        inside = np.empty(k, np.int64)
+        work = np.empty((9, k))
+        near_count, out_count, j = 0, 0, 0
+        for i in range(t):
+            if place[i] < 0:
+                continue
+            ptr[j], out_ptr[j], inside[j] = near_count, out_count, i
+            work[0, j], work[1, j] = total[i], source[i] - sink[i]
+            work[2, j], work[3, j] = sink[i], x[i]
+            for e in range(first[i], first[i] + degree[i]):
+                other = place[end[e]]
+                near[near_count], near_weight[near_count] = other, weight[e]
+                out[out_count], out_weight[out_count] = end[e], weight[e]
+                near_count += other >= 0
+                out_count += other < 0
+            j += 1
+        ptr[k], out_ptr[k] = near_count, out_count
+        if not conjugate_gradients(ptr, near, near_weight, work[0], work[1], work[2], work[3],
+                                   inner, work[4:]):
+            status = TOO_WIDE
+            break
+        dropped = False
+        for i in range(t):
+            over[i], through[i] = source[i] - sink[i], 0.0
+        kept = work[3]
+        for j in range(k):
+            if kept[j] < 0:
+                kept[j] = 0.0
+                place[inside[j]] = -1
+                dropped = True
+            x[inside[j]] = kept[j]
+        for j in range(k):
+            i = inside[j]
+            pulled = 0.0
+            for e in range(ptr[j], ptr[j + 1]):
+                pulled += near_weight[e] * kept[near[e]]
+            sent = total[i] * kept[j]
+            over[i] += pulled - sent
+            through[i] += pulled + sent
+            for e in range(out_ptr[j], out_ptr[j + 1]):
+                pushed = out_weight[e] * kept[j]
+                over[out[e]] += pushed
+                through[out[e]] += pushed
+        residual = 0.0
+        for i in range(t):
+            allowed = rtol * sink[i] + ROUNDING * through[i]
+            excess = over[i]
+            if place[i] >= 0:
+                excess = abs(excess)
+            elif excess > max(allowed, inner * sink[i]):
+                place[i] = 0
+                if late_count == len(late):
+                    late = longer(late, late_count)
+                late[late_count] = i
+                late_count += 1
+            if excess > 0.0:
+                residual = max(residual, excess / allowed)
+        if dropped:  # too coarse: a node could be added and dropped for ever
+            inner = max(0.1 * inner, rtol * LAST)
+        if late_count or dropped:
+            continue
+        if residual <= 1.0:
+            trifle = False
+            for i in range(t):
+                if place[i] >= 0 and total[i] * x[i] <= ROUNDING * through[i]:
+                    x[i] = 0.0
+                    place[i] = -1
+                    trifle = True
+            if not trifle:
+                status = CONVERGED
+                break
+        elif inner <= rtol * LAST:
+            status = ROUNDED
+            break
+        inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)
+    return status, rounds, expansions, t, residual, reals, whole, end, weight
+
+
+@njit(types.Tuple((_i64, _i64, _f64, _f64, _f64))(
+    types.int64, _f64x2, _i64x2, _i32, _f64), nogil=True, cache=True)
+def edges(t, reals, whole, end, weight):
+    """Edges with an active end, downhill in x: u, v, weight, flow; and the mass of every node."""
+    x = reals[0]
+    place, first, degree = whole[1], whole[2], whole[3]
+    count = 0
+    for i in range(t):
+        if place[i] >= 0:
+            count += degree[i]
+    u = np.empty(count, np.int64)
+    v = np.empty(count, np.int64)
+    w = np.empty(count)
+    flow = np.empty(count)
+    mass = reals[1, :t].copy()
+    k = 0
+    for i in range(t):
+        if place[i] < 0:
+            continue
+        for e in range(first[i], first[i] + degree[i]):
+            j = end[e]
+            if place[j] >= 0 and j < i:
+                continue
+            high, low = (i, j) if x[i] >= x[j] else (j, i)
+            amount = weight[e] * (x[high] - x[low])
+            u[k], v[k], w[k], flow[k] = high, low, weight[e], amount
+            mass[high] -= amount
+            mass[low] += amount
+            k += 1
+    return u[:k].copy(), v[:k].copy(), w[:k].copy(), flow[:k].copy(), mass
+
+
+@dataclass(frozen=True)
+class Spread:
+    """See `qafd.kernel.Spread`."""
+
+    arrays: tuple
+    rounds: int
+    expansions: int
+    reason: str
+
+
+_NO_VECTORS = np.empty((0, 0), np.float32)
+_NO_QUERY = np.empty(0, np.float32)
+_NONE = np.empty(0)
+_KINDS = {"clip": CLIP, "shift": SHIFT, "rbf": RBF}
+
+
+def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
+    """Solve as `qafd.diffusion.solve` does; None when the weights are too wide for this method."""
+    w, h = gates.weights, gates.similarity
+    vectors, query, given = _NO_VECTORS, _NO_QUERY, _NONE
+    if gates.alignment is not None:
+        kind, given = GIVEN, np.ascontiguousarray(gates.alignment, np.float64)
+    elif gates.query is None:
+        kind = ONE
+    else:
+        kind, vectors = _KINDS[h.kind], np.asarray(graph.vectors)
+        query = np.ascontiguousarray(gates.query, np.float32)
+    status, rounds_used, expansions, t, _, reals, whole, end, weight = grow(
+        graph.indptr, graph.neighbors, graph.similarity, sink, vectors, query, given, kind,
+        h.floor, h.gamma, TIMES if w.outer == "times" else PLUS,
+        TIMES if w.inner == "times" else PLUS, w.a, w.b, w.c, workspace.mark, workspace.token,
+        workspace.reals, workspace.whole, workspace.end, workspace.weight, seeds, delta, rtol,
+        rounds, touched)
+    workspace.reals, workspace.whole, workspace.end, workspace.weight = reals, whole, end, weight
+    if status == TOO_WIDE:
+        return None
+    u, v, edge_weight, flow, mass = edges(t, reals, whole, end, weight)
+    x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))
+    reason = {CONVERGED: "", ROUNDS: f"{rounds} rounds were not enough",
+              ROUNDED: "rounding keeps the residual above the tolerance",
+              TOUCHED: f"more than {touched} nodes were touched"}[status]
+    return Spread((whole[0, :t].copy(), x, mass, capacity, source, alignment, u, v, edge_weight,
+                   flow), rounds_used, expansions, reason)
