@@ -61,9 +61,17 @@ function create(root) {
     button.setAttribute("aria-label", title);
     button.onclick = act;
   }
-  p.legend.append(p.keys, p.tools);
-  new ResizeObserver(() => p.data && p.grid.clientWidth !== p.width && draw(p)).observe(p.grid);
-  document.fonts.ready.then(() => { p.widths.clear(); if (p.data) draw(p); });
+  p.legend.append(p.keys);
+  html("div", "hint", p.legend, "click selects · drag pans · ctrl + wheel zooms · double click resets");
+  // Widths are read here only: reading them while drawing would lay the page out twice.
+  p.width = p.grid.clientWidth;
+  new ResizeObserver(() => {
+    if (p.grid.clientWidth === p.width) return;
+    p.width = p.grid.clientWidth;
+    p.homes = null;
+    if (p.data) draw(p);
+  }).observe(p.grid);
+  document.fonts.ready.then(() => { p.widths.clear(); p.homes = null; if (p.data) draw(p); });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { hover(p, null); select(p, null); }
   });
@@ -93,6 +101,7 @@ function update(p, data) {
   while (p.cards.length > data.panels.length) p.cards.pop().el.remove();
   p.cards.forEach((c, i) => fill(p, c, data.panels[i], i));
   legend(p);
+  p.homes = null;
   draw(p);
   if (p.over) hover(p, p.over.id, p.over.card);
   performance.clearMeasures("qafd-panels");
@@ -106,7 +115,7 @@ function update(p, data) {
 function card(p) {
   const el = html("section", "card", p.grid);
   const head = html("div", "head", el);
-  const c = { el, title: html("span", "title", head), subtitle: html("span", "subtitle", head),
+  const c = { el, head, title: html("span", "title", head), subtitle: html("span", "subtitle", head),
     nodes: new Map(), edges: new Map() };
   c.svg = svg("svg", el, { role: "graphics-document", "aria-roledescription": "graph" });
   c.edgeLayer = svg("g", c.svg);
@@ -114,7 +123,7 @@ function card(p) {
   c.ghostLayer = svg("g", c.svg);
   c.nodeLayer = svg("g", c.svg);
   c.seedLayer = svg("g", c.svg);
-  c.footer = html("div", "footer", el);
+  c.footer = html("span", "", html("div", "footer", el));
   pointers(p, c);
   return c;
 }
@@ -126,6 +135,7 @@ function fill(p, c, panel, place) {
   say(c.subtitle, panel.subtitle);
   say(c.footer, panel.footer);
   set(c.svg, { "aria-label": panel.alt });
+  const crowd = clamp(Math.sqrt(110 / panel.edges.length), 0.5, 1);
   c.near = new Map();
   const fresh = new Set();
   panel.nodes.forEach((shown, rank) => {
@@ -138,10 +148,8 @@ function fill(p, c, panel, place) {
     const fill = n.state === "saturated" ? color(p, n.t) : "";
     n.shape.style.fill = fill && css(fill);
     n.text.style.fill = n.seed && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
-    set(n.el, { "data-state": n.state, class: "node" + (n.seed ? " seed" : "") +
-      (n.kind === "passage" ? " passage" : ""), role: "button", tabindex: 1 + place * 10000 + rank,
-      "aria-label": `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ${STATES[n.state]}, ` +
-        `importance ${n.value}` });
+    style(n, 1 + place * 10000 + rank, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
+      `${STATES[n.state]}, importance ${n.value}`);
   });
   nodes.forEach((base) => {
     if (fresh.has(base.id)) return;
@@ -150,8 +158,7 @@ function fill(p, c, panel, place) {
     Object.assign(n, base, { state: "ghost", seed: false, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
-    set(n.el, { "data-state": "ghost", class: "node", role: "button", tabindex: -1,
-      "aria-label": `${n.name}, not retrieved here` });
+    style(n, -1, `${n.name}, not retrieved here`);
   });
   drop(c.nodes, fresh);
   c.order = [...c.nodes.values()].sort((a, b) => a.rank - b.rank);
@@ -161,12 +168,12 @@ function fill(p, c, panel, place) {
     const key = JSON.stringify(u.id < v.id ? [u.id, v.id] : [v.id, u.id]);
     lines.add(key);
     const e = take(c.edges, key, () => ({ el: svg("path", c.edgeLayer) }));
-    Object.assign(e, shown, { u, v });
+    Object.assign(e, shown, { u, v, crowd });
     e.el.edge = e;
     set(e.el, { "data-edge": `${u.id}|${v.id}`, class: shown.arrow ? "edge flow" : "edge" });
     const tint = shown.arrow ? css(p.stops[3]) : "";
     if (e.el.style.fill !== tint) e.el.style.fill = tint;
-    e.el.style.fillOpacity = shown.arrow ? (0.4 + 0.4 * shown.w).toFixed(2) : "";
+    e.el.style.fillOpacity = shown.arrow ? (crowd * (0.35 + 0.4 * shown.w)).toFixed(2) : "";
     for (const [a, b] of [[u, v], [v, u]]) {
       if (!c.near.has(a.id)) c.near.set(a.id, []);
       c.near.get(a.id).push([b, e]);
@@ -184,9 +191,14 @@ const drop = (map, keep) => {
 };
 
 function node(id) {
-  const el = svg("g", null, { "data-node": id });
-  return { el, ring: svg("rect", el, { class: "ring" }), shape: svg("rect", el, { class: "shape" }),
-    text: svg("text", el) };
+  const el = svg("g"), n = { el, ring: svg("rect", el, { class: "ring" }),
+    shape: svg("rect", el, { "data-node": id, role: "button" }), text: svg("text", el) };
+  return (el.node = n);
+}
+
+function style(n, tabindex, words) {
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}` });
+  set(n.shape, { class: "shape", "data-state": n.state, tabindex, "aria-label": words });
 }
 
 // ---- colors
@@ -203,7 +215,7 @@ const color = (p, t) => {
 
 // ---- geometry
 
-const thick = (p, e) => (e.arrow ? 1.2 + 6.8 * e.w * p.size : 1 + (e.w > 0 ? 4 * e.w * p.size : 0));
+const thick = (p, e) => e.w ? 1.2 + (e.arrow ? 6.8 : 4.8) * e.w * p.size * (e.crowd ?? 1) : 1;
 const width = (p, text, bold) => {
   const key = (bold ? "b" : "") + text;
   return take(p.widths, key, () => {
@@ -213,25 +225,54 @@ const width = (p, text, bold) => {
 };
 
 function draw(p) {
-  p.width = p.grid.clientWidth;
   const count = p.cards.length, fit = Math.max(1, Math.floor((p.width + 14) / 354));
-  p.grid.style.setProperty("--columns",
-    Math.min(count || 1, fit, p.data.columns || (count === 3 && fit > 2 ? 3 : 2)));
+  const columns = Math.min(count || 1, fit, p.data.columns || (count === 3 && fit > 2 ? 3 : 2));
+  p.grid.style.setProperty("--columns", columns);
+  const home = p.width < 480 || !count ? p.legend : p.cards[columns - 1].head;
+  if (p.tools.parentNode !== home) home.append(p.tools);
   p.root.classList.toggle("moved", p.k > 1);
   for (const c of p.cards) {
-    c.w = c.svg.parentNode.clientWidth;
+    c.w = Math.floor((p.width - 14 * (columns - 1)) / columns) - 2;
     c.h = clamp(Math.round(0.7 * c.w), 320, 600);
     set(c.svg, { width: c.w, height: c.h, viewBox: `0 0 ${c.w} ${c.h}` });
     const room = Math.sqrt(c.w * c.h / Math.max(p.data.nodes.length, 1));
-    p.size = clamp(room / 78, 0.55, 1) * Math.min(Math.sqrt(p.k), 1.6);
-    for (const n of c.nodes.values()) arrange(p, c, n);
+    p.size = clamp(room / 80, 0.55, 1.2) * Math.min(Math.sqrt(p.k), 1.6);
+    const home = homes(p, c.w, c.h);
+    for (const n of c.nodes.values()) arrange(p, c, n, home.get(n.id));
     for (const e of c.edges.values()) set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow) });
     label(p, c);
   }
   mark(p);
 }
 
-function arrange(p, c, n) {
+// Where nodes stand at rest, in pixels. Boxes give way to all nodes of the layout, shown or
+// not, so that no slider but that of the seeds moves anything.
+function homes(p, w, h) {
+  if (p.homes) return p.homes;
+  const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.seed).map((n) => n.id)));
+  const spots = p.data.nodes.map(({ id, name, x, y }) => {
+    const [a, b] = seeds.has(id) ? [width(p, short(name, 24), true) / 2 + 9, 12] : [8, 8];
+    return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b };
+  });
+  const boxes = spots.filter((s) => seeds.has(s.id));
+  const keep = (s) => {
+    s.x = clamp(s.x, s.a + 6, w - s.a - 6);
+    s.y = clamp(s.y, s.b + 6, h - s.b - 6);
+  };
+  spots.forEach(keep);
+  for (let round = 0; round < 40; round++)
+    for (const s of boxes)
+      for (const o of spots) {
+        const dx = s.x - o.x, dy = s.y - o.y, ox = s.a + o.a + 3 - Math.abs(dx), oy = s.b + o.b + 3 - Math.abs(dy);
+        if (s === o || ox <= 0 || oy <= 0) continue;
+        if (ox < oy) s.x += 0.4 * ox * (dx < 0 ? -1 : 1);
+        else s.y += 0.4 * oy * (dy < 0 ? -1 : 1);
+        keep(s);
+      }
+  return (p.homes = new Map(spots.map((s) => [s.id, s])));
+}
+
+function arrange(p, c, n, home) {
   const square = n.kind === "passage";
   if (n.seed) {
     n.words = short(n.name, 24);
@@ -243,11 +284,8 @@ function arrange(p, c, n) {
     n.half = [half, half];
   }
   const [a, b] = n.half, round = n.seed ? 5 : square ? 1.5 : a;
-  // Boxes are kept inside the frame at rest, with the same shift at every zoom.
-  const x = clamp(14 + n.x * (c.w - 28), a + 6, c.w - a - 6);
-  const y = clamp(12 + n.y * (c.h - 24), b + 6, c.h - b - 6);
-  n.px = (x / c.w - 0.5 - p.panX) * p.k * c.w + c.w / 2;
-  n.py = (y / c.h - 0.5 - p.panY) * p.k * c.h + c.h / 2;
+  n.px = (home.x / c.w - 0.5 - p.panX) * p.k * c.w + c.w / 2;
+  n.py = (home.y / c.h - 0.5 - p.panY) * p.k * c.h + c.h / 2;
   set(n.el, { transform: `translate(${n.px.toFixed(1)} ${n.py.toFixed(1)})` });
   box(n.shape, a, b, round);
   box(n.ring, a + 4, b + 4, round + 4);
@@ -283,6 +321,8 @@ function spot(p, n, [sx, sy]) {
   return { x0: left, x1: left + w, y0: middle - 7, y1: middle + 7,
     dx: left + w / 2 - n.px, dy: middle + 4 - n.py };
 }
+const extent = (n) => ({ n, x0: n.px - n.half[0] - 2, x1: n.px + n.half[0] + 2,
+  y0: n.py - n.half[1] - 1, y1: n.py + n.half[1] + 1 });
 const meets = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
 const crosses = (r, e) => {
   const { px: x, py: y } = e.u, { px: X, py: Y } = e.v;
@@ -293,9 +333,7 @@ const crosses = (r, e) => {
 };
 
 function label(p, c) {
-  const solid = c.order.filter((n) => n.state !== "ghost")
-    .map((n) => ({ n, x0: n.px - n.half[0], x1: n.px + n.half[0], y0: n.py - n.half[1], y1: n.py + n.half[1] }));
-  const taken = [...solid], edges = c.edges.size > 160 ? null : [...c.edges.values()];
+  const taken = c.order.filter((n) => n.state !== "ghost").map(extent), edges = c.edges.size > 160 ? null : [...c.edges.values()];
   const rank = (n) => (n.id === p.selected ? -1 : n.state === "dry" ? 2e5 : n.kind === "passage" ? 1e5 : 0) + n.rank;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.seed) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
@@ -324,14 +362,14 @@ function write(n, at) {
 
 // ---- hover, selection, keyboard
 
-const key = (event) => event.target.closest?.("[data-node]")?.dataset.node;
+const key = (event) => event.target.closest(".node")?.node.id;
 
 function hover(p, id, at, event, e) {
-  p.over = id || e ? { id, card: at } : null;
+  p.over = e || at?.nodes.has(id) && p.cards.includes(at) ? { id, card: at } : null;
   p.tip.classList.toggle("on", !!p.over);
   for (const c of p.cards) {
     const on = new Set(), marked = new Set();
-    if (id && c.nodes.has(id)) {
+    if (p.over && c.nodes.has(id)) {
       on.add(c.nodes.get(id));
       for (const [n, line] of c.near.get(id) ?? []) { on.add(n); marked.add(line); }
     } else if (e) {
@@ -356,7 +394,7 @@ function reveal(p, c, on, edges) {
   const taken = [];
   for (const n of c.nodes.values()) {
     if (!on.has(n)) { if (!n.shown && n.lent) { write(n, null); n.lent = false; } continue; }
-    taken.push({ n, x0: n.px - n.half[0], x1: n.px + n.half[0], y0: n.py - n.half[1], y1: n.py + n.half[1] });
+    taken.push(extent(n));
     if (n.shown && !n.seed) taken.push({ ...spot(p, n, SIDES[n.side]), n });
   }
   for (const n of on) {
@@ -409,12 +447,21 @@ function tip(p, id, at, event, e) {
     if (n.state !== "ghost" && n.reason) html("div", "reason", p.tip, n.reason);
   }
   const frame = p.root.getBoundingClientRect(), here = at.svg.getBoundingClientRect();
-  const x = (e ? event.clientX : here.left + n.px) - frame.left, y = (e ? event.clientY : here.top + n.py) - frame.top;
-  const gap = e ? 14 : n.half[0] + 12, drop = e ? 14 : n.half[1] + 12;
-  const w = p.tip.offsetWidth, h = p.tip.offsetHeight;
-  const beside = x + gap + w < frame.width ? x + gap : x - gap - w;
-  p.tip.style.left = `${clamp(beside, 4, frame.width - w - 4)}px`;
-  p.tip.style.top = `${beside < 4 ? y + drop : clamp(y - h / 3, 4, frame.height - h - 4)}px`;
+  const left = here.left - frame.left, top = here.top - frame.top;
+  const x = e ? event.clientX - frame.left : left + n.px, y = e ? event.clientY - frame.top : top + n.py;
+  const [a, b] = e ? [12, 12] : [n.half[0] + 14, n.half[1] + 22], w = p.tip.offsetWidth, h = p.tip.offsetHeight;
+  // Beside the node, where it covers the fewest of the nodes that stand out.
+  const friends = e ? [e.u, e.v] : [n, ...(at.near.get(id) ?? []).map(([other]) => other)];
+  let least = Infinity;
+  for (const [tx, ty] of [[x + a, y - h / 3], [x - a - w, y - h / 3], [x - w / 2, y + b], [x - w / 2, y - b - h]]) {
+    const x0 = clamp(tx, 4, frame.width - w - 4), y0 = clamp(ty, 4, frame.height - h - 4);
+    const over = { x0: x0 - left, x1: x0 - left + w, y0: y0 - top, y1: y0 - top + h };
+    const cost = friends.reduce((sum, f) => sum + meets(over, extent(f)) * (f === n ? 9 : 1), 0);
+    if (cost >= least) continue;
+    least = cost;
+    p.tip.style.left = `${x0}px`;
+    p.tip.style.top = `${y0}px`;
+  }
 }
 
 function select(p, id) {
@@ -428,7 +475,7 @@ function mark(p) {
   for (const c of p.cards)
     for (const n of c.nodes.values()) {
       n.el.classList.toggle("selected", n.id === p.selected);
-      set(n.el, { "aria-pressed": n.id === p.selected });
+      set(n.shape, { "aria-pressed": n.id === p.selected });
     }
 }
 
@@ -441,7 +488,7 @@ function walk(p, c, n, dx, dy) {
     const far = Math.hypot(x, y) * (friends.has(other) ? 1 : 2);
     if (far < least) { least = far; best = other; }
   }
-  best?.el.focus();
+  best?.shape.focus();
 }
 
 function pointers(p, c) {
@@ -538,21 +585,21 @@ function legend(p) {
   };
   const icon = (w, name, shape) => {
     const s = svg("svg", null, { width: w, height: 18, viewBox: `${-w / 2} -9 ${w} 18`, "aria-hidden": true });
-    const g = svg("g", s, { class: "node " + name[0], "data-state": name[1] });
+    const g = svg("g", s, { class: "node " + name });
     box(svg("rect", g, { class: "shape" }), ...shape);
-    if (name[1] === "saturated") g.firstChild.style.fill = css(color(p, 0.6));
+    if (name.includes("saturated")) g.firstChild.style.fill = css(color(p, 0.6));
     return s;
   };
   const bar = svg("svg", null, { width: 96, height: 12, viewBox: "0 0 96 12", "aria-hidden": true });
   for (let i = 0; i < 32; i++)
     svg("rect", bar, { x: 3 * i, y: 0, width: 3.4, height: 12 }).style.fill = css(color(p, i / 31));
   svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
-  item("", l.color, l.low, bar, l.high + (l.note ? ` (${l.note})` : ""));
-  item("seed", icon(30, ["seed", "saturated"], [13, 7, 4]));
-  if (l.passages) item("passage", icon(16, ["passage", "saturated"], [5.5, 5.5, 1.5]));
-  if (l.wet) item("touched, not retrieved", icon(16, ["", "wet"], [5.5, 5.5, 5.5]));
-  if (l.dry) item("nothing reached it", icon(16, ["", "dry"], [4, 4, 4]));
-  item("not retrieved here", icon(10, ["", "ghost"], [2.6, 2.6, 2.6]));
+  item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
+  item("seed", icon(28, "seed saturated", [12, 7, 4]));
+  if (l.passages) item("passage", icon(16, "passage saturated", [5.5, 5.5, 1.5]));
+  if (l.wet) item("touched only", icon(16, "wet", [5.5, 5.5, 5.5]));
+  if (l.dry) item("nothing reached it", icon(16, "dry", [4, 4, 4]));
+  item("not retrieved", icon(10, "ghost", [2.6, 2.6, 2.6]));
   l.widths.forEach(([w, text], i) => {
     const e = { w, arrow: l.thickness === "flow" }, s = svg("svg", null, { width: 34, height: 18, viewBox: "0 0 34 18", "aria-hidden": true });
     const end = (px) => ({ px, py: 9, half: [0, 0] });
@@ -565,45 +612,50 @@ function legend(p) {
 // ---- download
 
 const INK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin",
-  "opacity", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "paint-order"];
+  "font-family", "font-size", "font-weight", "font-style", "text-anchor", "paint-order"];
 
 function compose(p) {
+  p.root.classList.add("moving");
   hover(p, null);
-  const frame = p.root.getBoundingClientRect(), w = Math.ceil(frame.width), h = Math.ceil(frame.height);
+  const edge = 12, frame = p.root.getBoundingClientRect();
+  const w = Math.ceil(frame.width) + 2 * edge, h = Math.ceil(frame.height) + 2 * edge;
   const out = svg("svg", null, { xmlns: NS, width: w, height: h, viewBox: `0 0 ${w} ${h}` });
   say(svg("title", out), p.data.panels.map((panel) => panel.alt).join(" "));
-  const page = getComputedStyle(p.root).caretColor;
-  svg("rect", out, { width: w, height: h, fill: page });
+  svg("rect", out, { width: w, height: h, fill: getComputedStyle(p.root).caretColor });
   const place = (el) => {
     const r = el.getBoundingClientRect();
-    return { x: r.left - frame.left, y: r.top - frame.top, width: r.width, height: r.height };
+    return { x: r.left - frame.left + edge, y: r.top - frame.top + edge, width: r.width, height: r.height };
   };
+  // Another font than the page's must fill the same room.
+  const fitted = (text, length) => length && set(text, { textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" });
   for (const c of p.cards) {
     const style = getComputedStyle(c.el);
     svg("rect", out, { ...place(c.el), rx: 10, fill: style.backgroundColor, stroke: style.borderTopColor });
   }
-  for (const el of p.root.querySelectorAll(".title, .subtitle, .footer, .t")) {
-    const style = getComputedStyle(el), { x, y, width, height } = place(el);
-    const text = svg("text", out, { x: x + parseFloat(style.paddingLeft), y: y + height / 2 + parseFloat(style.fontSize) * 0.35,
-      fill: style.color, "font-family": style.fontFamily, "font-size": style.fontSize, "font-weight": style.fontWeight });
-    text.textContent = el.textContent;
+  for (const el of p.root.querySelectorAll(".title, .subtitle, .footer span, .t")) {
+    const style = getComputedStyle(el), { x, y, width, height } = place(el), size = parseFloat(style.fontSize);
+    const text = svg("text", out, { x, y: y + height / 2 + size * 0.35, fill: style.color,
+      "font-family": style.fontFamily, "font-size": size, "font-weight": style.fontWeight });
+    say(text, el.textContent);
+    if (height < 2 * size) fitted(text, width);
   }
   for (const el of p.root.querySelectorAll("svg")) {
-    const copy = out.appendChild(el.cloneNode(true)), from = el.querySelectorAll("*");
-    set(copy, { ...place(el), overflow: "hidden" });
-    copy.querySelectorAll("*").forEach((to, i) => {
-      const style = getComputedStyle(from[i]);
-      if (style.display === "none") return to.classList.add("gone");
-      to.removeAttribute("style");
-      for (const name of INK) if (style.getPropertyValue(name)) to.setAttribute(name, style.getPropertyValue(name));
-      // Another font than the page's then fills the same room.
-      if (to.localName === "text" && to.textContent)
-        set(to, { textLength: from[i].getComputedTextLength().toFixed(1), lengthAdjust: "spacingAndGlyphs" });
-    });
-    copy.querySelectorAll(".gone").forEach((gone) => gone.remove());
-    for (const to of copy.querySelectorAll("*"))
-      for (const name of ["class", "role", "tabindex", "data-node", "data-edge", "data-state", "aria-pressed"]) to.removeAttribute(name);
+    const copy = out.appendChild(svg("svg", null, { ...place(el), viewBox: el.getAttribute("viewBox"), overflow: "hidden" }));
+    for (const from of el.querySelectorAll("rect, path, text")) {
+      const style = getComputedStyle(from);
+      if (style.display === "none" || style.fill === "none" && style.stroke === "none") continue;
+      const to = svg(from.localName, copy);
+      for (const name of ["x", "y", "width", "height", "rx", "d"]) if (from.hasAttribute(name)) to.setAttribute(name, from.getAttribute(name));
+      for (const name of INK) to.setAttribute(name, style.getPropertyValue(name));
+      const moved = from.parentNode.getAttribute("transform");
+      if (moved) to.setAttribute("transform", moved);
+      if (from.localName === "text") {
+        say(to, from.textContent);
+        fitted(to, from.getComputedTextLength());
+      }
+    }
   }
+  p.root.classList.remove("moving");
   return { text: new XMLSerializer().serializeToString(out), w, h };
 }
 

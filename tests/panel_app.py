@@ -1,50 +1,53 @@
 """A page that draws made-up retrievals, to look at the component and to test it.
 
-`streamlit run tests/panel_app.py`, then e.g. `/?panels=4&alpha=3&nodes=60`.
+`streamlit run tests/panel_app.py` (with the repository on PYTHONPATH unless qafd is
+installed), then e.g. `/?panels=4&mass=3`, `/?sample=150`, `/?sample=hostile`.
 """
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import streamlit as st
-
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
-
 from panel_example import apple, hostile, large
 
+from qafd.retrieve.base import Retrieval
 from qafd.view.component import panels, selected
-from qafd.view.layout import layout
+from qafd.view.layout import Positions, layout
 from qafd.view.panel import Caption, panel_data
+
+CAPTIONS = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
+            "community": Caption("GraphRAG", "whole communities"),
+            "ego": Caption("LightRAG", "1-hop ego networks"),
+            "flow_path": Caption("FlowRAG", "flow-scored paths")}
 
 st.set_page_config("Panels", layout="wide")
 query = st.query_params
-count = int(query.get("panels", "1"))
-size = int(query.get("nodes", "0"))
-mass = st.slider("mass", 1, 10, int(query.get("alpha", "5")))
-contract = st.toggle("contract passages", bool(query.get("contract")))
+methods = [list(CAPTIONS)[i % 4] for i in range(int(query.get("panels", "1")))]
+mass = st.slider("mass", 1, 10, int(query.get("mass", "5")))
+contract = st.toggle("contract passages", "contract" in query)
 thickness = "weight" if st.toggle("thickness by weight") else "flow"
 
-make = (lambda m, s: large(size, m)) if size else hostile if query.get("hostile") else apple
+
+def retrieve(sample: str, mass: int, method: str) -> Retrieval:
+    """What one method brings of "apple", "hostile" or a random graph of so many nodes."""
+    if sample == "apple":
+        return apple(mass, method)
+    return replace(hostile(mass) if sample == "hostile" else large(int(sample), mass),
+                   method=method)
 
 
-@st.cache_data(max_entries=4)
-def frozen(size: int, hostile: str | None) -> dict[str, tuple[float, float]]:
-    wide = make(10, "qafd")
-    return layout([n.id for n in wide.nodes], [(e.source, e.target) for e in wide.edges],
-                  labels={n.id: n.name for n in wide.nodes})
+@st.cache_data(max_entries=8)
+def frozen(sample: str) -> tuple[Retrieval, Positions]:
+    """What the largest mass brings, and where it stands."""
+    wide = retrieve(sample, 10, "qafd")
+    return wide, layout([n.id for n in wide.nodes], [(e.source, e.target) for e in wide.edges],
+                        labels={n.id: n.name for n in wide.nodes})
 
 
-STYLES = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
-          "community": Caption("GraphRAG", "whole communities"),
-          "ego": Caption("LightRAG", "1-hop ego networks"),
-          "flow_path": Caption("FlowRAG", "flow-scored paths")}
-chosen = [list(STYLES)[i % 4] for i in range(count)]
-data = panel_data(
-    [replace(make(mass, method), method=method) for method in chosen],
-    positions=frozen(size, query.get("hostile")), others=make(10, "qafd").nodes,
-    captions=[STYLES[method] for method in chosen], contract=contract, thickness=thickness,
+sample = query.get("sample", "apple")
+wide, positions = frozen(sample)
+picked = panels(panel_data(
+    [retrieve(sample, mass, method) for method in methods], positions=positions, others=wide.nodes,
+    captions=[CAPTIONS[method] for method in methods], contract=contract, thickness=thickness,
     ramp=query.get("ramp", "green"), selected=selected("picture"),
-    graph_size=4311 if count == 1 else None)
-picked = panels(data, key="picture")
+    graph_size=4311 if len(methods) == 1 else None), key="picture")
 st.text(f"selected: {picked}")

@@ -31,7 +31,8 @@ RELATIONS = [
     ("Steve Wozniak", "Apple II", "designed"), ("Apple Inc.", "iPhone", "makes"),
     ("Apple Inc.", "iPad", "makes"), ("Apple Inc.", "Mac", "makes"), ("iPhone", "iOS", "runs"),
     ("Mac", "macOS", "runs"), ("NeXT", "macOS", "became"), ("iOS", "App Store", "has"),
-    ("iOS", "iPad", "runs on"), ("iPod", "iTunes", "plays from"), ("Tim Cook", "Apple Inc.", "leads"),
+    ("iOS", "iPad", "runs on"), ("iPod", "iTunes", "plays from"),
+    ("Tim Cook", "Apple Inc.", "leads"),
     ("Apple Inc.", "Cupertino", "based in"), ("Tim Cook", "Cupertino", "works in"),
     ("Apple Inc.", "apple (fruit)", "named after"), ("Apple Inc.", "Amazon.com", "competes with"),
     ("apple (fruit)", "Fuji", "cultivar"), ("apple (fruit)", "Gala", "cultivar"),
@@ -62,7 +63,8 @@ def diffused(kinds: dict[str, str], names: dict[str, str], links: list[tuple[str
          for node in kinds}
     wet = {v for u in kinds if x[u] > 0 for v in near[u] if x[v] == 0}
     nodes = [RetrievedNode(
-        node, names[node], kinds[node], x[node], 1.0 if x[node] else salt[node] if node in wet else 0,
+        node, names[node], kinds[node], x[node],
+        1.0 if x[node] else salt[node] if node in wet else 0.0,
         "saturated" if x[node] else "wet" if node in wet else "dry",
         f"{names[node]} is {steps.get(node, 9)} steps from a seed and holds all it can."
         if x[node] else "", capacity=1.0, source=3.0 if node in seeds else 0.0,
@@ -99,11 +101,13 @@ def apple(mass: float, method: str = "qafd") -> Retrieval:
               for e in full.edges if e.source in kept and e.target in kept), ())
 
 
-def hostile(mass: float, method: str = "qafd") -> Retrieval:
+def hostile(mass: float) -> Retrieval:
     """Names that try to be markup, script, selectors, right-to-left or very long."""
     names = ["<img src=x onerror=window.hacked=1>", "</text><script>window.hacked=1</script>",
-             "\u202eevil\u202c backwards", "x" * 100_000, "a\"]{}'\\#.b", "名前が長い日本語のノード",
-             "مرحبا بالعالم", "", "\x00\x07 \ud800 line\nbreak", "👩‍🚀 emoji", "constructor", "&amp;<b>"]
+             "\u202eevil\u202c backwards", "x" * 100_000, "a\"]{}'\\#.b",
+             "名前が長い日本語のノード",
+             "مرحبا بالعالم", "", "\x00\x07 \ud800 line\nbreak", "👩‍🚀 emoji", "constructor",
+             "&amp;<b>"]
     kinds = {f"id\"'<{i}>]": "<b>kind</b>" for i in range(len(names))}
     kinds["__proto__"] = kinds["constructor"] = "entity"
     ids = list(kinds)
@@ -122,6 +126,6 @@ def large(size: int, mass: float) -> Retrieval:
         pairs.add((ids[i], ids[int(i * rng.random() ** 2)]))
     kinds = {node: "passage" if i % 5 == 4 else "entity" for i, node in enumerate(ids)}
     names = {node: f"{rng.choice('ABCDEFGHKLMNPRST')}{'aeiou'[i % 5]}{rng.choice('lmnrst')}"
-                   f"{'ia on er um is'.split()[i % 5]} {i}" for i, node in enumerate(ids)}
+                   f"{['ia', 'on', 'er', 'um', 'is'][i % 5]} {i}" for i, node in enumerate(ids)}
     links = [(u, v, "relation", "knows") for u, v in sorted(pairs)]
     return diffused(kinds, names, links, tuple(ids[:3]), 0.5 * math.log2(size) + mass / 2)

@@ -22,8 +22,8 @@ Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
 
 STRESS_LIMIT = 600
 PIVOTS = 100
-FRAME = 640.0
-EDGE_PIXELS = 130.0
+FRAME = 540.0
+EDGE_PIXELS = 110.0
 NODE_PIXELS = (26.0, 24.0)
 LABEL_PIXELS = (6.2, 120.0, 36.0)
 
@@ -78,7 +78,10 @@ def layout(
         placed[part] = xy
     frame = np.array([FRAME, FRAME / aspect])
     sizes = _sizes(ids, labels or {}, frame)
-    pixels = separate(_fit(placed, sizes, frame), sizes, frame)
+    pixels = _fit(placed, sizes, frame, EDGE_PIXELS)
+    for _ in range(3):
+        pixels = _fit(separate(pixels, sizes, frame), sizes, frame, 1.15)
+    pixels = separate(pixels, sizes, frame)
     return {node: (float(x), float(y)) for node, (x, y) in
             zip(ids, np.round(pixels / frame[1], 5), strict=True)}
 
@@ -288,14 +291,13 @@ def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floa
     return np.asarray(sizes * min(1.0, np.sqrt(0.5 * frame.prod() / sizes.prod(axis=1).sum())))
 
 
-def _fit(points: Floats, sizes: Floats, frame: Floats) -> Floats:
-    """Points in pixels, centered, filling the frame with at most 1.4 to 1 distortion."""
-    room = frame - sizes.max(axis=0)
-    extent = np.maximum(np.ptp(points, axis=0), 1e-9)
-    scale = np.minimum(room / extent, EDGE_PIXELS)
+def _fit(points: Floats, sizes: Floats, frame: Floats, most: float) -> Floats:
+    """Points scaled up by at most `most`, centered, one axis at most 1.4 times the other."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = frame - sizes[points.argmin(axis=0), [0, 1]] / 2 - sizes[points.argmax(axis=0), [0, 1]] / 2
+    scale = np.minimum(room / np.maximum(high - low, 1e-9), most)
     scale = np.minimum(scale, 1.4 * scale.min())
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    return np.asarray((points - middle) * scale + frame / 2)
+    return np.asarray((points - (low + high) / 2) * scale + frame / 2)
 
 
 def _distances(points: Floats) -> Floats:

@@ -22,8 +22,8 @@ from qafd.view.contraction import contract_passages
 RAMPS: dict[str, dict[str, list[str]]] = {
     "green": {"light": ["#f6e25a", "#b4d748", "#5fb24a", "#278c3f", "#0a6330"],
               "dark": ["#f9ea7d", "#bede55", "#6cc155", "#34a354", "#168a4b"]},
-    "cividis": {"light": ["#fde737", "#c8b866", "#8f8d78", "#575d6d", "#0d2f66"],
-                "dark": ["#fdea45", "#d3c25f", "#a59c74", "#7d8395", "#5a7fc4"]},
+    "viridis": {"light": ["#fde725", "#7ad151", "#22a884", "#2a788e", "#3f2f78"],
+                "dark": ["#fde725", "#8bd850", "#2bb58c", "#3587a3", "#6f68b8"]},
 }
 NAME_LENGTH = 120
 REASON_LENGTH = 400
@@ -121,7 +121,7 @@ def panel_data(
     words = captions or [Caption()] * len(retrievals)
     return {
         "aspect": aspect,
-        "nodes": [{"id": node, "name": clean(drawn[node].name, NAME_LENGTH),
+        "nodes": [{"id": node, "name": clean(drawn[node].name, NAME_LENGTH) or "(no name)",
                    "kind": clean(drawn[node].kind, NAME_LENGTH),
                    "x": round(positions[node][0] / aspect, 4), "y": round(positions[node][1], 4)}
                   for node in index],
@@ -263,7 +263,7 @@ def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: s
     if ranked:
         low, high = "lowest rank", "highest"
     else:
-        low, high = "0", number(best) if alone else "most in panel"
+        low, high = "0", number(best) if alone else "panel's most"
     top = max(tops, default=0.0)
     if top <= 0:
         widths: list[tuple[float, str]] = []
@@ -271,7 +271,7 @@ def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: s
         largest = _round_down(top)
         widths = [(float(np.sqrt(v / top)), number(v)) for v in (largest / 10, largest)]
     else:
-        widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "100% of a panel's largest")]
+        widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
     return {
         "color": "importance by rank" if ranked else "importance", "low": low, "high": high,
         "note": "" if ranked else "square-root scale",
