@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
 from qafd import schema
 from qafd.errors import (
@@ -23,7 +24,6 @@ from qafd.errors import (
 from qafd.index import bring_up_to_date, extend, index
 from qafd.records import Chunk, Document, Extraction, Mention
 from qafd.store import DocumentNameError, Store, clean_name, embedding_key
-from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
@@ -341,7 +341,8 @@ HOSTILE = [
     '"', "'", '""', "*", "a*", "^a", "NEAR(a b)", "a AND", "OR", "NOT x", "title:ada", "a-b",
     "(", ")", "{", "-", "+", ";", "'; DROP TABLE documents; --", '" OR 1=1', "\0", "a\0b", "%",
     "_", "\\", "\u202e", "\u200b", "\ud800", "", " ", "ada" * 4000, " ".join(map(str, range(3000))),
-    "<script>alert(1)</script>", "=HYPERLINK(1)", "{{7*7}}", "passages_fts", "rowid:1", "\U0001f600",
+    "<script>alert(1)</script>", "=HYPERLINK(1)", "{{7*7}}", "passages_fts", "rowid:1",
+    "\U0001f600",
 ]
 
 
@@ -414,7 +415,7 @@ def test_the_file_itself_refuses_a_vector_of_another_length(store, bad):
 @pytest.mark.parametrize(("name", "dimension"), [("tiny", 16), ("other", 8)])
 def test_another_embedding_model_is_refused_with_the_remedy(store, path, name, dimension):
     before = store.digest()
-    with pytest.raises(EmbedderMismatchError, match=r"indexed with tiny \(8 dimensions\).*re-embed"):
+    with pytest.raises(EmbedderMismatchError, match=r"with tiny \(8 dimensions\).*re-embed"):
         index(path, [("new.txt", b"Eve met Ada.")], extractor=TinyExtractor,
               embedder=lambda: TinyEmbedder(name, dimension), processes=1)
     assert store.digest() == before
@@ -435,8 +436,7 @@ def test_re_embedding_equals_indexing_with_the_other_model_and_hits_no_old_vecto
     assert store.graph().vectors.shape[1] == 16
 
 
-def test_another_extractor_reads_everything_anew_and_the_first_is_not_forgotten(
-        store, path, tmp_path):
+def test_another_extractor_reads_everything_anew_and_the_first_is_not_forgotten(store, path):
     before = store.digest()
 
     class Silent(TinyExtractor):
@@ -474,7 +474,7 @@ def test_an_unknown_retrieval_is_refused(store):
         store.load_retrieval("x")
 
 
-def test_reading_only_changes_nothing_and_writing_is_refused(store, path, tmp_path):
+def test_reading_only_changes_nothing_and_writing_is_refused(store, tmp_path):
     copy = tmp_path / "sample" / "copy.db"
     copy.parent.mkdir()
     store.backup(copy)
@@ -549,8 +549,8 @@ def test_a_migration_that_fails_changes_nothing(store, path):
         assert again.digest() == digest
 
 
-def test_every_file_can_be_opened_by_a_plain_sqlite_tool(store, path):
-    with closing(sqlite3.connect(path)) as plain:
+def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
+    with closing(sqlite3.connect(indexed)) as plain:
         assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert plain.execute("SELECT name FROM entities ORDER BY name").fetchall() == [
             ("Ada",), ("Bob",), ("Cyd",), ("Paris",)]
@@ -649,7 +649,7 @@ def test_many_can_open_a_workspace_that_does_not_exist_yet(path):
     assert faults == []
 
 
-def test_a_backup_never_overwrites(store, path, tmp_path):
+def test_a_backup_never_overwrites(store, tmp_path):
     store.backup(tmp_path / "copy.db")
     with pytest.raises(StoreError, match="never overwrites"):
         store.backup(tmp_path / "copy.db")

@@ -4,7 +4,6 @@ import hashlib
 import multiprocessing
 import os
 import re
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -98,6 +97,5 @@ def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -
 
 def killed(process: BaseProcess) -> None:
     """Send SIGKILL and wait for the end."""
-    if process.pid is not None:
-        os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.join()

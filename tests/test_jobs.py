@@ -1,0 +1,229 @@
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tiny import TinyEmbedder, TinyExtractor, started, tiny_index, tiny_work
+
+from qafd import jobs
+from qafd.errors import BusyError, ModelError
+from qafd.store import Store
+
+FILES = [("ada.txt", b"Ada met Bob."), ("bob.txt", b"Bob met Cyd."), ("cyd.txt", b"Cyd met Ada.")]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work.db"
+
+
+@pytest.fixture
+def store(path: Path):
+    with Store.open(path) as opened:
+        yield opened
+
+
+def until(true: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.005)
+
+
+def test_a_worker_does_all_waiting_jobs_and_returns(store, path, tmp_path):
+    jobs.enqueue(store, FILES[:2])
+    jobs.enqueue(store, FILES[2:])
+    tiny_work(path)
+    assert [job.state for job in jobs.jobs(store)] == ["done", "done"]
+    assert store.digest() == tiny_index(tmp_path / "other.db", FILES)
+    assert not store.stale
+    assert store.writer is None
+
+
+def test_a_finished_job_says_what_it_did(store, path):
+    job = jobs.enqueue(store, FILES)
+    (waiting,) = jobs.jobs(store)
+    assert (waiting.id, waiting.state, waiting.started_at) == (job, "queued", None)
+    tiny_work(path)
+    (done,) = jobs.jobs(store)
+    assert (done.stage, done.done, done.total, done.error) == ("assembling", 3, 3, "")
+    assert waiting.created_at < done.started_at < done.finished_at
+
+
+def test_an_upload_is_stored_whole_or_not_at_all(store):
+    with pytest.raises(ValueError, match="no name for a file"):
+        jobs.enqueue(store, [*FILES, ("\0", b"x")])
+    assert store.files() == ()
+    assert jobs.jobs(store) == ()
+
+
+def test_a_file_that_cannot_be_read_harms_no_other(store, path):
+    jobs.enqueue(store, [FILES[0], ("empty.txt", b""), ("broken.pdf", b"%PDF-1.4 broken"),
+                         ("blank.txt", b" \n "), FILES[1]])
+    tiny_work(path)
+    assert [file.status for file in store.files()] == [
+        "done", "failed", "failed", "failed", "done"]
+    assert all(file.error.endswith(".") for file in store.files() if file.status == "failed")
+    (job,) = jobs.jobs(store)
+    assert (job.state, job.error) == ("done", "3 of its files could not be read.")
+
+
+def test_a_failed_file_can_be_tried_again(store, path):
+    jobs.enqueue(store, [("empty.txt", b""), FILES[0]])
+    tiny_work(path)
+    jobs.retry(store, ["empty.txt", "ada.txt"])
+    assert {file.name: file.status for file in store.files()} == {
+        "empty.txt": "queued", "ada.txt": "done"}
+    tiny_work(path)
+    assert {file.name: file.status for file in store.files()} == {
+        "empty.txt": "failed", "ada.txt": "done"}
+
+
+def test_a_job_that_has_not_begun_is_cancelled_at_once(store, path):
+    job = jobs.enqueue(store, FILES)
+    jobs.cancel(store, job)
+    assert [file.status for file in store.files()] == ["cancelled"] * 3
+    tiny_work(path)
+    assert jobs.jobs(store)[0].state == "cancelled"
+    assert len(store.graph()) == 0
+
+
+def test_a_running_job_stops_between_passages_and_can_go_on_later(store, path, tmp_path):
+    class Cancelling(TinyExtractor):
+        """Has the job cancelled while the second file is read."""
+
+        def extract_all(self, chunks):
+            if "Cyd" in chunks[0].text:
+                with Store.open(path) as page:
+                    jobs.cancel(page, 1)
+            return super().extract_all(chunks)
+
+    jobs.enqueue(store, FILES)
+    jobs.work(path, extractor=Cancelling, embedder=TinyEmbedder, processes=1)
+    assert [file.status for file in store.files()] == ["done", "cancelled", "cancelled"]
+    assert jobs.jobs(store)[0].state == "cancelled"
+    # what was read before is in the graph already
+    assert store.digest() == tiny_index(tmp_path / "one.db", FILES[:1])
+    jobs.retry(store, [file.name for file in store.files()])
+    tiny_work(path)
+    assert store.digest() == tiny_index(tmp_path / "all.db", FILES)
+
+
+def test_a_job_without_files_brings_the_graph_up_to_date_after_a_deletion(store, path, tmp_path):
+    jobs.enqueue(store, FILES)
+    tiny_work(path)
+    store.delete("bob.txt")
+    jobs.enqueue(store)
+    tiny_work(path)
+    assert store.digest() == tiny_index(tmp_path / "o.db", [FILES[0], FILES[2]])
+
+
+def test_a_second_worker_leaves_the_work_to_the_first(store, path):
+    with Store.open(path) as first, first.lease():
+        jobs.enqueue(store, FILES)
+        assert not jobs.needs_worker(store)
+        with pytest.raises(BusyError, match="is indexing this workspace"):
+            tiny_work(path)
+    assert jobs.needs_worker(store)
+
+
+def test_a_model_that_cannot_be_loaded_fails_the_job_with_its_reason(store, path):
+    def missing() -> TinyEmbedder:
+        raise ModelError("The model file is missing; install it.")
+
+    jobs.enqueue(store, FILES)
+    jobs.work(path, extractor=TinyExtractor, embedder=missing, processes=1)
+    (job,) = jobs.jobs(store)
+    assert (job.state, job.error) == ("failed", "The model file is missing; install it.")
+    assert not jobs.needs_worker(store)
+    # the files still wait, for the next job
+    jobs.enqueue(store)
+    tiny_work(path)
+    assert [file.status for file in store.files()] == ["done"] * 3
+
+
+def test_another_embedding_model_fails_the_job_with_the_remedy(store, path):
+    tiny_index(path, FILES[:1])
+    jobs.enqueue(store, FILES[1:])
+    jobs.work(path, extractor=TinyExtractor, embedder=lambda: TinyEmbedder("other"), processes=1)
+    assert jobs.jobs(store)[0].state == "failed"
+    assert "indexed with tiny" in jobs.jobs(store)[0].error
+
+
+def small_work(path: Path, pages: int) -> None:
+    """Work on a disk that is full after so many pages."""
+    connect = sqlite3.connect
+
+    class Small(sqlite3.Connection):
+        def __init__(self, *arguments: object, **named: object) -> None:
+            super().__init__(*arguments, **named)
+            self.execute(f"PRAGMA max_page_count = {pages}")
+
+    sqlite3.connect = lambda *a, **k: connect(*a, **{**k, "factory": Small})  # type: ignore
+    tiny_work(path)
+
+
+@pytest.mark.parametrize("more", [1, 4, 9, 15, 24])
+def test_a_full_disk_pauses_the_job_and_space_lets_it_go_on(store, path, tmp_path, more):
+    tiny_index(path, FILES[:1])
+    text = " ".join(f"Name{i} met Name{i + 1}." for i in range(150)).encode()
+    job = jobs.enqueue(store, [*FILES[1:], ("long.txt", text)])
+    with store.snapshot() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    worker = started(small_work, path, pages + more)
+    worker.join()
+    assert worker.exitcode == 0
+    (paused,) = (each for each in jobs.jobs(store) if each.id == job)
+    assert paused.state == "paused"
+    assert "disk is full" in paused.error
+    assert not jobs.needs_worker(store)
+    assert {"Ada", "Bob"} <= set(store.graph().names)
+    with store.snapshot() as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    tiny_work(path)
+    assert jobs.jobs(store)[0].state == "done"
+    assert store.digest() == tiny_index(tmp_path / "other.db", [*FILES, ("long.txt", text)])
+
+
+def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
+    jobs.enqueue(store, FILES)
+    for _ in range(jobs.STARTS):
+        worker = started(tiny_work, path, crash_at=4)
+        worker.join()
+        assert jobs.needs_worker(store)
+    tiny_work(path)
+    (job,) = jobs.jobs(store)
+    assert job.state == "failed"
+    assert "died 5 times" in job.error
+
+
+@pytest.mark.chaos
+def test_the_real_worker_survives_its_starter_and_resumes_after_being_killed(path, tmp_path):
+    files = [(f"{i}.txt", f"Ada Lovelace met Charles Babbage in London in 18{i}. The Analytical "
+              f"Engine of {i} wheels was built by Joseph Clement.".encode()) for i in range(30, 60)]
+    with Store.open(path) as store:
+        jobs.enqueue(store, files)
+        # the starter, like a server, is gone at once
+        subprocess.run([sys.executable, "-c", "import sys; from qafd.jobs import start_worker; "
+                        "start_worker(sys.argv[1])", str(path)], check=True)
+        until(lambda: any(file.extracted for file in store.files()))
+        worker = store.writer
+        assert worker is not None
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: jobs.needs_worker(store))
+        jobs.start_worker(path)
+        until(lambda: jobs.jobs(store)[0].state == "done", 60)
+        until(lambda: store.writer is None)
+        resumed = store.digest()
+    with Store.open(tmp_path / "other.db") as other:
+        jobs.enqueue(other, files)
+        jobs.work(tmp_path / "other.db", processes=1)
+        assert other.digest() == resumed
+    with closing(sqlite3.connect(path)) as plain:
+        assert plain.execute("PRAGMA integrity_check").fetchone() == ("ok",)
