@@ -112,7 +112,7 @@ def assemble(
     nodes += [_passage_node(log[i].chunk) for i in passages]
     edges = [
         *_mention_edges(keys, entities, log, place, nodes, names, texts),
-        *_relation_edges(keys, entities, log, nodes, names),
+        *_relation_edges(keys, log, nodes, names),
         *_synonym_edges(keys, nodes, names),
     ]
     return Assembly(
@@ -228,8 +228,7 @@ def _mention_edges(
 
 
 def _relation_edges(
-    keys: Sequence[str], entities: dict[str, _Entity], log: Sequence[Reading],
-    nodes: Sequence[Node], names: Vectors,
+    keys: Sequence[str], log: Sequence[Reading], nodes: Sequence[Node], names: Vectors
 ) -> Iterator[Edge]:
     aliases = _aliases(log)
     row = {key: i for i, key in enumerate(keys)}
@@ -283,6 +282,7 @@ def _alignment(
         rows += [row] * len(numbers)
         columns += sorted(numbers)
     ones = np.ones(len(rows), np.float32)
-    sums: Floats = csr_matrix((ones, (rows, columns)), shape=(len(keys), len(log))) @ texts
+    shape = (len(keys), len(log))
+    sums: Floats = csr_matrix((ones, (rows, columns)), shape) @ texts  # type: ignore[no-untyped-call]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(sums / np.maximum(lengths, 1e-12), np.float32)

@@ -25,11 +25,12 @@ CROWD = 8  # entities of a sentence beyond which only neighbors are linked
 _ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
-_COMMON = frozenset(
+_COMMON = frozenset(re.findall(
+    r"\w+",
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
     "eight nine ten first second third fourth fifth mr mrs ms dr sir lady chapter figure table "
-    "section page part volume no yes ok am pm bc ad etc".split())
+    "section page part volume no yes ok am pm bc ad etc"))
 
 
 class Extractor(Protocol):
@@ -50,9 +51,9 @@ class LocalExtractor:
 
     A mention is a named entity (`TYPES`), a run of proper nouns that the tagger missed
     ("PROPN"), the title, the heading, or a noun chunk of two content words or more ("term").
-    `qafd.assemble` decides which of the last two kinds become nodes. Two names of a sentence assert a relation, labeled by the
-    verb between them; in sentences of more than 8 names only neighbors do. "X (Y)" with Y the
-    initials of X makes Y another name of X.
+    `qafd.assemble` decides which of the last two kinds become nodes. Two names of a sentence
+    assert a relation, labeled by the verb between them; in sentences of more than 8 names only
+    neighbors do. "X (Y)" with Y the initials of X makes Y another name of X.
 
     Raises
     ------

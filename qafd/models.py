@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
+from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
+from onnxruntime.capi.onnxruntime_pybind11_state import SessionOptions
 from tokenizers import Encoding, Tokenizer
 
 from qafd.errors import ModelError
@@ -70,12 +71,12 @@ class LocalEmbedder:
         self._tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        options = onnxruntime.SessionOptions()
+        options = SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         # Idle threads would spin on the core that the parsing and tagging need.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = onnxruntime.InferenceSession(
+        self._session = InferenceSession(
             str(checked_file(*MODEL_FILE)), options, providers=["CPUExecutionProvider"])
         self._ends = self._tokenizer.encode("").ids  # [CLS], [SEP]
 

@@ -75,6 +75,16 @@ def canonical(name: str) -> str:
     return " ".join(key.split())
 
 
+class _Branch:
+    """A node of the tree of names: the words that may follow and the name that ends here."""
+
+    __slots__ = ("key", "next")
+
+    def __init__(self) -> None:
+        self.key = ""
+        self.next: dict[str, _Branch] = {}
+
+
 class NameIndex:
     """All known names, found in a text by longest match.
 
@@ -88,15 +98,15 @@ class NameIndex:
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._tree: dict[str, dict] = {}  # type: ignore[type-arg]
+        self._tree: _Branch = _Branch()
         for key in keys:
             words = [word for word, _, _ in words_of(key)]
             if not words or (len(words) == 1 and len(words[0]) < 3):
                 continue
             branch = self._tree
             for word in words:
-                branch = branch.setdefault(word, {})
-            branch[""] = min(key, branch.get("", key))
+                branch = branch.next.setdefault(word, _Branch())
+            branch.key = min(key, branch.key or key)
 
     def find(
         self, text: str, sentence_starts: Iterable[int] = (), anyhow: bool = False
@@ -116,15 +126,15 @@ class NameIndex:
         while at < len(words):
             branch, key, last = self._tree, "", at
             for ahead in range(at, len(words)):
-                step = branch.get(words[ahead][0])
+                step = branch.next.get(words[ahead][0])
                 if step is None:
                     break
                 branch = step
-                if "" in branch and (
+                if branch.key and (
                     ahead > at or anyhow
                     or (text[words[at][1]].isupper() and words[at][1] not in starts)
                 ):
-                    key, last = branch[""], ahead
+                    key, last = branch.key, ahead
             if key:
                 yield key, words[at][1], words[last][2]
                 at = last + 1
