@@ -20,7 +20,7 @@ from qafd.records import Floats
 Positions = dict[str, tuple[float, float]]
 Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
 
-STRESS_LIMIT = 600
+STRESS_LIMIT = 400
 PIVOTS = 100
 FRAME = 540.0
 EDGE_PIXELS = 110.0
@@ -37,7 +37,7 @@ def layout(
 ) -> Positions:
     """Positions in [0, aspect] x [0, 1], y downward, one per distinct node id.
 
-    Every connected component of up to 600 nodes is placed by stress majorization over all
+    Every connected component of up to 400 nodes is placed by stress majorization over all
     pairs (SMACOF with weights d^-2), a larger one over its edges and 100 pivots; components
     are packed, and names that would lie on each other are pushed apart as far as the frame
     has room. benchmarks/layout.py compares it with the layouts of networkx.
@@ -86,7 +86,7 @@ def layout(
             zip(ids, np.round(pixels / frame[1], 5), strict=True)}
 
 
-def majorize(distance: Floats, start: Floats, rounds: int = 200, rtol: float = 1e-4) -> Floats:
+def majorize(distance: Floats, start: Floats, rounds: int = 300, rtol: float = 1e-5) -> Floats:
     """Points of shape (n, 2) whose distances approximate `distance` of shape (n, n).
 
     SMACOF: every round solves one weighted Laplacian system (factored once), so the stress
@@ -179,7 +179,7 @@ def _component(lengths: csr_array, older: Floats) -> Floats:
     if n <= STRESS_LIMIT:
         distance = shortest_path(lengths, directed=False)
         start = _warm_start(distance, older, old) if warm else _classical(distance)
-        points = majorize(distance, start + 0.05 * distance.mean() * _spiral(n))
+        points = majorize(distance, start + 0.01 * distance.mean() * _spiral(n))
     else:
         points = _coarse(lengths)
     points -= points.mean(axis=0)
@@ -294,7 +294,8 @@ def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floa
 def _fit(points: Floats, sizes: Floats, frame: Floats, most: float) -> Floats:
     """Points scaled up by at most `most`, centered, one axis at most 1.4 times the other."""
     low, high = points.min(axis=0), points.max(axis=0)
-    room = frame - sizes[points.argmin(axis=0), [0, 1]] / 2 - sizes[points.argmax(axis=0), [0, 1]] / 2
+    first, last = points.argmin(axis=0), points.argmax(axis=0)
+    room = frame - (sizes[first, [0, 1]] + sizes[last, [0, 1]]) / 2
     scale = np.minimum(room / np.maximum(high - low, 1e-9), most)
     scale = np.minimum(scale, 1.4 * scale.min())
     return np.asarray((points - (low + high) / 2) * scale + frame / 2)

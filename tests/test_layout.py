@@ -1,0 +1,178 @@
+import random
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from qafd.errors import ParameterError
+from qafd.view.layout import layout, majorize, separate, stress
+
+
+def named(graph: nx.Graph) -> tuple[list[str], list[tuple[str, str]]]:
+    return [f"n{v}" for v in graph], [(f"n{u}", f"n{v}") for u, v in graph.edges]
+
+
+def distance(at: dict[str, tuple[float, float]], u: str, v: str) -> float:
+    return float(np.hypot(at[u][0] - at[v][0], at[u][1] - at[v][1]))
+
+
+@pytest.fixture(scope="module")
+def graph() -> nx.Graph:
+    return nx.powerlaw_cluster_graph(60, 2, 0.5, seed=3)
+
+
+def test_an_empty_graph_has_no_positions() -> None:
+    assert layout([], [("a", "b")]) == {}
+
+
+def test_a_single_node_stands_in_the_middle() -> None:
+    assert layout(["a"], []) == {"a": (0.725, 0.5)}
+
+
+def test_nodes_without_edges_all_find_their_own_place() -> None:
+    at = layout([f"n{i}" for i in range(30)], [])
+    assert min(distance(at, u, v) for u in at for v in at if u < v) > 0.05
+
+
+@pytest.mark.parametrize("size", [2, 7, 60, 500], ids=str)
+def test_every_node_lies_inside_the_frame(size: int) -> None:
+    ids, edges = named(nx.barabasi_albert_graph(size, 1, seed=1))
+    at = np.array(list(layout(ids, edges, aspect=1.6).values()))
+    assert at.shape == (size, 2)
+    assert at.min() >= 0
+    assert at[:, 0].max() <= 1.6
+    assert at[:, 1].max() <= 1
+
+
+def test_the_order_of_nodes_and_edges_does_not_matter(graph: nx.Graph) -> None:
+    ids, edges = named(graph)
+    before = layout(ids, edges)
+    mixed = random.Random(5)
+    mixed.shuffle(ids)
+    mixed.shuffle(edges)
+    assert layout([*ids, ids[0]], [(v, u) for u, v in edges] + edges[:5]) == before
+
+
+def test_loops_and_edges_to_unknown_nodes_are_ignored() -> None:
+    assert layout(["a", "b"], [("a", "a"), ("a", "b"), ("b", "z")]) == layout(
+        ["a", "b"], [("a", "b")])
+
+
+def test_a_path_is_drawn_as_a_straight_horizontal_line() -> None:
+    at = layout(list("abcde"), [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "e", 1)])
+    steps = np.diff([at[node] for node in "abcde"], axis=0)
+    assert np.abs(steps[:, 1]).max() < 0.02
+    assert steps[:, 0] == pytest.approx(np.full(4, steps[:, 0].mean()), rel=0.02)
+
+
+def test_a_longer_edge_is_drawn_longer() -> None:
+    at = layout(list("abc"), [("a", "b", 1.0), ("b", "c", 3.0)])
+    assert distance(at, "b", "c") / distance(at, "a", "b") == pytest.approx(3, rel=0.02)
+
+
+def test_by_default_edges_at_a_hub_are_longer() -> None:
+    # Degrees: hub 9, leaves 1, bridge ends 2 and 1: sqrt(5) = 2.2 against sqrt(1.5) = 1.2.
+    edges = [("hub", f"leaf{i}") for i in range(8)] + [("hub", "x"), ("x", "y")]
+    at = layout({node for edge in edges for node in edge}, edges)
+    assert distance(at, "hub", "leaf0") > 1.3 * distance(at, "x", "y")
+
+
+def test_leaves_of_one_hub_do_not_share_a_place() -> None:
+    edges = [("hub", f"leaf{i}") for i in range(12)]
+    at = layout(["hub", *(f"leaf{i}" for i in range(12))], edges)
+    leaves = [node for node in at if node != "hub"]
+    assert min(distance(at, u, v) for u in leaves for v in leaves if u < v) > 0.1
+
+
+def test_components_lie_apart() -> None:
+    ids, edges = named(nx.disjoint_union_all([nx.cycle_graph(8), nx.path_graph(4),
+                                              nx.complete_graph(5), nx.empty_graph(3)]))
+    at = layout(ids, edges)
+    boxes = [np.array([at[f"n{v}"] for v in part]) for part in
+             (range(8), range(8, 12), range(12, 17), [17], [18], [19])]
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            apart = np.maximum(a.min(0) - b.max(0), b.min(0) - a.max(0))
+            assert apart.max() > 0
+
+
+def test_names_do_not_cover_each_other_where_there_is_room() -> None:
+    edges = [("hub", f"leaf{i}") for i in range(9)]
+    ids = ["hub", *(f"leaf{i}" for i in range(9))]
+    at = layout(ids, edges, labels=dict.fromkeys(ids, "Some longer name"))
+    height = 540 / 1.45
+    for u in ids:
+        for v in ids:
+            across, down = np.abs(np.subtract(at[u], at[v])) * height
+            assert u == v or across > 105 or down > 34
+
+
+def test_known_nodes_stay_exactly_where_they_were(graph: nx.Graph) -> None:
+    ids, edges = named(graph)
+    before = layout(ids, edges)
+    after = layout(ids[:20], edges[::2], previous=before)
+    assert after == {node: before[node] for node in ids[:20]}
+
+
+def test_one_more_node_moves_the_others_little(graph: nx.Graph) -> None:
+    ids, edges = named(graph)
+    before = layout(ids, edges)
+    after = layout([*ids, "new"], [*edges, ("new", "n7")], previous=before)
+    moved = [np.hypot(after[v][0] - before[v][0], after[v][1] - before[v][1]) for v in ids]
+    assert np.median(moved) < 0.05
+    assert distance(after, "new", "n7") < 0.3
+
+
+def test_majorization_reproduces_distances_that_fit_the_plane() -> None:
+    points = np.random.default_rng(2).normal(size=(25, 2))
+    exact = np.linalg.norm(points[:, None] - points[None], axis=2)
+    drawn = majorize(exact, points + np.random.default_rng(3).normal(size=(25, 2)), 500, 1e-9)
+    assert np.linalg.norm(drawn[:, None] - drawn[None], axis=2) == pytest.approx(exact, abs=0.02)
+
+
+def test_stress_is_zero_for_exact_distances_at_any_scale() -> None:
+    points = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    exact = np.array([[0.0, 3, 5], [3, 0, 4], [5, 4, 0]])
+    assert stress(exact, 7 * points) == pytest.approx(0, abs=1e-15)
+
+
+def test_stress_of_three_even_points_drawn_on_a_line() -> None:
+    # Distances 1, 1, 2 for three that should be equal: best scale 4/6, errors 1/3, 1/3, -1/3.
+    even = np.ones((3, 3)) - np.eye(3)
+    assert stress(even, np.array([[0.0, 0], [1, 0], [2, 0]])) == pytest.approx(1 / 9)
+
+
+@pytest.mark.parametrize(("size", "mean"), [(20, 2), (60, 2), (150, 3)], ids=str)
+def test_less_stress_than_the_layouts_of_networkx(size: int, mean: int) -> None:
+    graph = nx.powerlaw_cluster_graph(size, mean, 0.5, seed=size)
+    for u, v in graph.edges:
+        graph[u][v]["length"] = np.sqrt((graph.degree[u] + graph.degree[v]) / 2)
+    wanted = np.array(nx.floyd_warshall_numpy(graph, weight="length"))
+    spring = nx.spring_layout(graph, seed=0)
+    drawn = majorize(wanted, np.array([spring[v] for v in graph]))
+    assert stress(wanted, drawn) < 0.85 * stress(wanted, np.array([spring[v] for v in graph]))
+
+
+def test_overlapping_boxes_move_apart_along_the_shorter_way() -> None:
+    moved = separate(np.array([[50.0, 50], [60, 50]]), np.array([[40.0, 10], [40, 10]]),
+                     np.array([200.0, 100]))
+    assert moved[:, 0] == pytest.approx([50, 60])
+    assert moved[1, 1] - moved[0, 1] == pytest.approx(10, abs=0.6)
+
+
+def test_boxes_that_cannot_fit_stay_inside_the_frame() -> None:
+    moved = separate(np.zeros((50, 2)), np.full((50, 2), 30.0), np.array([100.0, 100]))
+    assert moved.min() >= 15
+    assert moved.max() <= 85
+
+
+@pytest.mark.parametrize("aspect", [0.0, -1.0, float("nan"), float("inf")], ids=str)
+def test_an_impossible_aspect_is_refused(aspect: float) -> None:
+    with pytest.raises(ParameterError, match="aspect is"):
+        layout(["a"], [], aspect=aspect)
+
+
+@pytest.mark.parametrize("length", [0.0, -2.0, float("nan")], ids=str)
+def test_an_impossible_edge_length_is_refused(length: float) -> None:
+    with pytest.raises(ParameterError, match="a - b has length"):
+        layout(["a", "b"], [("a", "b", length)])
