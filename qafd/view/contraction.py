@@ -52,8 +52,8 @@ def contract_passages(retrieval: Retrieval) -> Contraction:
     n, m = len(row), len(entities)
     ends = np.array([(row[e.source], row[e.target]) for e in retrieval.edges],
                     dtype=np.int64).reshape(-1, 2)
-    flow = csr_array((np.array([e.flow for e in retrieval.edges]), ends.T), shape=(n, n))
-    weight = csr_array((np.array([e.weight for e in retrieval.edges]), ends.T), shape=(n, n))
+    amounts = np.array([(e.flow, e.weight) for e in retrieval.edges], float).reshape(-1, 2).T
+    flow, weight = (csr_array((amount, ends.T), shape=(n, n)) for amount in amounts)
     weight = csr_array(weight + weight.T)
 
     arriving, leaving = flow[:, m:].sum(axis=0), flow[m:].sum(axis=1)
