@@ -1,0 +1,287 @@
+"""Retrievals for other programs: networkx, node-link JSON, GraphML, CSV, a page of its own.
+
+Names come from documents. Each format has its own way to be hurt by them: XML has no control
+characters, spreadsheets run what begins with "=", a page runs what looks like a script.
+"""
+
+# networkx and pyvis carry no annotations.
+# mypy: allow-untyped-calls
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from qafd.retrieve.base import Retrieval
+from qafd.view.layout import layout
+from qafd.view.panel import panel_data
+
+if TYPE_CHECKING:
+    import networkx
+
+_NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
+                 "degree", "alignment", "reason")  # fmt: skip
+_EDGE_COLUMNS = ("source", "target", "kind", "flow", "weight", "label")
+# What XML 1.0 cannot hold, and the carriage return, which its readers turn into a line feed.
+_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+
+def to_networkx(retrieval: Retrieval) -> "networkx.MultiDiGraph":
+    """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
+
+    Nodes are ids with the fields of `RetrievedNode`, edges have kind, flow, weight and label;
+    `graph` holds query, method, seeds, params and revision.
+    """
+    import networkx
+
+    graph = networkx.MultiDiGraph(
+        query=retrieval.query, method=retrieval.method, seeds=list(retrieval.seeds),
+        params=dict(retrieval.params), revision=retrieval.revision,
+    )  # fmt: skip
+    for node in retrieval.nodes:
+        graph.add_node(node.id, **{c: getattr(node, c) for c in _NODE_COLUMNS[1:]})
+    for edge in retrieval.edges:
+        graph.add_edge(edge.source, edge.target, key=edge.kind,
+                       **{c: getattr(edge, c) for c in _EDGE_COLUMNS[2:]})  # fmt: skip
+    return graph
+
+
+def node_link(retrieval: Retrieval) -> dict[str, Any]:
+    """The subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
+    import networkx
+
+    linked: dict[str, Any] = networkx.node_link_data(to_networkx(retrieval), edges="edges")
+    return linked
+
+
+def graphml(retrieval: Retrieval) -> str:
+    """The subgraph as GraphML, as Gephi, yEd and Cytoscape read it.
+
+    Characters that XML cannot hold are left out of texts and written as escapes in ids, which
+    have to stay different.
+    """
+    import networkx
+
+    graph = to_networkx(retrieval)
+    plain = networkx.MultiDiGraph(
+        query=_xml(retrieval.query), method=_xml(retrieval.method), revision=retrieval.revision,
+        params=_xml(json.dumps(retrieval.params, sort_keys=True, default=str)),
+    )  # fmt: skip
+    for node, fields in graph.nodes(data=True):
+        plain.add_node(_xml_id(node), **{k: _xml(v) for k, v in fields.items()})
+    # GraphML wants keys that are unique in the file; the kind stays as a field.
+    for number, (u, v, fields) in enumerate(graph.edges(data=True)):
+        plain.add_edge(_xml_id(u), _xml_id(v), key=f"e{number}",
+                       **{k: _xml(f) for k, f in fields.items()})  # fmt: skip
+    lines = networkx.generate_graphml(plain)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(lines) + "\n"
+
+
+def nodes_csv(retrieval: Retrieval) -> str:
+    """One row per node, most important first; no text can be run as a formula."""
+    rows = ([getattr(node, column) for column in _NODE_COLUMNS] for node in retrieval.nodes)
+    return _csv(_NODE_COLUMNS, rows)
+
+
+def edges_csv(retrieval: Retrieval) -> str:
+    """One row per edge, with the names of both ends; no text can be run as a formula."""
+    names = {node.id: node.name for node in retrieval.nodes}
+    rows = (
+        [*(getattr(edge, column) for column in _EDGE_COLUMNS),
+         names.get(edge.source, ""), names.get(edge.target, "")]
+        for edge in retrieval.edges
+    )  # fmt: skip
+    return _csv((*_EDGE_COLUMNS, "source_name", "target_name"), rows)
+
+
+def html(
+    retrieval: Retrieval,
+    positions: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    contract: bool = False,
+    limit: int = 150,
+) -> str:
+    """A page that draws the subgraph without any network, as the app draws it.
+
+    Color is importance, thickness is flow, seeds are boxed, passages are squares; a table below
+    says the same in words. Its content security policy admits only the scripts it was written
+    with.
+
+    Parameters
+    ----------
+    positions : mapping of id to (x, y), optional
+        The frozen layout of the app, see `qafd.view.layout.layout`; made afresh by default.
+    contract : bool
+        Draw the flow that passages carry between their entities instead of the passages.
+    limit : int
+        Most important nodes to draw; the page says how many are not shown.
+    """
+    if positions is None:
+        labels = {node.id: node.name[:40] for node in retrieval.nodes}
+        positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
+    data = panel_data([retrieval], positions=positions, contract=contract, limit=limit)
+    panel = data["panels"][0]
+    scripts, styles = _vis(data)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts
+    )
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = escape(_shown(retrieval.query) or "Retrieved subgraph")
+    return "\n".join([
+        "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{title}</title>", f"<style>{styles}{_STYLE}</style>",
+        *(f"<script>{script}</script>" for script in scripts[:-1]),
+        "</head>", "<body>", f"<h1>{title}</h1>",
+        f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
+        f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
+        _legend(data), _table(data), f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
+    ])  # fmt: skip
+
+
+_STYLE = """
+body { margin: 1rem auto; max-width: 1280px; padding: 0 1rem; color: #222; background: #fff;
+  font: 15px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.3rem; margin: 0; overflow-wrap: anywhere; }
+p { margin: .2rem 0 .6rem; color: #555; }
+#mynetwork { height: 70vh; min-height: 24rem; border: 1px solid #ddd; border-radius: 8px; }
+.legend { margin: .5rem 0; display: flex; flex-wrap: wrap; gap: .4rem 1.4rem; align-items: center; }
+.ramp { display: inline-block; width: 8rem; height: .8rem; border: 1px solid #555; }
+table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .8rem .15rem 0;
+  vertical-align: top; overflow-wrap: anywhere; }
+"""
+_INK = "#24301f"
+_STATES = {"saturated": "retrieved", "wet": "touched, not retrieved", "dry": "took no mass"}
+
+
+def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The scripts, drawing one last, and the style sheet that pyvis makes for a panel."""
+    from pyvis.network import Network
+
+    panel, width = data["panels"][0], 1000.0 * data["aspect"]
+    network = Network(directed=True, cdn_resources="in_line")
+    for node in panel["nodes"]:
+        at = data["nodes"][node["n"]]
+        full = node["state"] == "saturated"
+        fill = _color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
+        border = _INK if full else "#c9a400" if node["state"] == "wet" else "#999999"
+        network.add_node(
+            node["n"], label=at["name"][:60], title=_tooltip(at["name"], node),
+            x=round(at["x"] * width, 1), y=round(at["y"] * 1000, 1), fixed=True, physics=False,
+            shape="box" if node["seed"] else "square" if at["kind"] == "passage" else "dot",
+            size=11 if at["kind"] == "passage" else 17, borderWidth=3 if node["seed"] else 1,
+            color={"background": fill, "border": border,
+                   "highlight": {"background": fill, "border": "#c62828"},
+                   "hover": {"background": fill, "border": "#c62828"}},
+            font={"color": _on(fill), "size": 21} if node["seed"] else
+                 {"color": "#222222", "size": 21, "strokeWidth": 4, "strokeColor": "#ffffff"},
+        )  # fmt: skip
+    for edge in panel["edges"]:
+        facts = [edge["label"], *(f"{key}: {value}" for key, value in edge["facts"])]
+        network.add_edge(
+            edge["u"], edge["v"], width=round(0.6 + 9 * edge["w"], 2),
+            arrows="to" if edge["arrow"] else "", title=_unlinked("\n".join(filter(None, facts))),
+            color={"color": "#8fb58c" if edge["arrow"] else "#b5b5b5", "highlight": "#c62828",
+                   "hover": "#5d8f59"},
+        )  # fmt: skip
+    network.set_options(json.dumps({
+        "physics": {"enabled": False}, "edges": {"smooth": False},
+        "interaction": {"hover": True, "tooltipDelay": 100, "keyboard": {"bindToWindow": False}},
+    }))  # fmt: skip
+    page = network.generate_html()
+    # Only the inlined parts: the rest of pyvis's page asks a CDN for Bootstrap.
+    scripts = [s for s in re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL) if s.strip()]
+    styles = re.findall(r"<style[^>]*>(.*?)</style>", page, re.DOTALL)
+    return scripts, styles[0]
+
+
+def _tooltip(name: str, node: Mapping[str, Any]) -> str:
+    facts = [f"{key}: {value}" for key, value in node["facts"]]
+    lines = [name[:120], _STATES.get(node["state"], ""), *facts, node["reason"]]
+    return _unlinked("\n".join(line for line in lines if line))
+
+
+def _unlinked(title: str) -> str:
+    """A tooltip in which pyvis finds no link; with one it would write it as HTML."""
+    return re.sub("(?i)(hr)(ef)", "\\1\u200b\\2", title)
+
+
+def _legend(data: Mapping[str, Any]) -> str:
+    legend, stops = data["legend"], ", ".join(data["ramp"]["light"])
+    parts = [
+        f'{escape(legend["color"])} {escape(legend["low"])} '
+        f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
+        f'{escape(legend["high"])}',
+        "boxed: seed", f'thickness: {escape(legend["thickness"])}',
+    ]  # fmt: skip
+    parts += ["yellow ring: touched, not retrieved"] if legend["wet"] else []
+    parts += ["gray ring: took no mass"] if legend["dry"] else []
+    parts += ["square: passage"] if legend["passages"] else []
+    return '<div class="legend">' + "".join(f"<span>{part}</span>" for part in parts) + "</div>"
+
+
+def _table(data: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(data['nodes'][n['n']]['name'])}{' (seed)' if n['seed'] else ''}</td>"
+        f"<td>{escape(data['nodes'][n['n']]['kind'])}</td>"
+        f"<td>{escape(_STATES.get(n['state'], n['state']))}</td><td>{escape(n['value'])}</td>"
+        f"<td>{escape(n['reason'])}</td></tr>"
+        for n in data["panels"][0]["nodes"]
+    )
+    return (
+        "<details><summary>The nodes as a table</summary><table><tr><th>node</th><th>kind</th>"
+        f"<th>state</th><th>importance</th><th>reason</th></tr>{rows}</table></details>"
+    )
+
+
+def _color(ramp: Sequence[str], t: float) -> str:
+    """The color at t in [0, 1] of a ramp of hexadecimal colors."""
+    place = t * (len(ramp) - 1)
+    i = min(int(place), len(ramp) - 2)
+    low, high = (bytes.fromhex(ramp[j][1:]) for j in (i, i + 1))
+    mixed = bytes(round(a + (b - a) * (place - i)) for a, b in zip(low, high, strict=True))
+    return "#" + mixed.hex()
+
+
+def _on(fill: str) -> str:
+    """Black or white, whichever can be read on a color."""
+    red, green, blue = bytes.fromhex(fill[1:])
+    return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def _shown(text: str) -> str:
+    return " ".join(_NOT_XML.sub(" ", text[:1000]).split())[:300]
+
+
+def _xml(value: Any) -> Any:
+    return _NOT_XML.sub("", value) if isinstance(value, str) else value
+
+
+def _xml_id(node: str) -> str:
+    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", node)
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(columns)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = re.sub("[\x00\ud800-\udfff]", "", value)
+    return f"'{text}" if _FORMULA.match(text) else text

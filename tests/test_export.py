@@ -1,0 +1,236 @@
+"""Exports: what comes back is what was retrieved, and no name does anything."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+
+import networkx as nx
+import pytest
+from hostile import CANARY, PWN, STRINGS
+from lxml import etree
+from lxml import html as lxml_html
+
+from qafd import export
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+
+
+def node(i, name, x=0.0, **fields):
+    return RetrievedNode(**{
+        "id": i, "name": name, "kind": "entity", "importance": x, "mass": 1.0,
+        "state": "saturated" if x else "wet", "reason": f"{name} is near.", "capacity": 1.0,
+        "degree": 2, **fields})
+
+
+@pytest.fixture
+def retrieval():
+    """Jobs -> Apple -> a passage, and a wet iPhone that two kinds of edges lead to."""
+    return Retrieval(
+        "Who founded Apple?", "qafd", {"alpha": 3.0, "variant": "hybrid"}, ("a",),
+        (node("a", "Steve Jobs", 2.0, source=3.0, seed=True, alignment=0.8),
+         node("b", "Apple Inc.", 1.0), node("p", "On Apple", 0.25, kind="passage"),
+         node("c", "iPhone", mass=0.5)),
+        (RetrievedEdge("a", "b", "relation", 1.5, 1.5, "founded"),
+         RetrievedEdge("b", "p", "mention", 0.3, 0.4),
+         RetrievedEdge("b", "c", "relation", 0.5, 0.5, "makes"),
+         RetrievedEdge("b", "c", "synonym", 0.1, 0.1)),
+        (), revision=7)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A star of all hostile strings as names, kinds, labels, reasons and, numbered, as ids."""
+    short = [s[:2000] for s in STRINGS]
+    nodes = tuple(node(f"{i}{s}", s, 1.0 if i else 2.0, kind=s, reason=s, seed=i in (0, 7))
+                  for i, s in enumerate(short))
+    edges = tuple(RetrievedEdge(nodes[0].id, n.id, n.kind, 1.0, 1.0, n.name) for n in nodes[1:])
+    return Retrieval(short[1], "qafd", {}, (nodes[0].id, nodes[7].id), nodes, edges, ())
+
+
+def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
+    graph = export.to_networkx(retrieval)
+    assert dict(graph.nodes["a"]) == {
+        "name": "Steve Jobs", "kind": "entity", "seed": True, "state": "saturated",
+        "importance": 2.0, "mass": 1.0, "capacity": 1.0, "source": 3.0, "degree": 2,
+        "alignment": 0.8, "reason": "Steve Jobs is near."}
+    assert list(graph.edges(keys=True)) == [
+        ("a", "b", "relation"), ("b", "p", "mention"), ("b", "c", "relation"),
+        ("b", "c", "synonym")]
+    assert graph.edges["a", "b", "relation"] == {
+        "kind": "relation", "flow": 1.5, "weight": 1.5, "label": "founded"}
+    assert graph.graph == {"query": "Who founded Apple?", "method": "qafd", "seeds": ["a"],
+                           "params": {"alpha": 3.0, "variant": "hybrid"}, "revision": 7}
+
+
+def test_node_link_json_comes_back_as_the_same_graph(retrieval):
+    text = json.dumps(export.node_link(retrieval))
+    back = nx.node_link_graph(json.loads(text), edges="edges")
+    assert nx.utils.graphs_equal(back, export.to_networkx(retrieval))
+
+
+def test_graphml_comes_back_with_numbers_as_numbers(retrieval):
+    back = nx.parse_graphml(export.graphml(retrieval), force_multigraph=True)
+    assert {n: back.nodes[n]["importance"] for n in back} == {"a": 2.0, "b": 1.0, "p": 0.25, "c": 0}
+    assert back.nodes["a"]["seed"] is True
+    assert sorted((u, v, d["kind"], d["flow"]) for u, v, d in back.edges(data=True)) == [
+        ("a", "b", "relation", 1.5), ("b", "c", "relation", 0.5), ("b", "c", "synonym", 0.1),
+        ("b", "p", "mention", 0.3)]
+    assert json.loads(back.graph["params"]) == {"alpha": 3.0, "variant": "hybrid"}
+
+
+def test_graphml_of_hostile_names_is_xml_and_keeps_every_node_apart(hostile):
+    text = export.graphml(hostile)
+    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False))
+    assert len(root.findall(".//{*}node")) == len(STRINGS)
+    ids = [key.get("id") for key in root.findall("{*}key")]
+    assert len(ids) == len(set(ids))
+    back = nx.parse_graphml(text)
+    assert len(back) == len(STRINGS)
+    names = {fields["name"] for _, fields in back.nodes(data=True)}
+    assert {"<script>window.__pwn=1</script>", "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+            "nulbyte", "\uff1cscript\uff1ewindow.__pwn=1\uff1c/script\uff1e"} <= names
+
+
+def grid(retrieval):
+    return {n.id: (i % 20 / 14, i // 20 / 13) for i, n in enumerate(retrieval.nodes)}
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_csv_numbers_keep_all_their_digits(retrieval):
+    first = rows(export.nodes_csv(retrieval))[0]
+    assert (first["id"], first["name"], first["importance"], first["seed"]) == (
+        "a", "Steve Jobs", "2.0", "True")
+    edge = rows(export.edges_csv(retrieval))[2]
+    assert (edge["source_name"], edge["target_name"], edge["label"], edge["flow"]) == (
+        "Apple Inc.", "iPhone", "makes", "0.5")
+    thirds = Retrieval("", "m", {}, (), (node("a", "A", 1 / 3, alignment=-0.5),), (), ())
+    cells = rows(export.nodes_csv(thirds))[0]
+    assert float(cells["importance"]) == 1 / 3
+    assert cells["alignment"] == "-0.5"
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\n=1", "\uff1d1",
+                                  "\0=1", "=HYPERLINK(\"http://x\")"])
+def test_a_csv_cell_never_starts_a_formula(name):
+    obj = Retrieval("", "m", {}, (), (node(name, name, kind=name),), (), ())
+    cells = rows(export.nodes_csv(obj))[0]
+    assert {cells[key][:1] for key in ("id", "name", "kind", "reason")} == {"'"}
+    assert cells["name"] == "'" + name.replace("\0", "")
+
+
+def test_csv_of_hostile_names_has_one_row_each_and_no_formula(hostile):
+    table = rows(export.nodes_csv(hostile)) + rows(export.edges_csv(hostile))
+    assert len(table) == 2 * len(STRINGS) - 1
+    text = [cell for row in table for key, cell in row.items()
+            if key in ("id", "name", "kind", "label", "reason", "source_name", "target_name")]
+    assert not [cell for cell in text if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
+    "".join(text).encode("utf-8")
+
+
+POSITIONS = {"a": (0.1, 0.2), "b": (0.7, 0.5), "p": (1.2, 0.9), "c": (1.4, 0.1)}
+
+
+def vis_data(page):
+    """The nodes and edges that the page's drawing script holds."""
+    return [json.loads(found) for found in re.findall(r"new vis\.DataSet\((\[.*?\])\);", page)]
+
+
+def test_the_page_draws_the_frozen_layout_with_the_marks_of_the_app(retrieval):
+    nodes, edges = vis_data(export.html(retrieval, POSITIONS))
+    drawn = {n["label"]: n for n in nodes}
+    assert {name: (n["shape"], n["fixed"], n["physics"]) for name, n in drawn.items()} == {
+        "Steve Jobs": ("box", True, False), "Apple Inc.": ("dot", True, False),
+        "On Apple": ("square", True, False), "iPhone": ("dot", True, False)}
+    assert (drawn["Apple Inc."]["x"], drawn["Apple Inc."]["y"]) == (
+        pytest.approx(700, abs=1), pytest.approx(500, abs=1))
+    assert drawn["Steve Jobs"]["color"]["background"] == "#0a6330"
+    assert drawn["iPhone"]["color"]["background"] == "#ffffff"
+    widths = {(e["from"], e["to"]): e["width"] for e in edges}
+    jobs, apple, passage = (drawn[n]["id"] for n in ("Steve Jobs", "Apple Inc.", "On Apple"))
+    assert widths[jobs, apple] > widths[apple, passage]
+
+
+def test_the_page_makes_its_own_layout_when_none_is_given(retrieval):
+    nodes, _ = vis_data(export.html(retrieval))
+    assert len({(n["x"], n["y"]) for n in nodes}) == 4
+
+
+def test_the_page_draws_at_most_the_limit_and_says_so(retrieval):
+    page = export.html(retrieval, POSITIONS, limit=2)
+    assert [n["label"] for n in vis_data(page)[0]] == ["Steve Jobs", "Apple Inc."]
+    assert "2 of 4 nodes shown" in page
+
+
+def test_the_page_can_do_without_passages(retrieval):
+    nodes, _ = vis_data(export.html(retrieval, POSITIONS, contract=True))
+    assert "On Apple" not in {n["label"] for n in nodes}
+
+
+def test_the_page_of_nothing_is_a_page():
+    page = export.html(Retrieval("Nobody?", "qafd", {}, (), (), (), ()))
+    assert vis_data(page) == [[], []]
+    assert "<h1>Nobody?</h1>" in page
+
+
+def test_the_page_loads_nothing_and_admits_its_own_scripts_only(hostile):
+    page = export.html(hostile, grid(hostile), limit=400)
+    tree = lxml_html.document_fromstring(page)
+    assert [e for e in tree.iter() if isinstance(e.tag, str) and set(e.attrib) & {
+        "src", "href", "srcset", "data", "action", "background", "onerror", "onload"}] == []
+    assert {e.tag for e in tree.iter() if isinstance(e.tag, str)} <= {
+        "html", "head", "meta", "title", "style", "script", "body", "h1", "p", "div", "span",
+        "details", "summary", "table", "tbody", "tr", "th", "td"}
+    policy = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    scripts = [s.text for s in tree.iter("script")]
+    admitted = {base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts}
+    assert set(re.findall(r"'sha256-([^']+)'", policy)) == admitted
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+    assert "@import" not in tree.findtext(".//style")
+
+
+def test_no_tooltip_is_written_as_html(hostile):
+    page = export.html(hostile, grid(hostile), limit=400)
+    assert "popup.innerHTML" not in page
+    assert not [n for n in vis_data(page)[0] if "href" in n["title"].lower()]
+
+
+@pytest.mark.browser
+def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_path, browser):
+    content = export.html(hostile, grid(hostile), limit=400)
+    (tmp_path / "page.html").write_text(content, encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    requests, problems = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text))
+    try:
+        page.goto(f"file://{tmp_path}/page.html")
+        page.wait_for_function("window.network && network.getScale() > 0")
+        title = page.title()
+        places = page.evaluate(
+            "nodes.getIds().map(id => network.canvasToDOM(network.getPositions([id])[id]))")
+        assert len(places) == len(STRINGS)
+        box = page.locator("#mynetwork").bounding_box()
+        for place in places[::6]:
+            page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
+            page.mouse.down()
+            page.mouse.up()
+        page.locator("summary").click()
+        page.evaluate("nodes.forEach(n => network.body.nodes[n.id] || missing())")
+        assert page.evaluate(f"window.{PWN}") is None
+        assert page.title() == title
+        painted = page.evaluate(
+            "new Set(document.querySelector('canvas').getContext('2d')"
+            ".getImageData(0, 0, 900, 500).data).size")
+        assert painted > 20
+    finally:
+        page.close()
+    assert [url for url in requests if not url.startswith(f"file://{tmp_path}")] == []
+    assert not [url for url in requests if CANARY in url]
+    assert problems == []
