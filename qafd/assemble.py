@@ -190,7 +190,9 @@ def _aliases(log: Sequence[Reading]) -> dict[str, dict[str, str]]:
 
 
 def _entity_node(key: str, entity: _Entity, log: Sequence[Reading]) -> Node:
-    name = min(entity.names, key=lambda n: (-entity.names[n], n)) if entity.names else key
+    # The key must follow from the name: questions are linked by the names a graph carries.
+    own = [name for name in entity.names if canonical(name) == key]
+    name = min(own, key=lambda n: (-entity.names[n], n)) if own else key
     evidence = ""
     if entity.places:
         number, sentence, _, _ = min(entity.places)

@@ -4,6 +4,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib import metadata, util
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Protocol
@@ -62,7 +63,7 @@ class LocalExtractor:
     """
 
     def __init__(self) -> None:
-        self._nlp, version = _tagger()
+        self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
         self.name = f"local-1/{version}"
 
@@ -84,7 +85,7 @@ class LocalExtractor:
             taken: set[int] = set()
             spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
             blocked = {token.i for entity in sentence.ents for token in entity}
-            spans += [(run, "PROPN") for run in _proper_runs(sentence, blocked)]
+            spans += [(run, "PROPN") for run in proper_runs(sentence, blocked)]
             for span, kind in sorted(spans, key=lambda pair: pair[0].start):
                 mention = self._mention(span, kind, number)
                 if mention is not None:
@@ -145,8 +146,15 @@ class LocalExtractor:
                 yield Mention(key, name, start, end, number, "term")
 
 
-def _tagger() -> tuple["Language", str]:
-    """The small English pipeline without its lemmatizer, and "name-version"."""
+@cache
+def tagger() -> tuple["Language", str]:
+    """The small English pipeline without its lemmatizer, and "name-version"; loaded once.
+
+    Raises
+    ------
+    ModelError
+        When no such pipeline is installed.
+    """
     for module, package in TAGGERS:
         if util.find_spec(module) is not None:
             nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
@@ -161,7 +169,7 @@ def _start(sentence: "Span") -> int:
     return sentence.start_char + len(text) - len(text.lstrip())
 
 
-def _proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
+def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
     """Longest runs of proper nouns that touch no entity of the tagger, of any type."""
     first = None
     for token in sentence:

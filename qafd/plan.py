@@ -1,0 +1,171 @@
+"""Question to query plan, locally: keywords of both levels, embedding, names in the graph."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.extract import TYPES, proper_runs, tagger
+from qafd.graph import Graph
+from qafd.models import Embedder
+from qafd.records import Keyword, Nodes, QueryPlan, Vectors
+from qafd.text import NameIndex, canonical, words_of
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span
+
+READ = 1500  # characters of a question that are read
+NEAREST = 0.5  # cosine from which the nearest name stands in for one the graph does not know
+
+_READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
+
+Found = tuple[str, int, int]
+"""A key of the graph and where the question has it."""
+
+
+class Planner:
+    """Reads questions against one graph, with spaCy's small English model.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose entities' names are looked for.
+    embedder : Embedder
+        The model the graph was indexed with.
+    """
+
+    def __init__(self, graph: Graph, embedder: Embedder) -> None:
+        self._graph = graph
+        self._embedder = embedder
+        self._names = _names_of(graph)
+
+    def plan(self, question: str) -> QueryPlan:
+        """The question, read.
+
+        `names` are the names of the graph in the question by longest match (lower-case terms
+        only when there is no other), then the nearest name of each named entity that the graph
+        does not know, if their cosine is >= 0.5. Low-level keywords name things, high-level
+        ones are the other noun phrases.
+
+        Raises
+        ------
+        ParameterError
+            When the question has no letter or digit.
+        """
+        asked = " ".join(question.split())
+        if not any(character.isalnum() for character in asked):
+            raise ParameterError("The question is empty; type a question about your documents.")
+        notices = []
+        if len(asked) > READ:
+            notices.append(f"The question has {len(asked):,} characters; only the first {READ:,} "
+                           "are read, so put what you ask first.")
+            asked = asked[:READ]
+        nlp, _ = tagger()
+        with _READING:
+            doc = nlp(asked)
+        common = nlp.Defaults.stop_words
+        found = self._find(asked, common)
+        named = list(_named(doc))
+        low = _distinct([*(asked[start:end] for _, start, end in found),
+                         *(span.text for span in named)])
+        taken = {canonical(text) for text in low}
+        high = [text for text in _distinct(_themes(doc)) if canonical(text) not in taken]
+        keywords = (*(Keyword(text, "low") for text in low),
+                    *(Keyword(text, "high") for text in high))
+        vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
+        keys = dict.fromkeys(key for key, _, _ in found)
+        covered = {place for _, start, end in found for place in range(start, end)}
+        unknown = [span for span in named
+                   if not covered.intersection(range(span.start_char, span.end_char))]
+        near = self._nearest(unknown, low, vectors[1:])
+        keys |= dict.fromkeys(near)
+        if len(self._names.rows) and not keys:
+            notices.append("No name in the question is known to this graph, so the passages "
+                           "nearest in words and meaning are the only seeds.")
+        if not _looks_english(asked, common):
+            notices.append("The question does not look English; the bundled models know English "
+                           "only, so the result may be poor.")
+        return QueryPlan(question, keywords, vectors[0], vectors[1:], tuple(keys), tuple(notices))
+
+    def _find(self, asked: str, common: set[str]) -> list[Found]:
+        """Names of the graph in the question; terms only when there is nothing else.
+
+        In a question typed without capitals, single words count as well.
+        """
+        capitals = any(letter.isupper() for letter in asked[1:])
+        found = [
+            (key, start, end) for key, start, end in self._names.index.find(asked, anyhow=True)
+            if " " in key or (key not in common and (not capitals or asked[start].isupper()))]
+        proper = [match for match in found if match[0] not in self._names.terms]
+        return proper or found
+
+    def _nearest(
+        self, spans: Sequence["Span"], low: Sequence[str], vectors: Vectors
+    ) -> Iterator[str]:
+        graph, rows = self._graph, self._names.rows
+        if graph.name_vectors is None or not len(rows):
+            return
+        places = {canonical(text): place for place, text in enumerate(low)}
+        for span in spans:
+            cosines = graph.name_vectors[rows] @ vectors[places[canonical(span.text)]]
+            best = int(cosines.argmax())
+            if cosines[best] >= NEAREST:
+                yield canonical(graph.names[rows[best]])
+
+
+class _Names:
+    """The entities of a graph by name: index, rows, and which keys are lower-case terms."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.rows: Nodes = np.flatnonzero(graph.kinds == "entity")
+        keys = {canonical(graph.names[row]): graph.names[row] for row in self.rows.tolist()}
+        self.index = NameIndex(keys)
+        self.terms = {key for key, name in keys.items() if name == name.lower()}
+
+
+_NAMES: WeakKeyDictionary[Graph, _Names] = WeakKeyDictionary()
+
+
+def _names_of(graph: Graph) -> _Names:
+    if graph not in _NAMES:
+        _NAMES[graph] = _Names(graph)
+    return _NAMES[graph]
+
+
+def _named(doc: "Doc") -> Iterator["Span"]:
+    """Named entities, and proper nouns that are none; without numbers and dates."""
+    blocked = {token.i for entity in doc.ents for token in entity}
+    yield from (entity for entity in doc.ents if entity.label_ in TYPES and canonical(entity.text))
+    for sentence in doc.sents:
+        yield from (run for run in proper_runs(sentence, blocked) if canonical(run.text))
+
+
+def _themes(doc: "Doc") -> Iterator[str]:
+    """Noun phrases without their leading function words."""
+    for phrase in doc.noun_chunks:
+        tokens = list(phrase)
+        while tokens and (tokens[0].is_stop or not tokens[0].is_alpha):
+            tokens = tokens[1:]
+        if tokens:
+            yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """The texts with different canonical forms, the first of each."""
+    kept: dict[str, str] = {}
+    for text in texts:
+        kept.setdefault(canonical(text), text)
+    kept.pop("", None)
+    return list(kept.values())
+
+
+def _looks_english(asked: str, common: set[str]) -> bool:
+    """Whether letters and function words could be English; short questions always could."""
+    letters = [letter for letter in asked if letter.isalpha()]
+    if sum(letter.isascii() for letter in letters) < 0.7 * len(letters):
+        return False
+    typed = [word for word, _, _ in words_of(asked)]
+    return len(typed) < 6 or any(word in common for word in typed)

@@ -1,0 +1,85 @@
+"""Passages in the order of their evidence: importance x, meaning, words, and what is left open."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.records import Floats, Nodes
+from qafd.seeds import Match, Passages, minmax
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Weights of the parts of a passage's score; minmax(dense) has weight 1.
+
+    Parameters
+    ----------
+    lexical : float
+        Of minmax(BM25).
+    flow : float
+        Of the importance x on a logarithmic scale from 0 to 1, see `log_scale`.
+    coverage : float
+        Of minmax(BM25) over the question's words that the best passage does not have:
+        what answers a question of several hops is often in its other half.
+    floor : float
+        Importance relative to the largest below which the logarithmic scale flattens.
+    """
+
+    lexical: float = 0.25
+    flow: float = 1.5
+    coverage: float = 0.6
+    floor: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if min(self.lexical, self.flow, self.coverage) < 0 or not 0 < self.floor < 1:
+            raise ParameterError(
+                f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
+
+
+def rank(
+    passages: Passages, found: Match, importance: Floats, ranking: Ranking | None = None
+) -> tuple[Nodes, Floats]:
+    """All passages, best first, and their scores.
+
+    A passage's importance is the larger of its own x and that of the entity that is its title.
+    The best passage by dense, lexical and flow scores comes first; the others are scored
+    again with the words it leaves open.
+
+    Parameters
+    ----------
+    importance : ndarray, shape (n,)
+        x of every row of the graph, or any score >= 0 that grows with relevance.
+
+    Returns
+    -------
+    order : ndarray of int, shape (c,)
+        Graph rows of the passages.
+    scores : ndarray, shape (c,)
+        Not increasing.
+    """
+    weights = ranking or Ranking()
+    if not len(passages):
+        return passages.rows, np.zeros(0)
+    x = importance[passages.rows]
+    titled = passages.title >= 0
+    x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
+    scores = (minmax(found.dense) + weights.lexical * minmax(found.lexical)
+              + weights.flow * log_scale(x, weights.floor))
+    first = int(np.lexsort((passages.rows, -scores))[0])
+    ahead = float(scores[first])
+    left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
+    scores = scores + weights.coverage * minmax(left)
+    # The first stays first: it is what the open words are counted from.
+    scores[first] = max(ahead, float(scores.max()))
+    order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))
+    return passages.rows[order], scores[order]
+
+
+def log_scale(x: Floats, floor: float) -> Floats:
+    """log(1 + x / (floor max x)) scaled to [0, 1]: importance falls by powers along a path."""
+    highest = float(x.max(initial=0.0))
+    if highest <= 0:
+        return np.zeros(len(x))
+    scaled: Floats = np.log1p(x / (floor * highest)) / np.log1p(1 / floor)
+    return scaled

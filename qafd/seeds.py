@@ -1,0 +1,152 @@
+"""Where the mass of a question enters the graph: named entities and the best passages."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qafd.assemble import node_id
+from qafd.bm25 import Bm25, words
+from qafd.graph import Graph, kind_bit
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.text import canonical
+
+
+class Passages:
+    """The passages of a graph, ready to be compared with questions.
+
+    Parameters
+    ----------
+    graph : Graph
+    texts : callable
+        Node ids to the passages' titles and texts, as one string each, in order.
+    """
+
+    def __init__(self, graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        self.rows: Nodes = np.flatnonzero(graph.kinds == "passage")
+        self.bm25 = Bm25(texts([graph.ids[row] for row in self.rows.tolist()]))
+        self.title = np.array([
+            graph.row.get(node_id("entity", canonical(graph.names[row])), -1)
+            for row in self.rows.tolist()], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+_PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
+
+
+def passages_of(
+    graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]
+) -> Passages:
+    """The passages of a graph; read once for each graph in memory."""
+    if graph not in _PASSAGES:
+        _PASSAGES[graph] = Passages(graph, texts)
+    return _PASSAGES[graph]
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """How well each passage matches the question before anything is diffused.
+
+    Parameters
+    ----------
+    dense : ndarray, shape (c,)
+        Cosine of question and passage.
+    by_word : ndarray, shape (c, k)
+        What each distinct word of the question adds to a passage's BM25 score.
+    """
+
+    dense: Floats = field(repr=False)
+    by_word: Floats = field(repr=False)
+
+    @cached_property
+    def lexical(self) -> Floats:
+        """BM25 score, shape (c,)."""
+        return np.asarray(self.by_word.sum(axis=1))
+
+    def fusion(self, lexical: float = 0.5) -> Floats:
+        """minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
+        return minmax(self.dense) + lexical * minmax(self.lexical)
+
+
+def match(graph: Graph, passages: Passages, plan: QueryPlan) -> Match:
+    """Dense and lexical scores of all passages for a question."""
+    if graph.vectors is None:
+        dense = np.zeros(len(passages))
+    else:
+        dense = (graph.vectors[passages.rows] @ plan.embedding).astype(np.float64)
+    asked = list(dict.fromkeys(words(plan.question)))
+    return Match(dense, passages.bm25.contributions(asked))
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Rows of the graph, the share of the source mass each takes (they sum to 1), and why."""
+
+    rows: Nodes
+    shares: Floats
+    reasons: tuple[str, ...]
+
+
+def select_seeds(
+    graph: Graph, passages: Passages, plan: QueryPlan, found: Match, *,
+    entity_share: float = 0.75, best: int = 5,
+) -> Seeds:
+    """Sources of the diffusion: `entity_share` on the plan's names, the rest on passages.
+
+    A name takes mass in proportion to 1 / log2(1 + number of its passages), a passage in
+    proportion to how far its fusion score is above the best one that is left out. What is
+    missing, names or passages, gives its share to the other. Both shares were measured on
+    three question sets, see docs/retrieval.md.
+
+    Parameters
+    ----------
+    entity_share : float
+        Between 0 and 1.
+    best : int
+        Number of passages, those with the highest fusion scores.
+    """
+    named = [row for name in plan.names
+             if (row := graph.row.get(node_id("entity", name))) is not None]
+    entities = np.array(named, np.int64)
+    rare = 1 / np.log2(1 + np.maximum(1, passage_counts(graph, entities)))
+    fusion = found.fusion()
+    order = np.lexsort((passages.rows, -fusion))
+    chosen = order[:best] if entity_share < 1 or not named else order[:0]
+    left_out = fusion[order[best]] if len(order) > best else fusion.min(initial=0.0) - 1e-3
+    above = fusion[chosen] - left_out + 1e-9
+    share = (entity_share if len(chosen) else 1.0) if named else 0.0
+    asked = {canonical(keyword.text) for keyword in plan.keywords}
+    return Seeds(
+        np.concatenate([entities, passages.rows[chosen]]),
+        np.concatenate([share * rare / max(rare.sum(), 1e-300),
+                        (1 - share) * above / max(above.sum(), 1e-300)]),
+        (*(_named_reason(graph, row, asked) for row in named),
+         *(f"number {place} of the passages nearest to the question in meaning and words"
+           for place in range(1, len(chosen) + 1))))
+
+
+def passage_counts(graph: Graph, rows: Nodes) -> Nodes:
+    """In how many passages each entity occurs, shape (k,)."""
+    frontier = graph.expand(rows)
+    mentions = (frontier.edge_kinds & kind_bit("mention")) > 0
+    owner = np.repeat(np.arange(len(rows)), frontier.counts)
+    return np.bincount(owner[mentions], minlength=len(rows)).astype(np.int64)
+
+
+def minmax(scores: Floats) -> Floats:
+    """The scores scaled to [0, 1]; 0 where they are all equal."""
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    return (scores - low) / (high - low) if high > low else np.zeros(len(scores))
+
+
+def _named_reason(graph: Graph, row: int, asked: set[str]) -> str:
+    name = graph.names[row]
+    if canonical(name) in asked:
+        return f"the question names {name}"
+    return f"{name} is the nearest known name to one in the question"
