@@ -21,7 +21,8 @@ CAPTIONS = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
 
 st.set_page_config("Panels", layout="wide")
 query = st.query_params
-methods = [list(CAPTIONS)[i % 4] for i in range(int(query.get("panels", "1")))]
+count = st.number_input("panels", 0, 6, int(query.get("panels", "1")))
+methods = [list(CAPTIONS)[i % 4] for i in range(count)]
 mass = st.slider("mass", 1, 10, int(query.get("mass", "5")))
 contract = st.toggle("contract passages", "contract" in query)
 thickness = "weight" if st.toggle("thickness by weight") else "flow"

@@ -1,0 +1,385 @@
+"""The component in a real Chromium: what is drawn, and what pointer and keys do."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from qafd.view.component import _source
+
+pytestmark = pytest.mark.browser
+TESTS = Path(__file__).parent
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    path = os.pathsep.join([str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
+    log = (tmp_path_factory.mktemp("server") / "log").open("w")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", str(TESTS / "panel_app.py"), "--server.port",
+         str(port), "--server.headless=true", "--browser.gatherUsageStats=false",
+         "--server.address=127.0.0.1", "--server.fileWatcherType=none"],
+        env={**os.environ, "PYTHONPATH": path}, cwd=TESTS.parent, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
+            break
+        except (urllib.error.URLError, TimeoutError):
+            assert process.poll() is None, f"the server ended, see {log.name}"
+            time.sleep(0.1)
+    yield address
+    process.terminate()
+    process.wait(10)
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        pytest.fail("no Chromium found; install it with `apt-get install -y chromium` or "
+                    "`playwright install chromium`, or name it in $CHROMIUM")
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"] if root else [])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 1300},
+                                   reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text)
+            if message.type == "error" else None)
+    yield page
+    page.close()
+    assert wrong == []
+
+
+def show(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("[data-painted]")).to_be_visible(timeout=30_000)
+
+
+def node(page: Page, name: str, panel: int = 0) -> Locator:
+    return page.locator(".card").nth(panel).locator(f'[data-node="{name}"]')
+
+
+def all_nodes(page: Page, script: str) -> dict[str, str]:
+    """`script` of every node's shape `e` in the first panel, by node id."""
+    return dict(page.locator(".card").first.locator("[data-node]").evaluate_all(
+        f"all => all.map(e => [e.dataset.node, {script}])"))
+
+
+def places(page: Page) -> dict[str, str]:
+    return all_nodes(page, "e.parentNode.getAttribute('transform')")
+
+
+def move_slider(page: Page, key: str) -> None:
+    root = page.locator("[data-painted]")
+    painted = root.get_attribute("data-painted") or ""
+    page.get_by_role("slider").focus()
+    page.keyboard.press(key)
+    expect(root).not_to_have_attribute("data-painted", painted)
+
+
+def focused(page: Page) -> str | None:
+    return page.evaluate("() => { let e = document.activeElement;"
+                         "while (e.shadowRoot) e = e.shadowRoot.activeElement;"
+                         "return e.dataset.node ?? null }")
+
+
+def test_the_slider_changes_states_and_moves_no_node(page: Page, server: str) -> None:
+    show(page, f"{server}/?mass=3")
+    before, states = places(page), all_nodes(page, "e.dataset.state")
+    move_slider(page, "End")
+    assert places(page) == before
+    after = all_nodes(page, "e.dataset.state")
+    assert {states["Fuji"], after["Fuji"]} == {"ghost", "saturated"}
+    assert sum(s == "saturated" for s in after.values()) > sum(
+        s == "saturated" for s in states.values())
+
+
+def test_a_click_marks_the_node_in_all_panels_and_tells_python(page: Page, server: str) -> None:
+    show(page, f"{server}/?panels=2")
+    node(page, "Mac").click()
+    assert [node(page, "Mac", i).get_attribute("aria-pressed") for i in (0, 1)] == ["true", "true"]
+    expect(page.get_by_text("selected: Mac")).to_be_visible()
+    move_slider(page, "ArrowRight")
+    expect(node(page, "Mac", 1)).to_have_attribute("aria-pressed", "true")
+    node(page, "iPod", 1).click()
+    expect(page.get_by_text("selected: iPod")).to_be_visible()
+    expect(node(page, "Mac")).to_have_attribute("aria-pressed", "false")
+
+
+def test_escape_deselects(page: Page, server: str) -> None:
+    show(page, server)
+    node(page, "Mac").click()
+    expect(page.get_by_text("selected: Mac")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(node(page, "Mac")).to_have_attribute("aria-pressed", "false")
+    expect(page.get_by_text("selected: None")).to_be_visible()
+
+
+def test_tab_walks_by_importance_and_enter_and_space_select(page: Page, server: str) -> None:
+    show(page, server)
+    page.locator("label", has_text="thickness by weight").locator("input").focus()
+    walked = []
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        walked.append(focused(page))
+    names = page.locator(".card [data-node]:not([data-state=ghost])").evaluate_all(
+        "all => all.map(e => [e.dataset.node, +e.ariaLabel.match(/importance ([\\d.]+)/)[1]])")
+    by_importance = [name for name, _ in sorted(names, key=lambda pair: -pair[1])]
+    assert walked == by_importance[:6]
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"selected: {walked[-1]}")).to_be_visible()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    expect(page.get_by_text(f"selected: {walked[-2]}")).to_be_visible()
+    assert focused(page) == walked[-2]
+
+
+def test_arrow_keys_move_to_a_node_on_that_side(page: Page, server: str) -> None:
+    show(page, server)
+    at = {name: [float(v) for v in re.findall(r"[\d.]+", place)]
+          for name, place in places(page).items()}
+    node(page, "Apple Inc.").focus()
+    for key, axis, sign in (("ArrowRight", 0, 1), ("ArrowLeft", 0, -1), ("ArrowUp", 1, -1),
+                            ("ArrowDown", 1, 1)):
+        before = focused(page)
+        page.keyboard.press(key)
+        after = focused(page)
+        assert sign * (at[after][axis] - at[before][axis]) > 0
+
+
+def test_nodes_have_accessible_names(page: Page, server: str) -> None:
+    show(page, server)
+    button = page.get_by_role("button", name=re.compile(
+        r"^Steve Jobs, person, seed, retrieved, importance [\d.]+$"))
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".card svg").first).to_have_attribute(
+        "aria-label", re.compile(r"^QAFD-RAG: \d+ of \d+ touched nodes retrieved; .+\.$"))
+
+
+def test_hover_makes_neighbors_stand_out_in_all_panels(page: Page, server: str) -> None:
+    show(page, f"{server}/?panels=2")
+    node(page, "Mac").hover()
+    for panel in (0, 1):
+        on = page.locator(".card").nth(panel).locator(".node.on [data-node]").evaluate_all(
+            "all => all.map(e => e.dataset.node)")
+        assert set(on) == {"Mac", "macOS", "Apple Inc.", "Steve Jobs"}
+    expect(page.locator(".words text").first).to_be_visible()
+    tip = page.get_by_role("tooltip")
+    expect(tip).to_contain_text("Mac")
+    expect(tip).to_contain_text(re.compile(r"importance\s*[\d.]+"))
+    expect(tip).to_contain_text(re.compile(r"mass\s*1 of 1"))
+    expect(tip).to_contain_text("Mac is 1 steps from a seed and holds all it can.")
+    page.mouse.move(5, 5)
+    expect(page.locator(".dim")).to_have_count(0)
+
+
+def test_hovering_an_edge_shows_its_relation_and_flow(page: Page, server: str) -> None:
+    show(page, server)
+    ends = page.locator('[data-edge="iPhone|iOS"], [data-edge="iOS|iPhone"]')
+    box = ends.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.get_by_role("tooltip")).to_contain_text(
+        re.compile(r"(iPhone → iOS|iOS → iPhone)runsflow[\d.]+weight[\d.]+"))
+
+
+def test_hostile_names_are_shown_and_do_nothing(page: Page, server: str) -> None:
+    show(page, f"{server}/?sample=hostile&mass=8")
+    for name in page.locator("[data-node]").all():
+        name.hover()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator(".qafd").locator("img, script, b:not(.row b), i").count() == 0
+    texts = page.locator(".card .node text").all_text_contents()
+    assert "<img src=x onerror=wind…" in texts
+    assert "evil backwards" in texts
+    assert "名前が長い日本語のノード" in texts
+    assert max(map(len, texts)) <= 28
+    # A drop of the long name's tail, not of the layout: nothing is wider than the window.
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator('[data-node="__proto__"]').click()
+    expect(page.get_by_text("selected: __proto__")).to_be_visible()
+    page.locator("[data-node]").first.click()
+    expect(page.get_by_text(re.compile("^selected: (id\"'<|constructor)"))).to_be_visible()
+
+
+def test_zoom_and_drag_are_linked_and_a_double_click_resets(page: Page, server: str) -> None:
+    show(page, f"{server}/?panels=2")
+    home = places(page)
+    box = page.locator(".card svg").nth(1).bounding_box()
+    assert box
+    x, y = box["x"] + 20, box["y"] + box["height"] - 20
+    page.mouse.move(x, y)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    expect(node(page, "Mac").locator("..")).not_to_have_attribute("transform", home["Mac"])
+    zoomed = places(page)
+    page.mouse.down()
+    page.mouse.move(x + 50, y - 30, steps=5)
+    page.mouse.up()
+    expect(node(page, "Mac").locator("..")).not_to_have_attribute("transform", zoomed["Mac"])
+    page.mouse.dblclick(x, y)
+    expect(node(page, "Mac").locator("..")).to_have_attribute("transform", home["Mac"])
+    expect(page.get_by_text("selected: None")).to_be_visible()
+
+
+def test_the_svg_download_stands_alone_and_names_everything(page: Page, server: str,
+                                                            tmp_path: Path) -> None:
+    show(page, f"{server}/?sample=hostile&mass=8")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as SVG").click()
+    download.value.save_as(tmp_path / "picture.svg")
+    root = ElementTree.parse(tmp_path / "picture.svg").getroot()
+    tags = {element.tag.partition("}")[2] for element in root.iter()}
+    assert tags == {"svg", "title", "rect", "path", "text"}
+    texts = ["".join(element.itertext()) for element in root.iter()
+             if element.tag.endswith("text")]
+    assert {"QAFD-RAG", "</text><script>window.h…", "مرحبا بالعالم", "importance"} <= set(texts)
+    attributes = {name for element in root.iter() for name in element.attrib}
+    assert not {name for name in attributes if name.startswith(("on", "data-", "style", "href"))}
+
+
+def test_the_png_download_is_a_picture_of_twice_the_size(page: Page, server: str,
+                                                         tmp_path: Path) -> None:
+    show(page, server)
+    box = page.locator(".qafd").bounding_box()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as PNG").click()
+    download.value.save_as(tmp_path / "picture.png")
+    head = (tmp_path / "picture.png").read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    assert box
+    assert int.from_bytes(head[16:20]) == pytest.approx(2 * (box["width"] + 24), abs=4)
+
+
+@pytest.mark.parametrize("width", [390, 1280], ids=str)
+def test_names_do_not_cover_nodes_or_each_other(page: Page, server: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1300})
+    show(page, f"{server}/?panels=4&mass=8")
+    for card in page.locator(".card").all():
+        boxes = card.locator("svg .node:not(.ghost)").evaluate_all("""all => all.flatMap((g, i) =>
+            [g.querySelector('.shape'), ...(g.matches('.seed') ? [] : g.querySelectorAll('text'))]
+            .filter(e => getComputedStyle(e).display !== 'none').map(e => {
+                const r = e.getBoundingClientRect();
+                return [i, r.left, r.top, r.right, r.bottom, e.textContent] }))""")
+        frame = card.bounding_box()
+        assert frame
+        assert len(boxes) > 15
+        for i, left, top, right, bottom, text in boxes:
+            assert frame["x"] <= left < right <= frame["x"] + frame["width"]
+            for j, left2, top2, right2, bottom2, text2 in boxes:
+                # The line box of a text is higher than its letters by about 3 px.
+                if i < j and (text or text2):
+                    across = min(right, right2) - max(left, left2)
+                    down = min(bottom, bottom2) - max(top, top2)
+                    assert across < 1.5 or down < 4, (text, text2)
+
+
+@pytest.mark.parametrize("width", [390, 700, 1600], ids=str)
+def test_panels_wrap_and_never_scroll_sideways(page: Page, server: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    show(page, f"{server}/?panels=4")
+    lefts = {round(card.bounding_box()["x"]) for card in page.locator(".card").all()}  # type: ignore[index]
+    assert len(lefts) == (1 if width < 800 else 2)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_panels_come_and_go_without_losing_the_tools(page: Page, server: str) -> None:
+    show(page, f"{server}/?panels=2")
+    for count in (1, 4, 0, 3):
+        page.get_by_role("spinbutton").fill(str(count))
+        page.keyboard.press("Enter")
+        expect(page.locator(".card")).to_have_count(count)
+        expect(page.get_by_role("button", name="Zoom in")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "ramp", "fill"), [
+    ("light", "green", "rgb(10, 99, 48)"), ("dark", "viridis", "rgb(111, 104, 184)")])
+def test_colors_follow_the_theme_and_the_ramp(page: Page, server: str, scheme: str, ramp: str,
+                                              fill: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    show(page, f"{server}/?ramp={ramp}")
+    expect(page.locator(".qafd")).to_have_attribute("data-theme", scheme)
+    expect(node(page, "Apple Inc.")).to_have_css("fill", fill)
+
+
+def test_states_differ_by_shape_and_not_by_color_alone(page: Page, server: str) -> None:
+    show(page, server)
+    looks = dict(page.locator(".card [data-node]").evaluate_all("""all => all.map(e => {
+        const s = getComputedStyle(e), g = e.parentNode;
+        return [e.dataset.state + (g.matches('.seed') ? ' seed' : '') +
+                (g.matches('.passage') ? ' passage' : ''),
+            [+e.getAttribute('width') > 30, +e.getAttribute('rx') === e.getAttribute('width') / 2,
+             parseFloat(s.strokeWidth) > 2, +e.getAttribute('width') < 6]] })"""))
+    assert looks["saturated"] == [False, True, False, False]
+    assert looks["saturated passage"] == [False, False, False, False]
+    assert looks["wet"] == [False, True, True, False]
+    assert looks["saturated seed"] == [True, False, True, False]
+    assert looks["ghost"][3]
+
+
+def test_a_touch_selects_and_shows_the_tooltip(chromium: Browser, server: str) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
+                                   is_mobile=True)
+    page = context.new_page()
+    show(page, server)
+    node(page, "iPod").tap()
+    expect(node(page, "iPod")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("tooltip")).to_contain_text("iPod")
+    expect(page.get_by_text("selected: iPod")).to_be_visible()
+    context.close()
+
+
+def test_motion_is_short_and_absent_when_unwanted(page: Page, server: str) -> None:
+    show(page, server)
+    expect(node(page, "Mac")).to_have_css("transition-duration", "0s")
+    page.emulate_media(reduced_motion="no-preference")
+    times = node(page, "Mac").evaluate("e => getComputedStyle(e).transitionDuration")
+    assert 0 < max(float(t) for t in re.findall(r"[\d.]+", times)) <= 0.25
+
+
+def test_no_request_leaves_for_another_host(page: Page, server: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    show(page, server)
+    node(page, "Mac").click()
+    expect(page.get_by_text("selected: Mac")).to_be_visible()
+    assert [url for url in asked if not url.startswith((server, "data:", "blob:"))] == []
+
+
+def test_the_component_is_small_enough_to_be_sent_on_every_rerun() -> None:
+    assert len(_source("panel.js").encode()) < 27_000
+    assert len(_source("panel.css").encode()) < 6_000
