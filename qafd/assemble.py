@@ -15,8 +15,10 @@ from qafd.text import NameIndex, canonical, count_tokens
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
 TITLE_FACTOR = 4.0
+TERM_FACTOR = 0.1
+HUB_EXPONENT = 0.2
 RELATION_FACTOR = 0.1
-SYNONYM_FACTOR = 0.3
+SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
 SYNONYM_LIMIT = 10  # nearest names an entity may be joined with
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
@@ -54,11 +56,15 @@ class Assembly:
 
 @dataclass
 class _Entity:
-    """What the log says of one key: places are (chunk, sentence, start, end), name counts."""
+    """What the log says of one key: places are (chunk, sentence, start, end).
+
+    `named` is False for a term, which no mention of another kind has.
+    """
 
     places: set[tuple[int, int, int, int]] = field(default_factory=set)
     names: Counter[str] = field(default_factory=Counter)
     titled: set[int] = field(default_factory=set)
+    named: bool = False
 
 
 def read(chunk: Chunk, extraction: Extraction, embedder: LocalEmbedder) -> Reading:
@@ -70,7 +76,7 @@ def read(chunk: Chunk, extraction: Extraction, embedder: LocalEmbedder) -> Readi
 
 
 def sure_names(extraction: Extraction) -> tuple[str, ...]:
-    """The keys of a chunk that become nodes whatever the other chunks say, sorted.
+    """The keys of a chunk that make entities without another mention, sorted.
 
     Embedding them while the chunk is at hand leaves little to embed for `assemble`.
     """
@@ -90,9 +96,10 @@ def assemble(
     Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
 
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
-      the entity is the passage's title or heading;
+      the entity is the passage's title or heading, 0.1 times for terms, and divided by the
+      entity's number of passages to the power 0.2;
     - relation, entity to entity: asserted in a sentence, 0.1 max(.001, cosine of the names);
-    - synonym, entity to entity: cosine of the names >= 0.8, times 0.3.
+    - synonym, entity to entity: cosine of the names >= 0.8, times 0.1.
 
     Parameters
     ----------
@@ -102,11 +109,14 @@ def assemble(
         Keys to unit rows, shape (k, d); called once, with sorted keys.
     """
     log = sorted(readings, key=lambda r: (r.chunk.document, r.chunk.start, r.chunk.id))
+    if not log:
+        nothing = np.zeros((0, 0), np.float32)
+        return Assembly((), (), nothing, nothing)
     entities = _entities(log)
     keys = sorted(entities)
     passages = sorted(range(len(log)), key=lambda i: log[i].chunk.id)
     place = {chunk: row for row, chunk in enumerate(passages)}
-    texts = np.stack([log[i].vector for i in passages]) if log else np.zeros((0, 0), np.float32)
+    texts = np.stack([log[i].vector for i in passages])
     names = embed_names(keys) if keys else np.zeros((0, texts.shape[1]), np.float32)
     nodes = [_entity_node(key, entities[key], log) for key in keys]
     nodes += [_passage_node(log[i].chunk) for i in passages]
@@ -118,7 +128,7 @@ def assemble(
     return Assembly(
         nodes=tuple(nodes),
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
-        alignment=np.concatenate([_alignment(keys, entities, log), texts]),
+        alignment=np.concatenate([_alignment(keys, entities, place, texts), texts]),
         names=np.concatenate([names, texts]))
 
 
@@ -161,6 +171,7 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
                 continue
             entity = entities[key]
             entity.names[mention.name] += 1
+            entity.named |= mention.kind != "term"
             if mention.kind in ("title", "heading"):
                 entity.titled.add(number)
             else:
@@ -214,18 +225,20 @@ def _mention_edges(
 ) -> Iterator[Edge]:
     for row, key in enumerate(keys):
         entity = entities[key]
+        kind = 1.0 if entity.named else TERM_FACTOR
         where: dict[int, set[int]] = {number: set() for number in entity.titled}
         counts = Counter(number for number, _, _, _ in entity.places)
         for number, sentence, _, _ in entity.places:
             where.setdefault(number, set()).add(sentence)
         numbers = sorted(where)
+        factor = kind / len(numbers) ** HUB_EXPONENT
         cosines = texts[[place[number] for number in numbers]] @ names[row]
         for number, cosine in zip(numbers, cosines.tolist(), strict=True):
-            factor = TITLE_FACTOR if number in entity.titled else 1.0
+            title = TITLE_FACTOR if number in entity.titled else 1.0
             chunk = log[number].chunk.id
             yield Edge(
                 nodes[row].id, nodes[len(keys) + place[number]].id, "mention",
-                factor * max(FLOOR, cosine), count=max(1, counts[number]),
+                title * factor * max(FLOOR, cosine), count=max(1, counts[number]),
                 evidence=tuple((chunk, s) for s in sorted(where[number])))
 
 
@@ -274,17 +287,17 @@ def _synonym_edges(
 
 
 def _alignment(
-    keys: Sequence[str], entities: dict[str, _Entity], log: Sequence[Reading]
+    keys: Sequence[str], entities: dict[str, _Entity], place: dict[int, int], texts: Vectors
 ) -> Vectors:
     """Unit rows of the entities: the mean of the passages that mention each, (k, d)."""
-    texts = np.stack([reading.vector for reading in log])
-    rows, columns = [], []
+    rows: list[int] = []
+    columns: list[int] = []
     for row, key in enumerate(keys):
         numbers = entities[key].titled | {number for number, _, _, _ in entities[key].places}
         rows += [row] * len(numbers)
-        columns += sorted(numbers)
+        columns += sorted(place[number] for number in numbers)
     ones = np.ones(len(rows), np.float32)
-    shape = (len(keys), len(log))
+    shape = (len(keys), len(texts))
     sums: Floats = csr_matrix((ones, (rows, columns)), shape) @ texts  # type: ignore[no-untyped-call]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(sums / np.maximum(lengths, 1e-12), np.float32)

@@ -25,6 +25,7 @@ CROWD = 8  # entities of a sentence beyond which only neighbors are linked
 
 _ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
 _COMMON = frozenset(re.findall(
     r"\w+",
@@ -191,10 +192,10 @@ def _acronyms(text: str, mentions: Sequence[Mention]) -> dict[str, str]:
         if found is None:
             continue
         letters = "".join(letter for letter in found.group(1) if letter.isalpha()).casefold()
-        words = re.findall(r"\w+", mention.name)
-        initials = ["".join(word[0] for word in words),
-                    "".join(word[0] for word in words if word[0].isupper())]
-        if letters in (name.casefold() for name in initials) and len(letters) > 1:
+        words = re.findall(r"\w+", mention.key)
+        full = "".join(word[0] for word in words)
+        short = "".join(word[0] for word in words if word not in _SMALL)
+        if len(letters) > 1 and letters in (full, short):
             renamed[canonical(found.group(1))] = mention.key
     return renamed
 

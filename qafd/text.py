@@ -158,8 +158,9 @@ def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, st
     if total <= tokens:
         yield from _stripped(text, 0)
         return
-    # The splitter counts characters, which is fast; the document's own ratio is close enough.
-    size = max(1, len(text) * tokens // total)
+    # The splitter counts characters, which is fast. Whole characters per token, so that an
+    # edit does not move the cuts of the passages it leaves alone.
+    size = tokens * max(1, len(text) // total)
     splitter = TextSplitter((max(1, size * 3 // 4), size))
     for start, end in _sections(text, marks, size):
         if end - start <= size:

@@ -1,0 +1,249 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from local_models import embedder, extractor
+
+from qafd.assemble import Reading, assemble, node_id, read, sure_names
+from qafd.records import Assertion, Chunk, Extraction, Mention
+from qafd.text import canonical
+
+AXES = ["apple", "steve jobs", "mac", "jobs", "amazon", "app store", "amazon river", "fuji"]
+
+
+def axis(key: str) -> np.ndarray:
+    """A unit vector of its own for each name; two that differ in an ending are near."""
+    vector = np.zeros(16, np.float32)
+    vector[sum(map(ord, key)) % 16] = 1
+    return vector
+
+
+def embed(names):
+    return np.array([axis(name) for name in names], np.float32).reshape(-1, 16)
+
+
+def reading(text, mentions=(), assertions=(), *, document="d", title="", start=0, at=0):
+    """A passage of sentences that end in a period; mentions are (name, kind) in order."""
+    spans, begin = [], 0
+    for part in text.split(". "):
+        spans.append((begin, begin + len(part)))
+        begin += len(part) + 2
+    found, cursor = [], 0
+    for name, kind, *key in mentions:
+        if kind == "title":
+            found.append(Mention(canonical(name), name, 0, 0, 0, kind))
+            continue
+        cursor = text.index(name, cursor)
+        sentence = max(i for i, (a, _) in enumerate(spans) if a <= cursor)
+        found.append(Mention(key[0] if key else canonical(name), name, cursor,
+                             cursor + len(name), sentence, kind))
+        cursor += len(name)
+    chunk = Chunk(f"{document}-{start}", document, title, text, start, start + len(text))
+    vector = np.zeros(16, np.float32)
+    vector[at] = 1
+    return Reading(chunk, Extraction(chunk.id, "test", tuple(spans), tuple(found),
+                                     tuple(Assertion(*a) for a in assertions)),
+                   vector, np.tile(vector, (len(spans), 1)))
+
+
+def keys(assembly):
+    return {node.key for node in assembly.nodes if node.kind == "entity"}
+
+
+def edges(assembly, kind):
+    name = {node.id: node.key for node in assembly.nodes}
+    return {(name[e.source], name[e.target]): e for e in assembly.edges if e.kind == kind}
+
+
+def test_no_passages_make_an_empty_graph():
+    assembly = assemble([], embed)
+    assert assembly.nodes == assembly.edges == ()
+    assert len(assembly.alignment) == len(assembly.names) == 0
+
+
+def test_a_passage_without_names_is_a_node_alone():
+    assembly = assemble([reading("It rained", title="")], embed)
+    assert [(n.kind, n.key, n.text) for n in assembly.nodes] == [("passage", "d-0", "It rained")]
+    assert assembly.edges == ()
+
+
+def test_a_passage_is_joined_with_the_entities_it_mentions():
+    assembly = assemble([reading("Apple hired Steve Jobs", [("Apple", "ORG"),
+                                                            ("Steve Jobs", "PERSON")])], embed)
+    assert set(edges(assembly, "mention")) == {("apple", "d-0"), ("steve jobs", "d-0")}
+    node = next(n for n in assembly.nodes if n.key == "apple")
+    assert (node.id, node.name, node.text) == (
+        node_id("entity", "apple"), "Apple", "Apple hired Steve Jobs")
+
+
+def test_mention_weights_are_cosines_times_title_term_and_hub_factors():
+    at = int(axis("mac").argmax())
+    mac = [("Mac", "PRODUCT")]
+    alone = assemble([reading("The Mac sold", mac, at=at)], embed)
+    titled = assemble([reading("The Mac sold", [("Mac", "title"), *mac], title="Mac", at=at)],
+                      embed)
+    unlike = assemble([reading("The Mac sold", mac, at=(at + 1) % 16)], embed)
+    twice = assemble([reading("The Mac sold", mac, at=at),
+                      reading("The Mac was new", mac, start=50, at=at)], embed)
+    assert edges(alone, "mention")["mac", "d-0"].similarity == pytest.approx(1)
+    assert edges(titled, "mention")["mac", "d-0"].similarity == pytest.approx(4)
+    assert edges(unlike, "mention")["mac", "d-0"].similarity == pytest.approx(0.001)
+    assert edges(twice, "mention")["mac", "d-0"].similarity == pytest.approx(0.5 ** 0.2)
+
+
+def test_terms_need_two_sentences_and_weigh_a_tenth():
+    at = int(axis("app store").argmax())
+    once = reading("An app store opened", [("app store", "term")], at=at)
+    twice = reading("An app store opened. The app store grew",
+                    [("app store", "term"), ("app store", "term")], at=at)
+    assert not keys(assemble([once], embed))
+    assert edges(assemble([twice], embed), "mention")["app store", "d-0"].similarity == (
+        pytest.approx(0.1))
+
+
+def test_a_lone_proper_noun_must_never_be_written_small():
+    fuji = reading("Fuji is red", [("Fuji", "PROPN")])
+    small = reading("They climbed fuji", start=40)
+    assert keys(assemble([fuji], embed)) == {"fuji"}
+    assert not keys(assemble([fuji, small], embed))
+
+
+def test_known_names_are_found_in_other_passages():
+    first = reading("We saw Amazon River boats", [("Amazon River", "LOC")])
+    second = reading("On the Amazon River it rains. It is near the Amazon River", start=50)
+    mentions = edges(assemble([first, second], embed), "mention")
+    assert mentions["amazon river", "d-50"].count == 2
+    assert mentions["amazon river", "d-50"].evidence == (("d-50", 0), ("d-50", 1))
+
+
+def test_a_surname_is_its_only_owner_within_the_document():
+    one = reading("Steve Jobs left. Then Jobs came back",
+                  [("Steve Jobs", "PERSON"), ("Jobs", "PERSON")])
+    other = reading("They lost Jobs there", [("Jobs", "ORG")], document="e")
+    assembly = assemble([one, other], embed)
+    assert edges(assembly, "mention")["steve jobs", "d-0"].count == 2
+    assert set(edges(assembly, "mention")) == {("steve jobs", "d-0"), ("jobs", "e-0")}
+
+
+def test_a_shared_surname_stays_its_own():
+    text = "Steve Jobs met Laurene Jobs. Then Jobs left"
+    assembly = assemble([reading(text, [("Steve Jobs", "PERSON"), ("Laurene Jobs", "PERSON"),
+                                        ("Jobs", "PERSON")])], embed)
+    assert keys(assembly) == {"steve jobs", "laurene jobs", "jobs"}
+
+
+def test_an_acronym_spelled_out_once_holds_for_the_whole_document():
+    one = reading("The App Store (AS) opened", [("App Store", "ORG"),
+                                                 ("AS", "ORG", "app store")])
+    two = reading("It was AS that grew", [("AS", "ORG")], start=60)
+    elsewhere = reading("It was AS that grew", [("AS", "ORG")], document="e")
+    assembly = assemble([one, two, elsewhere], embed)
+    assert set(edges(assembly, "mention")) == {
+        ("app store", "d-0"), ("app store", "d-60"), ("as", "e-0")}
+
+
+def test_relations_count_sentences_and_keep_the_commonest_label():
+    pair = [("Apple", "ORG"), ("Mac", "PRODUCT")]
+    assembly = assemble([
+        reading("Apple sells Mac. Apple made Mac. Apple made Mac", pair * 3,
+                [("apple", "mac", 0, "sells"), ("apple", "mac", 1, "made"),
+                 ("apple", "mac", 2, "made")]),
+        reading("Mac helped Apple", pair[::-1], [("mac", "apple", 0, "helped")], start=90),
+    ], embed)
+    (ends, edge), = edges(assembly, "relation").items()
+    assert ends == ("apple", "mac")
+    assert (edge.label, edge.count) == ("made", 4)
+    assert edge.evidence == (("d-0", 0), ("d-0", 1), ("d-0", 2), ("d-90", 0))
+
+
+def test_relations_of_names_that_are_no_nodes_fall_away():
+    text = "Apple sells belts"
+    assembly = assemble([reading(text, [("Apple", "ORG")], [("apple", "belts", 0, "sells")])],
+                        embed)
+    assert not edges(assembly, "relation")
+
+
+def test_near_names_are_synonyms():
+    def near(names):
+        vectors = {"mac": [1, 0], "macintosh": [0.8, 0.6], "pie": [0.79, -0.613]}
+        return np.array([vectors[name] for name in names], np.float32)
+
+    text = "Mac and Macintosh and Pie"
+    given_reading = reading(text, [(name, "ORG") for name in ("Mac", "Macintosh", "Pie")])
+    given_reading = Reading(given_reading.chunk, given_reading.extraction,
+                            np.array([1, 0], np.float32), np.array([[1, 0]], np.float32))
+    (ends, edge), = edges(assemble([given_reading], near), "synonym").items()
+    assert ends == ("mac", "macintosh")
+    assert edge.similarity == pytest.approx(0.1 * 0.8, rel=1e-5)
+
+
+def test_alignment_is_the_mean_of_what_mentions_an_entity():
+    pair = [("Apple", "ORG")]
+    assembly = assemble([reading("Apple grew", pair, at=0),
+                         reading("Apple shrank", pair, start=40, at=1)], embed)
+    row = [n.key for n in assembly.nodes].index("apple")
+    expected = np.zeros(16)
+    expected[:2] = 0.5 ** 0.5
+    np.testing.assert_allclose(assembly.alignment[row], expected, atol=1e-6)
+
+
+def test_vectors_have_a_row_for_each_node_in_order():
+    assembly = assemble([reading("Apple grew", [("Apple", "ORG")], at=3)], embed)
+    assert [n.kind for n in assembly.nodes] == ["entity", "passage"]
+    assert np.array_equal(assembly.names[0], axis("apple"))
+    assert assembly.alignment[1].argmax() == assembly.names[1].argmax() == 3
+
+
+SOME = [
+    reading("Apple sells Mac. Jobs left", [("Apple", "ORG"), ("Mac", "PRODUCT"),
+                                          ("Jobs", "PERSON")], [("apple", "mac", 0, "sells")]),
+    reading("Steve Jobs met Amazon", [("Steve Jobs", "PERSON"), ("Amazon", "ORG")],
+            [("steve jobs", "amazon", 0, "met")], start=50, at=1),
+    reading("Amazon River and an app store. An app store", [
+        ("Amazon River", "LOC"), ("app store", "term"), ("app store", "term")],
+        document="e", title="Amazon", at=2),
+    reading("Fuji is near Amazon River", [("Amazon", "title"), ("Fuji", "PROPN"),
+                                          ("Amazon River", "LOC")],
+            document="e", title="Amazon", start=70, at=3),
+]
+
+
+@given(st.permutations(SOME))
+def test_the_graph_does_not_depend_on_the_order_of_the_log(log):
+    expected, found = assemble(SOME, embed), assemble(log, embed)
+    assert (found.nodes, found.edges) == (expected.nodes, expected.edges)
+    assert np.array_equal(found.alignment, expected.alignment)
+    assert np.array_equal(found.names, expected.names)
+
+
+@given(st.sets(st.sampled_from(range(len(SOME)))))
+def test_every_edge_joins_two_nodes_with_a_positive_weight(chosen):
+    assembly = assemble([SOME[i] for i in sorted(chosen)], embed)
+    ids = [node.id for node in assembly.nodes]
+    assert len(set(ids)) == len(ids)
+    for edge in assembly.edges:
+        assert edge.source != edge.target
+        assert {edge.source, edge.target} <= set(ids)
+        assert edge.similarity > 0
+
+
+def test_the_key_of_an_entity_follows_from_its_name():
+    for node in assemble(SOME, embed).nodes:
+        if node.kind == "entity":
+            assert canonical(node.name) == node.key
+
+
+def test_sure_names_become_nodes_whatever_else_is_read():
+    for one in SOME:
+        assert set(sure_names(one.extraction)) <= keys(assemble([one], embed))
+
+
+def test_read_gives_unit_vectors_for_the_passage_and_each_sentence():
+    text = "The Nile floods its banks. Apple sells the iPhone."
+    chunk = Chunk("c", "d", "Two topics", text, 0, len(text))
+    found = read(chunk, extractor().extract(chunk), embedder())
+    assert found.sentences.shape == (2, 384)
+    np.testing.assert_allclose(np.linalg.norm(found.sentences, axis=1), 1, atol=1e-6)
+    assert np.array_equal(found.vector, embedder().embed([f"Two topics\n{text}"])[0])
+    river = embedder().embed(["a river in Egypt"])[0]
+    assert found.sentences[0] @ river > found.sentences[1] @ river + 0.1

@@ -1,0 +1,37 @@
+from math import log
+
+import numpy as np
+import pytest
+
+from qafd.bm25 import Bm25, words
+
+TEXTS = ["red apple red", "green apple", "a long river runs far away"]
+
+
+def test_scores_follow_the_formula():
+    bm25 = Bm25(TEXTS)
+    mean = (3 + 2 + 6) / 3
+    idf = log(1 + (3 - 1 + 0.5) / (1 + 0.5))
+    expected = idf * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / mean))
+    assert bm25.contributions(["red"]) == pytest.approx(np.array([[expected], [0], [0]]))
+
+
+def test_each_asked_word_has_its_column():
+    table = Bm25(TEXTS).contributions(["apple", "unknown", "river"])
+    assert (table > 0).tolist() == [[True, False, False], [True, False, False],
+                                    [False, False, True]]
+
+
+def test_a_word_in_fewer_passages_counts_more():
+    table = Bm25(TEXTS).contributions(["green", "apple"])
+    assert table[1, 0] > table[1, 1] > 0
+
+
+@pytest.mark.parametrize("texts", [[], ["", ""]], ids=["no passages", "empty passages"])
+def test_nothing_to_search_scores_nothing(texts):
+    assert Bm25(texts).contributions(["apple"]).tolist() == [[0.0]] * len(texts)
+
+
+def test_words_are_casefolded():
+    assert words("The U.S. and STRASSE, stra\u00dfe") == [
+        "the", "u", "s", "and", "strasse", "strasse"]

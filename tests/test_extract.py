@@ -1,0 +1,121 @@
+import pytest
+from local_models import extractor
+
+from qafd.extract import LocalExtractor
+from qafd.records import Chunk
+
+APPLE = ("Apple Inc. is an American technology company with its head office in Cupertino, "
+         "California. Steve Jobs, Steve Wozniak and Ronald Wayne founded Apple in April 1976. "
+         "In 2007 Steve Jobs presented the iPhone, a smartphone that runs the iOS operating "
+         "system.")
+
+
+def passage(text: str, title: str = "", heading: str = "", name: str = "c") -> Chunk:
+    return Chunk(name, "d", title, text, 0, len(text), heading=heading)
+
+
+def keys(extraction, *kinds):
+    return {m.key for m in extraction.mentions if not kinds or m.kind in kinds}
+
+
+def test_names_of_people_places_and_organizations_are_found():
+    found = keys(extractor().extract(passage(APPLE, "Apple Inc.")))
+    assert {"apple", "steve jobs", "steve wozniak", "ronald wayne", "cupertino",
+            "california", "iphone"} <= found
+
+
+def test_mentions_are_slices_of_the_text():
+    extraction = extractor().extract(passage(APPLE, "Apple Inc."))
+    placed = [m for m in extraction.mentions if m.end]
+    assert len(placed) > 8
+    for m in placed:
+        assert APPLE[m.start:m.end] == m.name
+        start, end = extraction.sentences[m.sentence]
+        assert start <= m.start < m.end <= end
+
+
+def test_sentences_are_slices_in_order_without_blanks_around_them():
+    text = "  The mill ground corn.  It stood by the river.\n\nThen it burned down. "
+    spans = extractor().extract(passage(text)).sentences
+    assert [text[a:b] for a, b in spans] == [
+        "The mill ground corn.", "It stood by the river.", "Then it burned down."]
+
+
+def test_title_and_heading_are_mentions_without_a_place():
+    extraction = extractor().extract(passage("It was sold twice.", "Grist Mill", "Owners"))
+    above = [(m.key, m.kind, m.start, m.end) for m in extraction.mentions]
+    assert above == [("owners", "heading", 0, 0), ("grist mill", "title", 0, 0)]
+
+
+@pytest.mark.parametrize("title", ["20260105_1100", "2 - 3", "Chapter 7", "the", ""])
+def test_titles_that_name_nothing_make_no_mention(title):
+    assert not keys(extractor().extract(passage("It was sold twice.", title)), "title")
+
+
+@pytest.mark.parametrize("text", [
+    "In 1976 and 2007 there were 14 of them, the first and the 2nd.",
+    "She told him that they had it on Monday in January.",
+    "It is very good.",
+])
+def test_numbers_pronouns_and_dates_are_no_names(text):
+    assert not keys(extractor().extract(passage(text)))
+
+
+def test_noun_chunks_of_two_words_are_terms():
+    extraction = extractor().extract(passage("The conveyor belt stopped near a loading dock."))
+    assert keys(extraction, "term") == {"conveyor belt", "loading dock"}
+
+
+def test_a_verb_between_two_names_labels_their_relation():
+    extraction = extractor().extract(passage(APPLE))
+    labels = {(a.source, a.target): a.label for a in extraction.assertions}
+    assert labels["steve jobs", "apple"] == "founded"
+    assert labels["steve jobs", "iphone"] == "presented"
+    assert labels["steve jobs", "steve wozniak"] == ""
+
+
+def test_a_relation_keeps_the_preposition_of_its_verb():
+    extraction = extractor().extract(passage("Marie Curie was born in Warsaw."))
+    assert [(a.source, a.label, a.target) for a in extraction.assertions] == [
+        ("marie curie", "born in", "warsaw")]
+
+
+def test_crowded_sentences_link_neighbors_only():
+    cities = ["London", "Paris", "Madrid", "Rome", "Vienna", "Prague", "Berlin", "Warsaw", "Oslo"]
+    some = extractor().extract(passage(f"They visited {', '.join(cities[:4])}."))
+    many = extractor().extract(passage(f"They visited {', '.join(cities)}."))
+    assert len(some.assertions) == 6
+    assert [(a.source, a.target) for a in many.assertions] == [
+        (a.lower(), b.lower()) for a, b in zip(cities, cities[1:], strict=False)]
+
+
+def test_a_spelled_out_acronym_is_another_name_of_what_it_spells():
+    text = "The National Football League (NFL) grew. The NFL has many teams."
+    mentions = extractor().extract(passage(text)).mentions
+    assert {m.key for m in mentions if m.name in ("NFL", "The NFL")} == {
+        "national football league"}
+
+
+def test_brackets_that_spell_nothing_make_no_alias():
+    text = "The Apple Museum (Prague) opened. Prague liked it."
+    assert {"prague"} <= keys(extractor().extract(passage(text)))
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\n", "\u82f9\u679c\u516c\u53f8", "!!! ??? ...",
+                                  "\U0001f389" * 50, "a" * 5000])
+def test_any_text_has_an_extraction(text):
+    extraction = extractor().extract(passage(text))
+    assert extraction.chunk == "c"
+    assert all(text[a:b].strip() for a, b in extraction.sentences)
+
+
+def test_a_batch_extracts_what_single_calls_do():
+    chunks = [passage(text, title, name=str(i)) for i, (text, title) in enumerate(
+        [(APPLE, "Apple Inc."), ("Brazil borders Peru.", ""), ("", "x"), (APPLE[:90], "")] * 5)]
+    assert list(extractor().extract_all(chunks)) == [extractor().extract(c) for c in chunks]
+
+
+def test_the_name_says_which_model_extracted():
+    assert LocalExtractor().name == extractor().name
+    assert extractor().name.startswith("local-")
+    assert "3.8" in extractor().name

