@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from qafd.graph import Graph
 from qafd.records import QueryPlan
+from qafd.seeds import Passages
 
 SATURATED, WET, DRY = "saturated", "wet", "dry"
 
@@ -49,9 +50,13 @@ class RetrievedEdge:
 
 @dataclass(frozen=True)
 class RetrievedPassage:
-    """A passage, best first; `text == document text[start:end]`."""
+    """A passage; `text` is at `start:end` of its document.
+
+    `id` is its node, `chunk` its passage in the store.
+    """
 
     id: str
+    chunk: str
     document: str
     title: str
     text: str
@@ -63,18 +68,35 @@ class RetrievedPassage:
 
 
 @dataclass(frozen=True)
+class RankedPassage:
+    """A passage's node id and its score, before its text is fetched."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True)
 class Work:
-    """What the retrieval cost: nodes and edges touched, solver rounds, milliseconds."""
+    """What the retrieval cost.
+
+    `milliseconds` of the solver alone, `total_milliseconds` of the whole retrieval once the
+    question was read.
+    """
 
     nodes_touched: int = 0
     edges_touched: int = 0
     rounds: int = 0
     milliseconds: float = 0.0
+    total_milliseconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Retrieval:
-    """The answer of one method to one question; nodes are most important first."""
+    """The answer of one method to one question; nodes are most important first.
+
+    A method fills `ranking`; `passages` are the same passages with their texts, which
+    `qafd.knowledge` fetches from the store.
+    """
 
     query: str
     method: str
@@ -82,7 +104,8 @@ class Retrieval:
     seeds: tuple[str, ...]
     nodes: tuple[RetrievedNode, ...]
     edges: tuple[RetrievedEdge, ...]
-    passages: tuple[RetrievedPassage, ...]
+    ranking: tuple[RankedPassage, ...] = ()
+    passages: tuple[RetrievedPassage, ...] = ()
     certificate: dict[str, Any] | None = None
     work: Work = field(default_factory=Work)
     notices: tuple[str, ...] = ()
@@ -90,7 +113,7 @@ class Retrieval:
 
     def to_dict(self) -> dict[str, Any]:
         """The retrieval as plain JSON values."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "ranking"}
 
     def to_json(self) -> str:
         """The retrieval as one JSON object; floats keep all their digits."""
@@ -100,7 +123,7 @@ class Retrieval:
 class Retriever(Protocol):
     """A retrieval method: a frozen dataclass of its parameters with one call."""
 
-    def retrieve(self, graph: Graph, plan: QueryPlan) -> Retrieval:
+    def retrieve(self, graph: Graph, passages: Passages, plan: QueryPlan) -> Retrieval:
         """The subgraph and passages for a question; never calls a language model."""
         ...
 

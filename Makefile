@@ -1,0 +1,48 @@
+# `make` lists what there is. Every target works on a fresh machine.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PORT   ?= 8501
+STAMP  := $(VENV)/.installed
+TEST_STAMP := $(VENV)/.installed-test
+
+.PHONY: help run test check test-quick test-browser samples bench clean
+
+help:            ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(TEST_STAMP): $(STAMP)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group dev
+	sh tests/install_chromium.sh
+	touch $@
+
+run: $(STAMP)    ## start the app on its sample (PORT=8501)
+	$(BIN)/qafd demo --port $(PORT)
+
+test: $(TEST_STAMP)  ## lint, types, unit, page and browser tests
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser"
+	$(BIN)/python -m pytest -m browser
+
+check: $(TEST_STAMP) ## lint and types only
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-quick: $(TEST_STAMP)  ## unit and page tests without chaos and browser
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not chaos"
+
+test-browser: $(TEST_STAMP) ## only what needs Chromium
+	$(BIN)/python -m pytest -m browser
+
+samples: $(STAMP) ## rebuild the sample workspaces in assets/samples
+	$(BIN)/python assets/samples/build.py
+
+clean:           ## remove the environment and build output
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,15 @@
+"""QAFD Explorer: page configuration and navigation."""
+
+import streamlit as st
+
+from qafd import ui
+from qafd.knowledge import assets
+
+st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
+page = st.navigation([
+    st.Page("pages/explore.py", title="Explore", icon=":material/hub:", default=True),
+    st.Page("pages/documents.py", title="Documents", icon=":material/description:"),
+    st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
+])
+ui.keep_workers_going()
+ui.run(page)

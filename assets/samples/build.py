@@ -1,0 +1,27 @@
+"""Rebuild the sample workspaces from their documents: `make samples`."""
+
+import sys
+from pathlib import Path
+
+from qafd.knowledge import EXAMPLES, SAMPLES, KnowledgeGraph
+
+HERE = Path(__file__).parent
+
+
+def build(name: str, folder: Path) -> Path:
+    """Index one sample into `folder`, with the plans of its example questions."""
+    path = folder / f"{name}.db"
+    path.unlink(missing_ok=True)
+    knowledge = KnowledgeGraph(path)
+    knowledge.add_files([HERE / name], processes=1)
+    with knowledge.store() as store:
+        for question in EXAMPLES[name]:
+            store.save_plan(knowledge.plan(question))
+        store.compact()
+    return path
+
+
+if __name__ == "__main__":
+    for sample in SAMPLES:
+        built = build(sample, Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
+        print(f"{built}: {built.stat().st_size / 1e6:.1f} MB")

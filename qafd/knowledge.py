@@ -1,0 +1,248 @@
+"""A workspace as one object: documents in, questions answered; what app, CLI and Python share."""
+
+import os
+import shutil
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from qafd.answer import Answer, extract_answer
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.models import Embedder, LocalEmbedder
+from qafd.plan import Planner
+from qafd.records import QueryPlan
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retrieval, RetrievedPassage, Retriever
+from qafd.seeds import passages_of
+from qafd.store import Evidence, Store
+
+SAMPLES = {
+    "apple-amazon": "Apple and Amazon: two names, four things",
+    "songbook": "Songbook: lives and works, several hops apart",
+}
+EXAMPLES = {
+    "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
+                     "Which cultivar gave the Macintosh its name?",
+                     "Which cities lie on the Amazon?"),
+    "songbook": ("Where was the singer of Paper Lanterns born?",
+                 "Who founded the prize that Salt Road won?",
+                 "Which studio recorded the music for the film by Teodor Halvorsen?"),
+}
+
+
+class KnowledgeGraph:
+    """A workspace file and the graph in it.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file; it is made when the first document comes.
+    embedder : Embedder, optional
+        The model that indexed it; the bundled local one by default.
+    """
+
+    def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
+        self.path = path
+        self._embedder = embedder
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "KnowledgeGraph":
+        """The workspace at `path`; raises StoreError when the file is not one."""
+        with Store.open(path):
+            return cls(Path(path))
+
+    @classmethod
+    def sample(cls, name: str = "apple-amazon",
+               home: str | os.PathLike[str] | None = None) -> "KnowledgeGraph":
+        """A bundled sample, copied into the folder `home` so that it may be changed.
+
+        Without `home` it goes into the user's qafd folder; an existing copy is kept.
+        """
+        if name not in SAMPLES:
+            raise ParameterError(f"there is no sample {name!r}; choose {', '.join(SAMPLES)}")
+        folder = Path(home) if home is not None else Path.home() / ".qafd"
+        path = folder / f"{name}.db"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            copy = path.with_suffix(f".{os.getpid()}.new")
+            shutil.copyfile(assets() / "samples" / f"{name}.db", copy)
+            copy.replace(path)
+        return cls.open(path)
+
+    def store(self) -> Store:
+        """The open store, for one `with` block of this thread."""
+        return Store.open(self.path)
+
+    def add_files(self, paths: Iterable[str | os.PathLike[str]], *,
+                  processes: int = 2, **listeners: Any) -> tuple[str, ...]:
+        """Index files and folders; returns the names of the files that were worked on.
+
+        A file that cannot be read becomes a failed row of `documents` and harms no other.
+        """
+        from qafd.index import index
+
+        return index(self.path, files_below(paths), processes=processes, **listeners)
+
+    def add_text(self, name: str, text: str) -> tuple[str, ...]:
+        """Index a text under a document name."""
+        from qafd.index import index
+
+        return index(self.path, [(name, text.encode())], processes=1)
+
+    @property
+    def graph(self) -> Graph:
+        """The knowledge graph as of now; kept in memory until it changes."""
+        with self.store() as store:
+            return _GRAPHS.get(self.path, store)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model of this workspace."""
+        return self._embedder or local_embedder()
+
+    def plan(self, question: str) -> QueryPlan:
+        """The question, read against this graph.
+
+        Raises
+        ------
+        ParameterError
+            When the question is empty.
+        EmbedderMismatchError
+            When the workspace was indexed with another model.
+        """
+        with self.store() as store:
+            stored = store.stored_plan(question)
+            if stored is not None:
+                return stored
+            store.check_embedder(self.embedder.name, self.embedder.dimension)
+        return Planner(self.graph, self.embedder).plan(question)
+
+    def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd",
+                 **params: Any) -> Retrieval:
+        """What one method retrieves for a question, with the texts of the best passages.
+
+        Parameters
+        ----------
+        question : str or QueryPlan
+            A plan saves reading the question again.
+        method : str or Retriever
+            A key of `qafd.retrieve.METHODS` with its `params`, or a configured method. Without
+            `mass`, small graphs get less than the default, see `FlowDiffusion.fitted`.
+
+        Raises
+        ------
+        ParameterError
+            On an unknown method or a parameter outside its range.
+        """
+        graph = self.graph
+        if isinstance(method, str):
+            if method not in METHODS:
+                raise ParameterError(f"there is no method {method!r}; "
+                                     f"choose {', '.join(METHODS)}")
+            method = METHODS[method](**params)
+            if "mass" not in params:
+                method = method.fitted(graph)
+        plan = self.plan(question) if isinstance(question, str) else question
+        with self.store() as store:
+            retrieval = method.retrieve(graph, passages_of(graph, partial(_texts, store)), plan)
+            return _with_texts(retrieval, store)
+
+    def answer(self, retrieval: Retrieval, plan: QueryPlan) -> Answer:
+        """The sentences of the retrieved passages that answer the question, cited."""
+        with self.store() as store:
+            return extract_answer(retrieval, plan, store)
+
+    def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
+        """The sentences that mention some nodes."""
+        with self.store() as store:
+            return store.evidence(node_ids)
+
+
+def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, bytes]]:
+    """(name, bytes) of files and of all files in folders, hidden ones left out; sorted.
+
+    Names are paths relative to the folder that was named.
+
+    Raises
+    ------
+    ParameterError
+        When a path does not exist or cannot be read.
+    """
+    for given in map(Path, paths):
+        if not given.exists():
+            raise ParameterError(f"there is no file or folder {given}")
+        found = [given] if given.is_file() else sorted(
+            p for p in given.rglob("*") if p.is_file()
+            and not any(part.startswith(".") for part in p.relative_to(given).parts))
+        for path in found:
+            name = path.name if path == given else path.relative_to(given).as_posix()
+            try:
+                yield name, path.read_bytes()
+            except OSError as error:
+                raise ParameterError(f"{path} cannot be read: {error.strerror}") from error
+
+
+@cache
+def local_embedder() -> LocalEmbedder:
+    """The bundled embedder, loaded once per process."""
+    return LocalEmbedder()
+
+
+@cache
+def assets() -> Path:
+    """The folder of samples and of the page's scripts: in the wheel or in a checkout."""
+    package = Path(__file__).resolve().parent
+    installed = package / "_app" / "assets"
+    return installed if installed.is_dir() else package.parent / "assets"
+
+
+class _Graphs:
+    """The graphs read last, by file and version of the file's graph."""
+
+    def __init__(self, keep: int = 4) -> None:
+        self._keep = keep
+        self._read: OrderedDict[tuple[Path, int], Graph] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, path: Path, store: Store) -> Graph:
+        key = (path.resolve(), store.revision)
+        with self._lock:
+            if key in self._read:
+                self._read.move_to_end(key)
+                return self._read[key]
+        graph = store.graph()
+        with self._lock:
+            self._read[path.resolve(), graph.revision] = graph
+            while len(self._read) > self._keep:
+                self._read.popitem(last=False)
+        return graph
+
+
+_GRAPHS = _Graphs()
+
+
+def _texts(store: Store, ids: Sequence[str]) -> list[str]:
+    """Title and text of passages, for the words that are searched."""
+    nodes = store.nodes(ids)
+    return [f"{nodes[i].name}\n{nodes[i].text}" for i in ids]
+
+
+def _with_texts(retrieval: Retrieval, store: Store) -> Retrieval:
+    nodes = store.nodes(p.id for p in retrieval.ranking)
+    chunks = store.passages(node.key for node in nodes.values())
+    found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
+             if ranked.id in nodes and nodes[ranked.id].key in chunks]
+    return replace(retrieval, passages=tuple(
+        RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
+                         ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading)
+        for ranked, chunk in found))
+
+
+def app_file() -> Path:
+    """The app's entry point, beside `assets()`."""
+    return assets().parent / "app.py"

@@ -1,0 +1,219 @@
+"""Query-aware flow diffusion as a retrieval method, and its two presets."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qafd.diffusion import Diffusion, solve
+from qafd.errors import ParameterError
+from qafd.graph import CAPACITIES, Graph
+from qafd.rank import rank
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import (
+    DRY,
+    SATURATED,
+    WET,
+    RankedPassage,
+    Retrieval,
+    RetrievedEdge,
+    RetrievedNode,
+    Work,
+    knob,
+    params_of,
+)
+from qafd.seeds import Passages, Seeds, keyword_seeds, match, select_seeds
+from qafd.sources import RULES, source_mass
+from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
+
+LAYERS = {"passages": frozenset({"mention", "synonym"}),
+          "entities": frozenset({"relation", "synonym"})}
+SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
+HIGHEST = {"budget": 150.0, "source-degree": 100.0, "source-unit": 100.0, "path": 100.0,
+           "volume": 0.99, "paper-literal": 2.0}
+
+
+@dataclass(frozen=True)
+class FlowDiffusion:
+    """Query-aware flow diffusion (QAFD-RAG): mass enters at the seeds and fills what it reaches.
+
+    Nodes are retrieved when they are full, x > 0 in problem (5); passages are ranked by x,
+    meaning and words (`qafd.rank`). The defaults are the measured best of docs/retrieval.md;
+    `PRESETS` has them and the paper's.
+    """
+
+    mass: float = knob(60.0, 0.0, 1e9, help="How much mass the question injects. Rule budget: "
+                       "about how many nodes fill up. Other rules: the paper's alpha.")
+    seeds: int = knob(5, 0, 200, help="Seeding question: how many of the nearest passages are "
+                      "seeds besides the names in the question. Seeding keywords: N of "
+                      "Algorithm 1.")
+    variant: str = knob("product", options=VARIANTS, help="Edge weight: Eq. (2a) mean, (2b) "
+                        "product, (2c) hybrid; plain does not look at the question.")
+    rule: str = knob("budget", options=RULES, advanced=True,
+                     help="What sets the source mass; see docs/method.md.")
+    capacity: str = knob("unit", options=CAPACITIES, advanced=True,
+                         help="What a node can hold: 1, its degree (the paper), or its tokens.")
+    seeding: str = knob("question", options=("question", "keywords"), advanced=True,
+                        help="Seeds are the names in the question and the nearest passages, or "
+                        "the N nodes nearest to its keywords (Algorithm 1).")
+    layer: str = knob("passages", options=tuple(LAYERS), advanced=True,
+                      help="Diffuse over passages and entities, or over entities alone.")
+    similarity: str = knob("clip", options=SIMILARITIES, advanced=True,
+                           help="H: max(cosine, 0.001), (1 + cosine) / 2, or exp(-gamma |a-b|^2).")
+    gamma: float = knob(1.0, 0.0, 20.0, advanced=True, help="gamma of the similarity rbf.")
+    a: float = knob(1.0, 0.0, 4.0, advanced=True, help="a of the hybrid weight, Eq. (2c).")
+    b: float = knob(0.25, 0.0, 4.0, advanced=True, help="b of the hybrid weight, Eq. (2c).")
+    entity_share: float = knob(0.75, 0.0, 1.0, advanced=True, help="Seeding question: the share of "
+                               "the mass that the names take.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        for spec in self.__dataclass_fields__.values():
+            value, meta = getattr(self, spec.name), spec.metadata
+            if meta["options"]:
+                if value not in meta["options"]:
+                    raise ParameterError(f"{spec.name} is {value!r}; "
+                                         f"choose {', '.join(meta['options'])}")
+            elif not meta["low"] <= value <= meta["high"]:
+                raise ParameterError(f"{spec.name} is {value}; it lies between {meta['low']:g} "
+                                     f"and {meta['high']:g}")
+        if self.a == 0 and self.b == 0:
+            raise ParameterError("a = b = 0 closes every edge; raise one of them")
+
+    def fitted(self, graph: Graph) -> "FlowDiffusion":
+        """The method with the mass suggested for a graph: less than the default in a small one."""
+        if self.rule != "budget":
+            return self
+        return replace(self, mass=float(min(self.mass, max(2, round(SHARE * len(graph))))))
+
+    def highest(self, graph: Graph) -> float:
+        """The largest mass worth choosing for a graph, where the control ends."""
+        high = HIGHEST[self.rule]
+        return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
+
+    def retrieve(self, graph: Graph, passages: Passages, plan: QueryPlan) -> Retrieval:
+        """The nodes that fill up, the flow between them, and the passages ranked.
+
+        Raises
+        ------
+        InfeasibleError
+            By the rule "paper-literal" when its mass cannot fit.
+        """
+        started = time.perf_counter()
+        found = match(graph, passages, plan)
+        seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
+                 else select_seeds(graph, passages, plan, found, best=self.seeds,
+                                   entity_share=self.entity_share))
+        layer = graph.layer(LAYERS[self.layer])
+        gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
+                      similarity=Similarity(self.similarity, gamma=self.gamma))
+        notices: tuple[str, ...] = ()
+        mass = np.zeros(0)
+        if len(seeds.rows):
+            paths = tuple(seeds.rows[i:i + 1] for i in range(len(seeds.rows)))
+            mass = source_mass(layer, seeds.rows, self.rule, self.mass, self.capacity,
+                               seeds.shares, paths)
+        elif len(graph):
+            notices = ("No seed was found for this question.",)
+        began = time.perf_counter()
+        diffusion = solve(layer, gates, seeds.rows, mass, self.capacity)
+        solved = time.perf_counter() - began
+        importance = _importance(graph, diffusion, self.layer)
+        order, scores = rank(passages, found, importance)
+        ranked = tuple(RankedPassage(graph.ids[row], float(score)) for row, score in
+                       zip(order[:self.top].tolist(), scores[:self.top], strict=True))
+        certificate = diffusion.certificate
+        return Retrieval(
+            query=plan.question, method="qafd", params=params_of(self),
+            seeds=tuple(graph.ids[row] for row in seeds.rows.tolist()),
+            nodes=_nodes(layer, diffusion, seeds), edges=_edges(graph, diffusion),
+            ranking=ranked, certificate=certificate.to_dict(),
+            work=Work(certificate.touched, certificate.edges, certificate.rounds,
+                      1000 * solved, 1000 * (time.perf_counter() - started)),
+            notices=notices + diffusion.notices, revision=graph.revision)
+
+
+def _importance(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
+    """x of every row; without passages in the diffusion, theirs is the sum over their entities."""
+    importance = np.zeros(len(graph))
+    importance[diffusion.rows] = diffusion.x
+    if layer == "entities":
+        mentions = graph.layer({"mention"})
+        reached = mentions.expand(diffusion.support)
+        x = np.repeat(importance[diffusion.support], reached.counts)
+        np.add.at(importance, reached.neighbors, x * reached.similarity)
+    return importance
+
+
+def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedNode, ...]:
+    reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
+    inflow: dict[int, tuple[float, int]] = {}
+    rows = diffusion.rows.tolist()
+    for u, v, flow in zip(diffusion.u.tolist(), diffusion.v.tolist(), diffusion.flow.tolist(),
+                          strict=True):
+        if flow > inflow.get(v, (0.0, 0))[0]:
+            inflow[v] = (flow, u)
+    degree = layer.degree_of(diffusion.rows).tolist()
+    listed = [
+        RetrievedNode(
+            id=layer.ids[row], name=layer.names[row], kind=str(layer.kinds[row]), importance=x,
+            mass=mass, state={"saturated": SATURATED, "wet": WET}.get(state, DRY),
+            reason=_reason(layer, row, state, reasons, rows, inflow.get(i)), capacity=capacity,
+            source=source, degree=deg, seed=row in reasons, alignment=alignment)
+        for i, (row, x, mass, state, capacity, source, deg, alignment) in enumerate(zip(
+            rows, diffusion.x.tolist(), diffusion.mass.tolist(), diffusion.state,
+            diffusion.capacity.tolist(), diffusion.source.tolist(), degree,
+            diffusion.alignment.tolist(), strict=True))]
+    touched = set(rows)
+    listed += [
+        RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), 0.0, 0.0, DRY,
+                      _sentence(reasons[row]) + " It has no neighbors here, so it takes no mass.",
+                      seed=True)
+        for row in reasons if row not in touched]
+    return tuple(sorted(listed, key=lambda n: (-n.importance, -n.mass, n.id)))
+
+
+def _reason(layer: Graph, row: int, state: str, reasons: dict[int, str], rows: list[int],
+            inflow: tuple[float, int] | None) -> str:
+    """Why this node: it is a seed, or where most of its mass came from."""
+    if row in reasons:
+        return "Seed: " + reasons[row] + "."
+    if inflow is None:
+        return "No mass reached it."
+    came = f"most of its mass came from {layer.names[rows[inflow[1]]]}"
+    return (f"Filled up: {came}." if state == SATURATED else
+            f"Touched by the front but not full: {came}.")
+
+
+def _sentence(reason: str) -> str:
+    return "Seed: " + reason + "."
+
+
+def _edges(graph: Graph, diffusion: Diffusion) -> tuple[RetrievedEdge, ...]:
+    """The edges of the diffusion in the direction of flow; kinds are those of the whole graph."""
+    rows = diffusion.rows
+    ids = graph.ids
+    entity = graph.kinds == "entity"
+    kinds = np.where(entity[rows[diffusion.u]] & entity[rows[diffusion.v]], "relation", "mention")
+    return tuple(
+        RetrievedEdge(ids[u], ids[v], kind, flow, weight)
+        for u, v, kind, flow, weight in zip(
+            rows[diffusion.u].tolist(), rows[diffusion.v].tolist(), kinds.tolist(),
+            diffusion.flow.tolist(), diffusion.weight.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A configuration with a name for people and its measured quality."""
+
+    label: str
+    quality: str
+    method: FlowDiffusion
+
+
+PRESETS = {
+    "best": Preset("Measured best", "", FlowDiffusion()),
+    "paper": Preset("As in the paper", "", FlowDiffusion(
+        mass=50.0, seeds=40, variant="hybrid", rule="source-degree", capacity="degree",
+        seeding="keywords", layer="entities")),
+}

@@ -1,0 +1,23 @@
+"""What the pages are made of; with the component, the only place that uses Streamlit."""
+
+from qafd.ui.detail import node_detail
+from qafd.ui.documents import documents_table, intake, jobs_panel
+from qafd.ui.explore import (
+    drawing_controls,
+    empty_workspace,
+    explored,
+    method_controls,
+    picture,
+    question_box,
+    status_line,
+)
+from qafd.ui.settings import versions, wipe, workspace_settings
+from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, table_tab
+from qafd.ui.workspace import keep_workers_going, run, workspace
+
+__all__ = [
+    "answer_tab", "certificate_tab", "code_tab", "documents_table", "drawing_controls",
+    "empty_workspace", "explored", "intake", "jobs_panel", "keep_workers_going",
+    "method_controls", "node_detail", "passages_tab", "picture", "question_box", "run",
+    "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
+]

@@ -1,0 +1,81 @@
+"""The selected node: its state, its mass balance in words and numbers, and its evidence."""
+
+import html
+
+import streamlit as st
+
+from qafd.explain import balance_sentence, mass_balance
+from qafd.retrieve.base import SATURATED, RetrievedNode
+from qafd.store import Evidence
+from qafd.ui.explore import View
+from qafd.view.panel import clean
+
+SENTENCES = 6
+
+
+def node_detail(view: View, selected: str | None) -> None:
+    """The card beside the picture: the selected node, or the most important ones."""
+    node = next((n for n in view.retrieval.nodes if n.id == selected), None)
+    if node is not None:
+        _card(view, node)
+    elif selected and selected in view.graph.row:
+        st.html(f"<b>{_safe(view.graph.names[view.graph.row[selected]])}</b>")
+        st.write("This node was not touched: no mass reached it.")
+        _evidence(view, selected)
+    else:
+        _foremost(view)
+
+
+def _card(view: View, node: RetrievedNode) -> None:
+    st.html(f"<h4 style='margin:0'>{_safe(node.name)}</h4>"
+            f"<small>{_safe(node.kind)} · {node.state}{' · seed' if node.seed else ''}</small>")
+    names = {n.id: clean(n.name, 80) for n in view.retrieval.nodes}
+    balance = mass_balance(view.retrieval, node.id)
+    st.html(f"<p>{_safe(balance_sentence(balance, names))}</p><p>{_safe(node.reason)}</p>")
+    with st.expander("Mass balance"):
+        rows = [("injected by the question", balance.injected)] if balance.injected else []
+        rows += [(f"from {names[v]}", flow) for v, flow in balance.inflows]
+        rows += [(f"to {names[v]}", -flow) for v, flow in balance.outflows]
+        rows.append(("held", node.mass))
+        st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]},
+                     hide_index=True, column_config={
+                         "mass": st.column_config.NumberColumn(format="%.4f")})
+        st.caption(f"In minus out is what it holds, to {abs(balance.error):.0e} units of mass.")
+    _evidence(view, node.id)
+
+
+def _evidence(view: View, node_id: str) -> None:
+    sentences = view.knowledge.evidence([node_id])
+    if not sentences:
+        return
+    st.caption("Where the documents speak of it")
+    st.html("".join(_quoted(e) for e in sentences[:SENTENCES]))
+    if len(sentences) > SENTENCES:
+        st.caption(f"{len(sentences) - SENTENCES} more sentences")
+
+
+def _quoted(evidence: Evidence) -> str:
+    """A sentence with the names in it marked, and where it stands."""
+    text, at, parts = evidence.text, 0, []
+    for start, end in evidence.mentions:
+        start, end = start - evidence.start, end - evidence.start
+        if at <= start < end <= len(text):
+            parts += [_safe(text[at:start]), f"<mark>{_safe(text[start:end])}</mark>"]
+            at = end
+    where = evidence.document if evidence.page is None else f"{evidence.document}, p. {evidence.page}"
+    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}{_safe(text[at:])}<br>"
+            f"<small style='opacity:.7'>{_safe(where)}</small></p>")
+
+
+def _foremost(view: View) -> None:
+    st.caption("Most important. Click a node, or press Tab and Enter, to see why it is there.")
+    full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:12]
+    top = max((n.importance for n in full), default=1.0)
+    st.dataframe(
+        {"name": [clean(n.name, 80) for n in full], "importance": [n.importance for n in full]},
+        hide_index=True, column_config={"importance": st.column_config.ProgressColumn(
+            format="%.3g", min_value=0.0, max_value=top, width="small")})
+
+
+def _safe(text: str) -> str:
+    return html.escape(clean(text, 2000))

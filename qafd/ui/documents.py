@@ -1,0 +1,141 @@
+"""The Documents page: adding, watching the work, and the list with delete, undo and retry."""
+
+from pathlib import PurePosixPath
+
+import streamlit as st
+
+from qafd.jobs import cancel, enqueue, jobs, needs_worker, retry, start_worker
+from qafd.knowledge import KnowledgeGraph
+from qafd.store import File
+from qafd.view.panel import clean
+
+KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub"]
+_STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
+           "done": "done", "failed": "failed", "cancelled": "cancelled"}
+OPEN = ("queued", "running", "paused")
+
+
+def intake(knowledge: KnowledgeGraph) -> None:
+    """Upload files or a folder, or paste text."""
+    files, folder, paste = st.tabs(["Files", "Folder", "Paste text"])
+    with files, st.form("files", clear_on_submit=True, border=False):
+        uploads = st.file_uploader(
+            "Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB; 50 MB each",
+            KINDS, accept_multiple_files=True)
+        if st.form_submit_button("Add to the graph", type="primary"):
+            _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
+    with folder, st.form("folder", clear_on_submit=True, border=False):
+        uploads = st.file_uploader("A folder with all its files; others than the known kinds "
+                                   "are left out", KINDS, accept_multiple_files="directory")
+        if st.form_submit_button("Add the folder", type="primary"):
+            _add(knowledge, [(u.name, u.getvalue()) for u in uploads])
+    with paste, st.form("paste", clear_on_submit=True, border=False):
+        name = st.text_input("Name", "note.txt", max_chars=120)
+        text = st.text_area("Text", height=160)
+        if st.form_submit_button("Add the text", type="primary"):
+            _add(knowledge, [(name.strip() or "note.txt", text.encode())] if text.strip() else [])
+
+
+def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
+    if not files:
+        st.warning("There is nothing to add yet; choose a file or write some text first.")
+        return
+    with knowledge.store() as store:
+        enqueue(store, files)
+    start_worker(knowledge.path)
+    st.toast(f"{len(files)} file{'s' * (len(files) != 1)} taken in; the graph grows as they "
+             "are read.")
+
+
+def jobs_panel(knowledge: KnowledgeGraph) -> None:
+    """The running and waiting work; polls while there is any."""
+    with knowledge.store() as store:
+        busy = any(job.state in OPEN for job in jobs(store))
+    st.fragment(_jobs, run_every=1.0 if busy else None)(knowledge, busy)
+
+
+def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
+    with knowledge.store() as store:
+        latest = jobs(store, 5)
+        orphaned = needs_worker(store)
+        revision = store.revision
+    if orphaned:
+        start_worker(knowledge.path)
+    for job in latest:
+        if job.state not in OPEN:
+            continue
+        share = job.done / job.total if job.total else 0.0
+        current = clean(job.current, 80)
+        unit = "files" if job.stage == "parsing" else "passages"
+        label = {"queued": "Waiting for the worker", "paused": "Paused"}.get(
+            job.state, f"{job.stage.capitalize()} {current}: {job.done:,} of {job.total:,} {unit}"
+            if job.stage else "Starting")
+        bar, stop = st.columns([6, 1], vertical_alignment="center")
+        bar.progress(min(share, 1.0), label.replace("[", "\\[").replace("$", "\\$"))
+        if job.error:
+            st.warning(job.error)
+        if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
+            start_worker(knowledge.path)
+        if job.state != "paused" and stop.button("Cancel", key=f"cancel{job.id}"):
+            with knowledge.store() as store:
+                cancel(store, job.id)
+    still = any(job.state in OPEN for job in latest)
+    if busy and (not still or revision != st.session_state.setdefault("seen", revision)):
+        st.session_state["seen"] = revision
+        st.rerun()
+
+
+def documents_table(knowledge: KnowledgeGraph) -> None:
+    """All files with their state; the chosen ones can be deleted, brought back or retried."""
+    with knowledge.store() as store:
+        files = store.files()
+        graph = knowledge.graph
+    live = [f for f in files if f.deleted_at is None]
+    if not files:
+        st.info("No documents yet. Add one above: the graph can be used as soon as its first "
+                "passages are read.")
+        return
+    entities = int((graph.kinds == "entity").sum())
+    st.caption(f"{len(live):,} files · {int((graph.kinds == 'passage').sum()):,} passages · "
+               f"{entities:,} entities · {graph.edge_count:,} edges")
+    event = st.dataframe(
+        [_row(f) for f in files], hide_index=True, on_select="rerun", selection_mode="multi-row",
+        key="files_table", column_config={
+            "size": st.column_config.NumberColumn(format="bytes"),
+            "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
+            "what happened": st.column_config.TextColumn(width="large")})
+    chosen = [files[i] for i in event["selection"]["rows"] if i < len(files)]
+    gone = [f for f in files if f.deleted_at is not None]
+    with st.container(horizontal=True):
+        _button("Delete", [f for f in chosen if f.deleted_at is None], knowledge, "delete")
+        _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")],
+                knowledge, "retry")
+        _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or gone[-1:],
+                knowledge, "undo")
+    st.caption("Choose rows to delete or retry. A deleted file leaves the graph as if it had "
+               "never been there, and can be brought back.")
+
+
+def _row(file: File) -> dict[str, object]:
+    state = "deleted" if file.deleted_at else _STATUS.get(file.status, file.status)
+    return {"file": clean(file.name, 160), "state": state, "size": file.size,
+            "documents": file.documents, "passages": file.passages,
+            "read": file.extracted / file.passages if file.passages else float(
+                file.status == "done"),
+            "what happened": clean(" ".join([file.error, *file.notices]), 400)}
+
+
+def _button(label: str, files: list[File], knowledge: KnowledgeGraph, action: str) -> None:
+    many = f" {len(files)} files" if len(files) > 1 else ""
+    if not st.button(label + many, disabled=not files, key=action):
+        return
+    names = [f.name for f in files]
+    with knowledge.store() as store:
+        if action == "retry":
+            retry(store, names)
+        else:
+            for name in names:
+                (store.delete if action == "delete" else store.undo)(name)
+            enqueue(store)
+    start_worker(knowledge.path)
+    st.rerun()

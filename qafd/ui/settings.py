@@ -1,0 +1,63 @@
+"""The Settings page: workspaces, versions, wiping."""
+
+import platform
+import sqlite3
+from importlib.metadata import version
+
+import streamlit as st
+
+from qafd import __version__
+from qafd.errors import ParameterError
+from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.ui.workspace import names, path_of
+
+LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
+             "pyvis", "plotly", "openai")
+
+
+def workspace_settings(knowledge: KnowledgeGraph) -> None:
+    """Where the workspace is, and making a new one."""
+    st.subheader("Workspace")
+    with knowledge.store() as store:
+        files, revision, extractor = len(store.files()), store.revision, store.extractor
+    size = knowledge.path.stat().st_size / 1e6
+    st.write(f"{files} files, graph revision {revision}, {size:.1f} MB")
+    st.code(str(knowledge.path), language=None)
+    st.caption(f"Entities: {extractor or 'none yet'}. Embeddings: {knowledge.embedder.name}, "
+               f"{knowledge.embedder.dimension} dimensions. Both run on this machine; nothing "
+               "leaves it.")
+    with st.form("new_workspace", clear_on_submit=True):
+        name = st.text_input("New workspace", placeholder="letters, digits, - and _")
+        if st.form_submit_button("Create"):
+            if name in names():
+                raise ParameterError(f"there is a workspace {name!r} already; choose another name")
+            path = path_of(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            KnowledgeGraph.open(path)
+            st.query_params["ws"] = name
+            st.session_state.pop("ws", None)
+            st.switch_page("pages/documents.py", query_params={"ws": name})
+
+
+def versions(knowledge: KnowledgeGraph) -> None:
+    """What to name in a report."""
+    st.subheader("Versions")
+    rows = {"qafd": __version__, "Python": platform.python_version(),
+            "SQLite": sqlite3.sqlite_version} | {name: version(name) for name in LIBRARIES}
+    with st.expander(f"qafd {__version__} on Python {platform.python_version()}"):
+        st.dataframe({"what": list(rows), "version": list(rows.values())}, hide_index=True)
+
+
+def wipe(knowledge: KnowledgeGraph) -> None:
+    """Empty the workspace, after its name was typed."""
+    st.subheader("Wipe")
+    name = knowledge.path.stem
+    st.write("Removes all documents, the graph and the saved runs of this workspace for good. "
+             + ("A sample starts anew after that." if name in SAMPLES else ""))
+    typed = st.text_input(f"Type {name} to confirm", key="wipe_name")
+    if st.button("Wipe this workspace", disabled=typed != name):
+        with knowledge.store() as store:
+            store.wipe()
+        if name in SAMPLES:
+            knowledge.path.unlink()
+        st.rerun()

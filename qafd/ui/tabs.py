@@ -1,0 +1,139 @@
+"""The tabs under the picture: answer, passages, table, certificate and code."""
+
+import html
+import json
+
+import streamlit as st
+
+from qafd import export
+from qafd.retrieve.base import RetrievedPassage
+from qafd.retrieve.qafd import PRESETS
+from qafd.ui.explore import View
+from qafd.verify import sealed
+from qafd.view.panel import clean
+
+PASSAGES = 10
+
+
+def answer_tab(view: View) -> None:
+    """Sentences of the documents that answer the question, each with its source."""
+    answer = view.knowledge.answer(view.retrieval, view.plan)
+    st.caption("Extractive: sentences of your documents, quoted, no language model."
+               f" Best similarity {answer.best:.2f}.")
+    if answer.abstained:
+        st.write(f"**Not in these documents.** The most similar sentence reaches {answer.best:.2f}; "
+                 f"an answer needs {answer.threshold:.2f}.")
+        if not answer.sentences:
+            return
+        st.caption("The nearest sentences:")
+    st.html("<p style='font-size:1.05rem;line-height:1.6'>" + " ".join(
+        f"{_safe(s.text)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>")
+    st.html("".join(
+        f"<p style='margin:.1em 0'><small>[{c.number}] <b>{_safe(c.title)}</b> — "
+        f"{_safe(c.where)}</small></p>" for c in answer.citations))
+
+
+def passages_tab(view: View) -> None:
+    """The passages, best first."""
+    if not view.retrieval.passages:
+        st.write("No passage was retrieved; raise the source mass.")
+    for rank, passage in enumerate(view.retrieval.passages[:PASSAGES], 1):
+        st.html(f"<p style='margin:0'><b>{rank}. {_safe(passage.title)}</b> "
+                f"<small style='opacity:.7'>score {passage.score:.3f} · {_safe(_where(passage))}"
+                f"</small></p><p style='margin:.2em 0 1em'>{_safe(passage.text, 4000)}</p>")
+
+
+def _where(passage: RetrievedPassage) -> str:
+    parts = [passage.document]
+    if passage.page is not None:
+        parts.append(f"page {passage.page}")
+    if passage.heading:
+        parts.append(passage.heading)
+    return ", ".join([*parts, f"characters {passage.start}-{passage.end}"])
+
+
+def table_tab(view: View) -> None:
+    """The picture as tables, and every export."""
+    retrieval = view.retrieval
+    names = {n.id: clean(n.name, 120) for n in retrieval.nodes}
+    nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
+    with nodes:
+        st.dataframe([{
+            "name": names[n.id], "kind": n.kind, "state": n.state, "seed": n.seed,
+            "importance": n.importance, "mass": n.mass, "capacity": n.capacity,
+            "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
+            for n in retrieval.nodes], hide_index=True)
+    with edges:
+        st.dataframe([{
+            "from": names[e.source], "to": names[e.target], "flow": e.flow, "weight": e.weight,
+            "kind": e.kind, "relation": clean(e.label, 120)} for e in retrieval.edges],
+            hide_index=True)
+    with st.container(horizontal=True):
+        st.download_button("Nodes CSV", lambda: export.nodes_csv(retrieval), "nodes.csv",
+                           "text/csv", on_click="ignore")
+        st.download_button("Edges CSV", lambda: export.edges_csv(retrieval), "edges.csv",
+                           "text/csv", on_click="ignore")
+        st.download_button("GraphML", lambda: export.graphml(retrieval), "retrieval.graphml",
+                           "application/xml", on_click="ignore")
+        st.download_button(
+            "Node-link JSON", lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
+            "retrieval.json", "application/json", on_click="ignore")
+        st.download_button("Offline HTML", lambda: export.html(retrieval), "retrieval.html",
+                           "text/html", on_click="ignore")
+
+
+def certificate_tab(view: View) -> None:
+    """The proof that the diffusion is optimal, number by number."""
+    certificate = view.retrieval.certificate or {}
+    st.write("It proves that the diffusion is the optimum of problem (5), not that the answer "
+             "is relevant.")
+    st.dataframe([
+        {"condition": "no node holds more than its capacity, m ≤ T",
+         "worst violation": f"{certificate['overfull']:.1e}"},
+        {"condition": "no importance is negative, x ≥ 0",
+         "worst violation": f"{certificate['negative']:.1e}"},
+        {"condition": "every retrieved node is full, x > 0 ⇒ m = T",
+         "worst violation": f"{certificate['unfilled']:.1e}"},
+        {"condition": "mass is conserved in every connected part",
+         "worst violation": f"{max(map(abs, certificate['balance']), default=0.0):.1e}"},
+        {"condition": "duality gap x'(T - m), relative to the objective",
+         "worst violation": f"{abs(certificate['relative_gap']):.1e}"},
+        {"condition": f"retrieved capacity {certificate['volume']:.4g} ≤ source mass "
+                      f"{certificate['source']:.4g} (Lemma 2)",
+         "worst violation": f"{max(0.0, certificate['volume'] - certificate['source']):.1e}"},
+    ], hide_index=True)
+    work = view.retrieval.work
+    st.caption(f"Tolerance {certificate['rtol']:g} of each capacity · {work.nodes_touched:,} nodes "
+               f"and {work.edges_touched:,} edges touched of {len(view.graph):,} and "
+               f"{view.graph.edge_count:,} · {work.rounds} rounds · {work.milliseconds:.2f} ms")
+    st.download_button(
+        "Download this run", lambda: json.dumps(sealed(view.retrieval.to_dict()),
+                                                ensure_ascii=False),
+        "run.json", "application/json", on_click="ignore", icon=":material/verified:",
+        help="`qafd verify run.json` checks it from its own numbers, without a solver.")
+
+
+def code_tab(view: View) -> None:
+    """The Python and the command that reproduce this view."""
+    default = PRESETS["best"].method
+    changed = {name: value for name, value in view.retrieval.params.items()
+               if value != getattr(default, name)}
+    arguments = "".join(f",\n               {k}={v!r}" for k, v in changed.items())
+    st.code(f"import qafd\n\nkg = qafd.KnowledgeGraph.open({str(view.knowledge.path)!r})\n"
+            f"r = kg.retrieve({view.question!r}{arguments})\n"
+            "r.nodes, r.edges, r.passages, r.certificate", language="python")
+    flags = "".join(f" --{k.replace('_', '-')} {_flag(v)}" for k, v in changed.items())
+    st.code(f"qafd query {_shell(view.question)} --db {_shell(str(view.knowledge.path))}{flags} "
+            "--json > run.json\nqafd verify run.json", language="bash")
+
+
+def _flag(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _shell(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _safe(text: str, length: int = 2000) -> str:
+    return html.escape(clean(text, length))

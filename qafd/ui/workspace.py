@@ -1,0 +1,85 @@
+"""Which workspace a page works on, and the one place where errors become sentences."""
+
+import os
+import re
+from pathlib import Path
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from qafd.errors import ParameterError, QafdError
+from qafd.jobs import needs_worker, start_worker
+from qafd.knowledge import SAMPLES, KnowledgeGraph
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+
+
+def home() -> Path:
+    """The folder of the workspaces: $QAFD_HOME, else .qafd in the user's home."""
+    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
+
+
+def named_file() -> Path | None:
+    """The workspace file that the app was started with, if any: $QAFD_DB."""
+    place = os.environ.get("QAFD_DB")
+    return Path(place) if place else None
+
+
+def path_of(name: str) -> Path:
+    """The file of a workspace; names are letters, digits, - and _ only."""
+    given = named_file()
+    if given is not None and name == given.stem:
+        return given
+    if not _NAME.fullmatch(name):
+        raise ParameterError(f"{name[:60]!r} cannot be a workspace name; use up to 60 letters, "
+                             "digits, '-' and '_'")
+    return home() / f"{name}.db"
+
+
+def names() -> list[str]:
+    """All workspaces: the one the app was started with, the samples, the user's own."""
+    given = named_file()
+    own = sorted(p.stem for p in home().glob("*.db") if _NAME.fullmatch(p.stem))
+    return list(dict.fromkeys([*([given.stem] if given else []), *SAMPLES, *own]))
+
+
+def workspace() -> KnowledgeGraph:
+    """The chosen workspace; a sample is copied when it is first opened."""
+    choices = names()
+    if st.session_state.get("ws") not in choices:
+        st.session_state.pop("ws", None)
+    chosen = st.sidebar.selectbox(
+        "Workspace", choices, key="ws", bind="query-params",
+        format_func=lambda name: SAMPLES.get(name, name),
+        help="Samples and your own document collections. Settings makes new ones.")
+    if chosen in SAMPLES and path_of(chosen) != named_file():
+        return KnowledgeGraph.sample(chosen, home())
+    return KnowledgeGraph.open(path_of(chosen))
+
+
+def keep_workers_going() -> None:
+    """Start a worker for every workspace whose jobs were left by one that ended."""
+    if st.session_state.get("checked_workers"):
+        return
+    st.session_state["checked_workers"] = True
+    for path in home().glob("*.db"):
+        try:
+            with KnowledgeGraph.open(path).store() as store:
+                waiting = needs_worker(store)
+        except QafdError:
+            continue  # a damaged workspace says so when it is opened
+        if waiting:
+            start_worker(path)
+
+
+def run(page: StreamlitPage) -> None:
+    """Run a page; an error that the user can mend becomes one sentence on it."""
+    try:
+        page.run()
+    except QafdError as error:
+        st.error(_plain(str(error)), icon=":material/error:")
+
+
+def _plain(text: str) -> str:
+    """Text as Streamlit's markdown shows it, with nothing in it taken for markup."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)

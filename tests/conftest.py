@@ -1,0 +1,82 @@
+"""Fixtures: a browser, a running app on its sample, and where a Chromium is."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("exact", derandomize=True, deadline=None)
+settings.load_profile("exact")
+
+ROOT = Path(__file__).parents[1]
+
+
+def chromium() -> str:
+    """The Chromium to drive: $CHROMIUM, else the first of the usual names on PATH."""
+    for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
+        if name and (path := shutil.which(name)):
+            return path
+    pytest.fail("no Chromium found: run 'make test' once, or set CHROMIUM to its path")
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    """Return when the server answers its health check; fail when it dies or is too slow."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            pytest.fail(f"the app ended with exit code {server.returncode}")
+        try:
+            with urllib.request.urlopen(url + "/_stcore/health", timeout=1):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.05)
+    pytest.fail(f"the app was not healthy after {seconds} s")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """A headless Chromium; without its sandbox only for root, who cannot have one."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--disable-quic", "--no-first-run", "--disable-background-networking",
+                 "--disable-component-update", "--disable-sync", "--disable-gpu"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app started as `qafd demo` starts it, with a home of its own."""
+    port = free_port()
+    home = tmp_path_factory.mktemp("home")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "qafd.cli", "demo", "--port", str(port)],
+        env={**os.environ, "QAFD_HOME": str(home)}, cwd=home,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_healthy(url, server)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(10)
