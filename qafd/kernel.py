@@ -61,6 +61,11 @@ def load() -> bool:
     return True
 
 
+def unload() -> None:
+    """Go back to numpy and scipy, to measure or test them."""
+    _loaded.clear()
+
+
 def warm() -> threading.Thread:
     """Load the compiled solver in the background; the thread that does it, already started.
 

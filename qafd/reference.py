@@ -1,8 +1,8 @@
 """Algorithm 2 as printed: push one overfull node at a time, and record every push.
 
-This is for teaching, for the movie and as an oracle. It converges, but may need hundreds of thousands
-of pushes once a community is full, because each push moves its excess by one edge; `qafd.diffusion`
-finds the same x without them.
+This is for teaching, for the movie and as an oracle. It converges, but may need hundreds of
+thousands of pushes once a community is full, because each push moves its excess by one edge;
+`qafd.diffusion` finds the same x without them.
 """
 
 import heapq
