@@ -89,6 +89,16 @@ def index(
         return names
 
 
+def refresh(
+    path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
+    embedder: Callable[[], LocalEmbedder] = LocalEmbedder,
+) -> None:
+    """Bring the graph up to date after a deletion or an undo, in this process."""
+    with Store.open(path) as store, store.lease():
+        if store.stale:
+            bring_up_to_date(store, Here(extractor(), embedder()))
+
+
 def unfinished(store: Store) -> tuple[str, ...]:
     """The files that were taken in and are neither done, failed nor cancelled."""
     return tuple(file.name for file in store.files()

@@ -71,6 +71,7 @@ CREATE TABLE documents (
     kind TEXT NOT NULL,
     text TEXT NOT NULL,
     marks TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
     deleted_at TEXT
 );
 CREATE INDEX documents_source ON documents (source);
@@ -93,6 +94,7 @@ CREATE TABLE extractions (
     id INTEGER PRIMARY KEY,
     chunk TEXT NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
     extractor TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
     UNIQUE (chunk, extractor)
 );
 
@@ -182,6 +184,13 @@ CREATE TRIGGER retrievals_never_change BEFORE UPDATE ON retrievals BEGIN
     SELECT RAISE (ABORT, 'a stored retrieval never changes');
 END;
 
+CREATE TABLE plans (
+    question TEXT PRIMARY KEY,
+    body TEXT NOT NULL,
+    embedding BLOB NOT NULL,
+    keyword_embeddings BLOB NOT NULL
+) WITHOUT ROWID;
+
 CREATE VIEW live AS
     SELECT chunks.*, extractions.id AS extraction
     FROM chunks
@@ -201,10 +210,13 @@ CREATE VIEW relations AS
 """
 
 
+WORDS = "porter unicode61 remove_diacritics 2"
+"""The FTS5 tokenizer of the search index."""
+
+
 def _first_tables(db: "Database") -> None:
     db.executescript(_TABLES)
-    db.table("passages").enable_fts(
-        ["title", "text"], create_triggers=True, tokenize="porter unicode61 remove_diacritics 2")
+    db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=WORDS)
 
 
 Step = Callable[["Database"], None]
@@ -238,8 +250,10 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
                             "secure_delete = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {setting}")
             _pragma(connection, "schema_version")
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+                raise _damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
 
@@ -253,6 +267,8 @@ def translated(path: Path) -> Iterator[None]:
     """Turn the SQLite errors that a user can mend into sentences; all others are bugs."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise _damaged(path, error) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
@@ -265,10 +281,7 @@ def translated(path: Path) -> Iterator[None]:
                 "try again when that one has finished."
             ) from error
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise StoreError(
-                f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on it "
-                "and restore a backup."
-            ) from error
+            raise _damaged(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
                     sqlite3.SQLITE_IOERR):
             raise StoreError(
@@ -276,6 +289,12 @@ def translated(path: Path) -> Iterator[None]:
                 "permissions."
             ) from error
         raise
+
+
+def _damaged(path: Path, error: BaseException) -> StoreError:
+    return StoreError(
+        f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on it and restore a "
+        "backup.")
 
 
 @contextmanager

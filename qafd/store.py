@@ -33,9 +33,11 @@ from qafd.records import (
     Document,
     Edge,
     Extraction,
+    Keyword,
     Mark,
     Mention,
     Node,
+    QueryPlan,
     Vectors,
 )
 
@@ -128,6 +130,11 @@ class SavedRetrieval:
     retrieval: dict[str, Any]
     plan: dict[str, Any]
     layout: dict[str, Any]
+
+
+def checksum(*content: object) -> str:
+    """SHA-256 of records, texts and numbers; `qafd doctor` finds by it what a disk changed."""
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def embedding_key(model: str, text: str) -> str:
@@ -382,14 +389,14 @@ class Store:
                     connection.execute("DELETE FROM documents WHERE name = ?", (name,))
             for position, (document, chunks) in enumerate(parsed):
                 marks = json.dumps([[m.start, m.page, m.heading] for m in document.marks])
+                content = (document.title, document.kind, document.text, marks)
                 connection.execute(
-                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-                    "ON CONFLICT (name) DO UPDATE SET "
-                    "position = excluded.position, title = excluded.title, "
-                    "kind = excluded.kind, text = excluded.text, marks = excluded.marks, "
+                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                    "ON CONFLICT (name) DO UPDATE SET position = excluded.position, "
+                    "title = excluded.title, kind = excluded.kind, text = excluded.text, "
+                    "marks = excluded.marks, sha256 = excluded.sha256, "
                     "deleted_at = excluded.deleted_at",
-                    (document.name, source, position, document.title, document.kind,
-                     document.text, marks, moved[0]))
+                    (document.name, source, position, *content, checksum(*content), moved[0]))
                 _put_chunks(connection, document.name, chunks)
             _bump(connection, "log_revision")
         return True
@@ -514,9 +521,10 @@ class Store:
         with self.transaction() as connection:
             self.check_lease()
             row = connection.execute(
-                "INSERT INTO extractions (chunk, extractor) SELECT id, ? FROM chunks "
+                "INSERT INTO extractions (chunk, extractor, sha256) SELECT id, ?, ? FROM chunks "
                 "WHERE id = ? AND title = ? AND heading = ? ON CONFLICT DO NOTHING RETURNING id",
-                (extraction.extractor, chunk.id, chunk.title, chunk.heading)).fetchone()
+                (extraction.extractor, checksum(extraction), chunk.id, chunk.title,
+                 chunk.heading)).fetchone()
             if row is None:
                 return False
             log = row[0]
@@ -596,7 +604,7 @@ class Store:
         if stamped[0] and stamped != (name, str(dimension)):
             raise EmbedderMismatchError(
                 f"{self.path.name} was indexed with {stamped[0]} ({stamped[1]} dimensions), not "
-                f"with {name} ({dimension}); choose that model again, or re-embed the workspace "
+                f"with {name} ({dimension}); choose that model again, or embed the workspace anew "
                 f"with this one (`qafd index --re-embed`).")
 
     def forget_embedder(self) -> None:
@@ -656,30 +664,40 @@ class Store:
         vectors, name_vectors : ndarray of float32, shape (n, d)
             One row per node: what query similarity and Algorithm 1 are computed from.
         """
-        for rows in (vectors, name_vectors):
-            if len(rows) != len(nodes):
-                raise ParameterError(f"{len(rows)} vectors were given for {len(nodes)} nodes")
-            check_finite(rows)
+        tables = _graph_rows(log, nodes, edges, vectors, name_vectors)
         with self.transaction() as connection:
             if int(_meta(connection, "assembled", "-1")) >= log.revision:
                 return False
-            gone, changed = _replace(connection, "passages", (
-                (c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading)
-                for c in log.chunks))
-            if gone:
-                # FTS5 only marks words as deleted until it merges its segments
-                connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
-            changed += sum(_replace(connection, "nodes", (
-                (n.id, n.kind, n.key, n.name, n.text, n.tokens,
-                 vector.astype("<f4").tobytes(), name_vector.astype("<f4").tobytes())
-                for n, vector, name_vector in zip(nodes, vectors, name_vectors, strict=True))))
-            changed += sum(_replace(connection, "edges", (
-                (e.source, e.target, e.kind, e.label, e.similarity, e.count,
-                 json.dumps(e.evidence)) for e in edges)))
+            changed = False
+            for table, rows in tables.items():
+                gone, written = _replace(connection, table, rows)
+                changed |= gone + written > 0
+                if table == "passages" and gone:
+                    # FTS5 only marks words as deleted until its segments are merged
+                    connection.execute(
+                        "INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
             _set_meta(connection, "assembled", str(log.revision))
-            if gone + changed:
+            if changed:
                 _bump(connection, "graph_revision")
-        return gone + changed > 0
+                connection.execute("DELETE FROM plans")  # they name nodes of the old graph
+        return changed
+
+    def differences(self, log: Log, nodes: Sequence[Node], edges: Sequence[Edge],
+                    vectors: Vectors, name_vectors: Vectors) -> dict[str, int]:
+        """For each table of the graph, how many rows differ from those of this graph."""
+        with self.snapshot() as connection:
+            return {
+                table: len(set(rows) ^ set(connection.execute(
+                    f"SELECT {', '.join(sum(_GRAPH_TABLES[table], ()))} FROM {table}")))
+                for table, rows in _graph_rows(log, nodes, edges, vectors, name_vectors).items()}
+
+    def drop_graph(self) -> None:
+        """Throw away what was computed from the log; the next assembly makes it anew."""
+        with self.transaction() as connection:
+            for table in _GRAPH_TABLES:
+                connection.execute(f"DELETE FROM {table}")
+            connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
+            _bump(connection, "log_revision")
 
     @property
     def revision(self) -> int:
@@ -744,6 +762,26 @@ class Store:
                 (json.dumps(list(ids)),))
             return {row[0]: Chunk(*row) for row in rows}
 
+    def sentences(
+        self, ids: Iterable[str]
+    ) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
+        """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
+        with self.snapshot() as connection:
+            model = _meta(connection, "embedder")
+            rows = connection.execute(
+                'SELECT live.id, live.title, live.text, sentences.start, sentences."end" '
+                "FROM live JOIN sentences ON sentences.extraction = live.extraction "
+                "WHERE live.id IN (SELECT value FROM json_each(?)) "
+                "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)).fetchall()
+            keys = [vector_keys(model, title, text, [(start, end)])[1]
+                    for _, title, text, start, end in rows]
+            stored = self.vectors(keys)
+        found: dict[str, list[tuple[int, int, Vectors]]] = {}
+        for (chunk, _, _, start, end), key in zip(rows, keys, strict=True):
+            if key in stored:
+                found.setdefault(chunk, []).append((start, end, stored[key]))
+        return {chunk: tuple(some) for chunk, some in found.items()}
+
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention these nodes, in the order of documents and offsets."""
         wanted = list(ids)
@@ -754,8 +792,9 @@ class Store:
                     pairs.update({(node, *place): None for place in edge.evidence})
         with self.snapshot() as connection:
             rows = connection.execute(
-                "WITH pairs AS (SELECT value ->> 0 AS node, value ->> 1 AS chunk, "
-                "  value ->> 2 AS at FROM json_each(?)) "
+                "WITH pairs AS (SELECT json_extract(value, '$[0]') AS node, "
+                "  json_extract(value, '$[1]') AS chunk, json_extract(value, '$[2]') AS at "
+                "  FROM json_each(?)) "
                 "SELECT nodes.id, live.id, live.document, live.title, "
                 "  substr(live.text, sentences.start + 1, "
                 '    sentences."end" - sentences.start), '
@@ -854,14 +893,43 @@ class Store:
             raise StoreError(f"The stored retrieval {key} is damaged; run the question again.")
         return SavedRetrieval(*row[:4], **json.loads(body))
 
+    def save_plan(self, plan: QueryPlan) -> None:
+        """Keep a plan, so that its question can be asked again without a model."""
+        body = json.dumps({"keywords": [[k.text, k.level] for k in plan.keywords],
+                           "names": plan.names, "notices": plan.notices})
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)",
+                (_storable(plan.question), body, plan.embedding.astype("<f4").tobytes(),
+                 plan.keyword_embeddings.astype("<f4").tobytes()))
+
+    def stored_plan(self, question: str) -> QueryPlan | None:
+        """The plan kept for a question, or None when the graph has changed since."""
+        with self.snapshot() as connection:
+            row = connection.execute(
+                "SELECT body, embedding, keyword_embeddings FROM plans WHERE question = ?",
+                (_storable(question),)).fetchone()
+        if row is None:
+            return None
+        body = json.loads(row[0])
+        embedding = np.frombuffer(row[1], "<f4")
+        return QueryPlan(
+            question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
+            np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
+            tuple(body["notices"]))
+
     # The whole file
 
     def wipe(self) -> None:
         """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
         with self.transaction() as connection:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
-                          "retrievals", "meta"):
+                          "retrievals", "plans", "meta"):
                 connection.execute(f"DELETE FROM {table}")
+        self.compact()
+
+    def compact(self) -> None:
+        """Write everything into the one file and drop unused space, as for a file to ship."""
         with schema.translated(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -1005,7 +1073,7 @@ def _put_chunks(
         "position = excluded.position, title = excluded.title, heading = excluded.heading, "
         'page = excluded.page, start = excluded.start, "end" = excluded."end"',
         [(c.id, document, position, c.title, c.heading, c.page, c.start, c.end, c.text,
-          hashlib.sha256(c.text.encode()).hexdigest()) for position, c in enumerate(chunks)])
+          checksum(c.text)) for position, c in enumerate(chunks)])
 
 
 _GRAPH_TABLES = {
@@ -1015,14 +1083,31 @@ _GRAPH_TABLES = {
 }
 
 
+def _graph_rows(log: Log, nodes: Sequence[Node], edges: Sequence[Edge], vectors: Vectors,
+                name_vectors: Vectors) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each table of the graph, in the order of `_GRAPH_TABLES`."""
+    for rows in (vectors, name_vectors):
+        if len(rows) != len(nodes):
+            raise ParameterError(f"{len(rows)} vectors were given for {len(nodes)} nodes")
+        check_finite(rows)
+    return {
+        "passages": [(c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading)
+                     for c in log.chunks],
+        "nodes": [(n.id, n.kind, n.key, n.name, n.text, n.tokens,
+                   vector.astype("<f4").tobytes(), name_vector.astype("<f4").tobytes())
+                  for n, vector, name_vector in zip(nodes, vectors, name_vectors, strict=True)],
+        "edges": [(e.source, e.target, e.kind, e.label, e.similarity, e.count,
+                   json.dumps(e.evidence)) for e in edges],
+    }
+
+
 def _replace(
-    connection: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]
+    connection: sqlite3.Connection, table: str, fresh: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int]:
     """Make the table hold exactly these rows; how many were removed, and added or changed."""
     key, rest = _GRAPH_TABLES[table]
     columns = ", ".join((*key, *rest))
     old = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
-    fresh = list(rows)
     gone = old - {row[:len(key)] for row in fresh}
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}", gone)

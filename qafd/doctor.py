@@ -1,0 +1,350 @@
+"""The doctor: what is wrong with a workspace, found without changing it."""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from qafd import schema
+from qafd.assemble import Reading, assemble
+from qafd.errors import StoreError
+from qafd.records import Vectors
+from qafd.store import Store, checksum, embedding_key, vector_keys
+
+SQLITE = (3, 37, 0)
+REBUILD = "rebuild the graph (`qafd index --rebuild`)"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; `sentence` says what was found and, if not ok, what to do."""
+
+    name: str
+    ok: bool
+    sentence: str
+
+
+def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> list[Check]:
+    """Check the installation and, if one is named, a workspace; nothing is written or mended.
+
+    Parameters
+    ----------
+    deep : bool
+        Also make the graph anew from the log and compare: some seconds per thousand passages.
+    """
+    checks = [_sqlite()]
+    if path is None:
+        return checks
+    place = Path(path)
+    if not place.is_file():
+        return [*checks, Check("file", False, f"There is no workspace at {place}.")]
+    checks.append(_space(place))
+    try:
+        with closing(schema.connect(place, read_only=True)) as connection:
+            found = schema.check_version(connection, place)
+            checks.append(_schema(found))
+            if found != len(schema.STEPS):
+                return checks
+            store = Store(connection, place)
+            for look in LOOKS if not deep else (*LOOKS, _graph_anew, _search_anew):
+                with _damage_is_a_finding(look, checks):
+                    checks.append(look(store))
+    except StoreError as error:
+        checks.append(Check("file", False, str(error)))
+    return checks
+
+
+@contextmanager
+def _damage_is_a_finding(
+    look: Callable[[Store], Check], checks: list[Check]
+) -> Iterator[None]:
+    # A damaged page surfaces as any of these, wherever it is read.
+    try:
+        yield
+    except (StoreError, sqlite3.DatabaseError, UnicodeDecodeError, ValueError, TypeError,
+            LookupError, zlib.error) as error:
+        checks.append(Check(
+            look.__name__.strip("_").replace("_", " "), False,
+            f"This cannot be read ({error}); restore a backup."))
+
+
+def _sqlite() -> Check:
+    wanted = ".".join(map(str, SQLITE))
+    return Check("sqlite", sqlite3.sqlite_version_info >= SQLITE,
+                 f"SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed.")
+
+
+def _space(path: Path) -> Check:
+    size = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
+    free = shutil.disk_usage(path.parent).free
+    return Check("disk", free >= 2 * size,
+                 f"{free / 1e6:,.0f} MB are free beside a workspace of {size / 1e6:,.1f} MB; "
+                 "twice its size is wanted for upgrades and backups.")
+
+
+def _schema(found: int) -> Check:
+    newest = len(schema.STEPS)
+    return Check("schema", found == newest, f"Schema {found} of {newest}." if found == newest else
+                 f"Schema {found} of {newest}; the next command that writes brings it up to date, "
+                 "after a backup.")
+
+
+def _pages(store: Store) -> Check:
+    with store.snapshot() as connection:
+        faults = schema.unsound(connection)
+    return _verdict("pages", faults, "SQLite finds all pages, indexes and references sound",
+                    "restore a backup")
+
+
+def _tables(store: Store) -> Check:
+    """Every table as a new workspace would have it; what a user added does not matter."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        schema.migrate(fresh, Path("fresh"))
+        query = "SELECT name, sql FROM sqlite_master"
+        with store.snapshot() as connection:
+            found = dict(connection.execute(query))
+        faults = [f"{name} is not defined as it should be" for name, sql in fresh.execute(query)
+                  if name not in found or found[name] != sql]
+    return _verdict("tables", faults, "Every table is defined as it should be", "restore a backup")
+
+
+def _mode(store: Store) -> Check:
+    with store.snapshot() as connection:
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    if mode == "wal":
+        return Check("log mode", True, "The write-ahead log is on.")
+    return Check("log mode", mode == "delete", "The write-ahead log is off: the file has not been "
+                 "opened for writing yet, or its file system does not support it.")
+
+
+def _texts(store: Store) -> Check:
+    faults = []
+    with store.snapshot() as connection:
+        texts = {}
+        for name, title, kind, text, marks, stamped in connection.execute(
+                "SELECT name, title, kind, text, marks, sha256 FROM documents"):
+            texts[name] = text
+            if checksum(title, kind, text, marks) != stamped:
+                faults.append(f"{name} is not as it was stored")
+        for key, document, text, start, end, stamped in connection.execute(
+                'SELECT id, document, text, start, "end", sha256 FROM chunks'):
+            if checksum(text) != stamped:
+                faults.append(f"passage {key} of {document} is not as it was stored")
+            elif texts[document][start:end] != text:
+                faults.append(f"passage {key} is not at its place in {document}")
+    return _verdict("texts", faults, "Every document and passage is as it was stored",
+                    "delete and add that document again")
+
+
+def _log(store: Store) -> Check:
+    """Spans inside their passages, sentences that exist, entries as they were stored."""
+    with store.snapshot() as connection:
+        faults = [f"{what} of passage {key} lies outside of it" for what, key in connection.execute(
+            "WITH entry AS (SELECT extractions.id, chunk, length(text) AS size, "
+            "  (SELECT count(*) FROM sentences WHERE extraction = extractions.id) AS many "
+            "  FROM extractions JOIN chunks ON chunks.id = chunk) "
+            "SELECT 'sentence ' || position, chunk FROM sentences "
+            "  JOIN entry ON entry.id = extraction "
+            'WHERE NOT (0 <= start AND start <= "end" AND "end" <= size) '
+            "UNION ALL SELECT 'the name ' || name, chunk FROM mentions "
+            "  JOIN entry ON entry.id = extraction "
+            'WHERE NOT (0 <= start AND start <= "end" AND "end" <= size '
+            "  AND 0 <= sentence AND sentence < max(many, 1)) "
+            "UNION ALL SELECT 'the relation ' || label, chunk FROM assertions "
+            "  JOIN entry ON entry.id = extraction "
+            "WHERE NOT (0 <= sentence AND sentence < many)")]
+        stamped = dict(connection.execute(
+            "SELECT live.id, extractions.sha256 FROM live "
+            "JOIN extractions ON extractions.id = extraction"))
+        faults += [f"what was found in passage {extraction.chunk} is not as it was stored"
+                   for extraction in store.log().extractions
+                   if checksum(extraction) != stamped[extraction.chunk]]
+    return _verdict("log", faults, "Every extraction fits its passage",
+                    "delete and add that document again")
+
+
+def _passages(store: Store) -> Check:
+    """Passages of the graph against the live log, as far as the graph claims to be that new."""
+    with store.snapshot() as connection:
+        if store.stale:
+            return Check("passages", True, "The log has grown since the graph was assembled; "
+                         "`qafd index` brings it up to date.")
+        live = {tuple(row) for row in connection.execute(
+            'SELECT id, document, title, text, start, "end", page, heading FROM live')}
+        shown = {tuple(row) for row in connection.execute(
+            'SELECT id, document, title, text, start, "end", page, heading FROM passages')}
+    faults = [f"passage {row[0]} of {row[1]} is shown but deleted or changed"
+              for row in shown - live]
+    faults += [f"passage {row[0]} of {row[1]} is missing from the graph" for row in live - shown]
+    return _verdict("passages", faults, f"The graph has the {len(live)} passages of the log",
+                    REBUILD)
+
+
+def _edges(store: Store) -> Check:
+    with store.snapshot() as connection:
+        faults = [f"an edge leads to node {row[0]}, which does not exist"
+                  for row in connection.execute(
+            "SELECT source FROM edges WHERE source NOT IN (SELECT id FROM nodes) "
+            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT id FROM nodes)")]
+        faults += [f"the passage node {row[0]} has no passage" for row in connection.execute(
+            "SELECT id FROM nodes WHERE kind = 'passage' AND key NOT IN (SELECT id FROM passages)")]
+        faults += [f"passage {row[0]} has no node" for row in connection.execute(
+            "SELECT id FROM passages WHERE id NOT IN ("
+            "  SELECT key FROM nodes WHERE kind = 'passage')")]
+        faults += [f"an edge of {row[0]} rests on passage {row[1]}, which is not in the graph"
+                   for row in connection.execute(
+            "SELECT DISTINCT source, json_extract(value, '$[0]') AS passage "
+            "FROM edges, json_each(evidence) WHERE passage NOT IN (SELECT id FROM passages)")]
+    return _verdict("graph", faults, "Every edge joins two nodes and rests on passages",
+                    REBUILD)
+
+
+def _search(store: Store) -> Check:
+    with store.snapshot() as connection:
+        faults = [f"passage {row[0]} is not in the search index" for row in connection.execute(
+            "SELECT id FROM passages WHERE rowid NOT IN (SELECT id FROM passages_fts_docsize)")]
+        faults += [f"entry {row[0]} of the search index has no passage"
+                   for row in connection.execute(
+            "SELECT id FROM passages_fts_docsize WHERE id NOT IN (SELECT rowid FROM passages)")]
+    return _verdict("search", faults, "Every passage is in the search index", REBUILD)
+
+
+def _vectors(store: Store) -> Check:
+    with store.snapshot() as connection:
+        meta = dict(connection.execute("SELECT key, value FROM meta"))
+        model, dimension = meta.get("embedder", ""), int(meta.get("dimension", "0"))
+        faults = [f"vector {key[:12]} is of {other} ({size}), not of {model} ({dimension})"
+                  for key, other, size in connection.execute(
+            "SELECT key, model, dimension FROM embeddings WHERE model != ? OR dimension != ? "
+            "OR length(vector) != 4 * dimension", (model, dimension))]
+        for table, key, column in (("embeddings", "key", "vector"), ("nodes", "id", "vector"),
+                                   ("nodes", "id", "name_vector")):
+            faults += _bad_vectors(
+                connection.execute(f"SELECT {key}, {column} FROM {table}").fetchall(),
+                dimension, f"the {column} {{}} in {table}")
+    return _verdict("vectors", faults, "Every vector has its length and is of unit norm",
+                    "embed the workspace anew (`qafd index --re-embed`)")
+
+
+def _bad_vectors(
+    rows: Sequence[tuple[str, bytes]], dimension: int, what: str
+) -> Iterator[str]:
+    for key, blob in rows:
+        vector = np.frombuffer(blob, "<f4").astype(np.float64)
+        if len(vector) != dimension:
+            yield f"{what.format(key[:12])} has {len(vector)} numbers, not {dimension}"
+        elif not np.isfinite(vector).all():
+            yield f"{what.format(key[:12])} holds NaN or infinity"
+        elif abs(float(np.linalg.norm(vector)) - 1) > 1e-3:
+            yield f"{what.format(key[:12])} has the norm {np.linalg.norm(vector):.3g}, not 1"
+
+
+def _waiting(store: Store) -> Check:
+    with store.snapshot() as connection:
+        writer = store.writer
+        stuck = [row[0] for row in connection.execute(
+            "SELECT id FROM jobs WHERE state = 'running'")] if writer is None else []
+        paused = [row[0] for row in connection.execute(
+            "SELECT id FROM jobs WHERE state = 'paused'")]
+        files = [row[0] for row in connection.execute(
+            "SELECT name FROM files WHERE status IN ('queued', 'parsing', 'extracting') "
+            "AND deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM jobs "
+            "  WHERE id = files.job AND state IN ('queued', 'running', 'paused'))")]
+    faults = [f"job {job} was left by a process that ended" for job in stuck]
+    faults += [f"job {job} is paused, since the disk was full" for job in paused]
+    if writer is None:
+        faults += [f"{name} waits for no job" for name in files]
+    return _verdict("jobs", faults, "No job is stuck", "run `qafd index` to go on")
+
+
+def _retrievals(store: Store) -> Check:
+    with store.snapshot() as connection:
+        faults = [f"the stored retrieval {key} is damaged" for key, body, digest in
+                  connection.execute("SELECT id, body, sha256 FROM retrievals")
+                  if hashlib.sha256(zlib.decompress(body)).hexdigest() != digest]
+    return _verdict("retrievals", faults, "Every stored retrieval is as it was saved",
+                    "ask the question again")
+
+
+def _graph_anew(store: Store) -> Check:
+    """Nodes, edges and vectors against a fresh assembly of the log from the stored vectors."""
+    with store.snapshot() as connection:
+        if store.stale:
+            return Check("graph anew", True, "The log has grown since the graph was assembled; "
+                         "`qafd index` brings it up to date.")
+        model = dict(connection.execute("SELECT key, value FROM meta")).get("embedder", "")
+        log = store.log()
+        readings = []
+        for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
+            rows = _stored(store, vector_keys(
+                model, chunk.title, chunk.text, extraction.sentences))
+            readings.append(Reading(chunk, extraction, rows[0], rows[1:]))
+        if readings:
+            made = assemble(readings, lambda names: _stored(
+                store, [embedding_key(model, name) for name in names]))
+            found = store.differences(log, made.nodes, made.edges, made.alignment, made.names)
+        else:
+            nothing = np.zeros((0, 0), np.float32)
+            found = store.differences(log, (), (), nothing, nothing)
+    faults = [f"{many} rows of {table} differ" for table, many in found.items() if many]
+    return _verdict("graph anew", faults, "The graph is the one that the log gives",
+                    REBUILD)
+
+
+def _search_anew(store: Store) -> Check:
+    """The search index, word by word, against a fresh one over the same passages."""
+    with store.snapshot() as connection, closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.execute("CREATE VIRTUAL TABLE passages_fts USING fts5 ("
+                      f"title, text, content='', tokenize='{schema.WORDS}')")
+        fresh.executemany(
+            "INSERT INTO passages_fts (rowid, title, text) VALUES (?, ?, ?)",
+            connection.execute("SELECT rowid, title, text FROM passages ORDER BY rowid"))
+        same = _instances(connection) == _instances(fresh) and all(
+            _matches(connection, word) == _matches(fresh, word)
+            for (word,) in fresh.execute("SELECT DISTINCT term FROM temp.words").fetchall())
+    return _verdict("search anew", [] if same else ["the search index is not that of the passages"],
+                    "The search index is the one that the passages give", REBUILD)
+
+
+def _instances(connection: sqlite3.Connection) -> str:
+    connection.execute("CREATE VIRTUAL TABLE temp.words "
+                       "USING fts5vocab ('main', 'passages_fts', 'instance')")
+    total = hashlib.sha256()
+    for row in connection.execute(
+            "SELECT term, doc, col, offset FROM temp.words ORDER BY 1, 2, 3, 4"):
+        total.update(repr(row).encode())
+    return total.hexdigest()
+
+
+def _matches(connection: sqlite3.Connection, word: str) -> list[tuple[int, float]]:
+    # an index can be damaged so that it lists all words and still finds some of them nowhere
+    return connection.execute(
+        "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH ? "
+        "ORDER BY rowid", (f'"{word}"',)).fetchall()
+
+
+def _stored(store: Store, keys: Sequence[str]) -> Vectors:
+    found = store.vectors(keys)
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise StoreError(f"{len(missing)} vectors that the graph was made of are missing")
+    return np.array([found[key] for key in keys])
+
+
+def _verdict(name: str, faults: Sequence[str], fine: str, remedy: str) -> Check:
+    if not faults:
+        return Check(name, True, f"{fine}.")
+    more = f" ({len(faults)} such findings)" if len(faults) > 1 else ""
+    return Check(name, False, f"{faults[0][0].upper()}{faults[0][1:]}{more}; {remedy}.")
+
+
+LOOKS: tuple[Callable[[Store], Check], ...] = (
+    _pages, _tables, _mode, _texts, _log, _passages, _edges, _search, _vectors, _waiting,
+    _retrievals)

@@ -1,0 +1,228 @@
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import started, tiny_index
+
+from qafd import jobs, schema
+from qafd.doctor import doctor
+from qafd.errors import StoreError
+from qafd.index import bring_up_to_date
+from qafd.store import Store
+
+FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
+         ("dan.txt", b"Dan never met Cyd.")]
+
+
+@pytest.fixture(scope="session")
+def healthy(tmp_path_factory) -> Path:
+    """A workspace with live, deleted and failed files, a retrieval and a finished job."""
+    path = tmp_path_factory.mktemp("healthy") / "work.db"
+    with Store.open(path) as store:
+        jobs.enqueue(store)
+        store.save_retrieval(
+            {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}, {}, {})
+        tiny_index(path, [*FILES, ("empty.txt", b"")])
+        store.delete("dan.txt")
+        tiny_index(path)
+        with store.transaction() as connection:
+            connection.execute("UPDATE jobs SET state = 'done'")
+    return path
+
+
+@pytest.fixture
+def path(healthy: Path, tmp_path: Path) -> Path:
+    copy = tmp_path / "work.db"
+    copy.write_bytes(healthy.read_bytes())
+    return copy
+
+
+def complaints(path: Path, deep: bool = True) -> set[str]:
+    return {check.name for check in doctor(path, deep) if not check.ok}
+
+
+DEFECTS = {
+    "a passage without its document":
+        ("pages", "DELETE FROM documents WHERE name = 'cyd.txt'"),
+    "a passage whose text was changed":
+        ("texts", "UPDATE chunks SET text = replace(text, 'Cyd', 'Eve')"),
+    "a document whose text was changed":
+        ("texts", "UPDATE documents SET text = ' ' || text WHERE name = 'ada.txt'"),
+    "a name outside its passage":
+        ("log", "UPDATE mentions SET \"end\" = 1000 WHERE key = 'paris'"),
+    "a sentence that ends before it starts":
+        ("log", "UPDATE sentences SET \"end\" = start - 1 WHERE position = 1"),
+    "a relation in a sentence that is not there":
+        ("log", "UPDATE assertions SET sentence = 9 WHERE source = 'ada'"),
+    "a passage of a deleted document in the graph":
+        ("passages", "UPDATE documents SET deleted_at = 'now' WHERE name = 'cyd.txt'"),
+    "a passage that the graph forgot":
+        ("passages", "DELETE FROM passages WHERE document = 'ada.txt'"),
+    "an edge to a node that is gone":
+        ("graph", "DELETE FROM nodes WHERE name = 'Paris'"),
+    "a passage that the search index forgot":
+        ("search", "INSERT INTO passages_fts (passages_fts, rowid, title, text) "
+                   "SELECT 'delete', rowid, title, text FROM passages LIMIT 1"),
+    "a vector that is not a number":
+        ("vectors", "UPDATE embeddings SET vector = "
+                    "CAST(x'0000c07f' || substr(vector, 5) AS BLOB) WHERE rowid = 1"),
+    "a vector of zeros":
+        ("vectors", "UPDATE embeddings SET vector = zeroblob(32) WHERE rowid = 1"),
+    "a vector of another model":
+        ("vectors", "UPDATE embeddings SET model = 'other' WHERE rowid = 1"),
+    "a node vector of another length":
+        ("vectors", "UPDATE nodes SET vector = zeroblob(16), name_vector = zeroblob(16) "
+                    "WHERE name = 'Bob'"),
+    "a job that nobody does":
+        ("jobs", "UPDATE jobs SET state = 'running'"),
+    "a file that waits for no job":
+        ("jobs", "UPDATE files SET status = 'queued' WHERE name = 'ada.txt'"),
+    "a stored retrieval that was changed":
+        ("retrievals", "DROP TRIGGER retrievals_never_change",
+         "UPDATE retrievals SET sha256 = 'x'"),
+    "an edge with another weight":
+        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 'relation'"),
+    "a node with another name":
+        ("graph anew", "UPDATE nodes SET name = 'Rob' WHERE name = 'Bob'"),
+    "a name that the graph does not have":
+        ("graph anew", "UPDATE mentions SET key = 'zoe' WHERE key = 'paris'"),
+    "a word that the search index has wrong":
+        ("search anew", "INSERT INTO passages_fts (rowid, title, text) VALUES (1, 'x', 'zebra')"),
+    "a log entry that was changed without any effect on the graph":
+        ("log", "UPDATE mentions SET kind = 'GPE' WHERE key = 'paris'"),
+    "a title that was changed":
+        ("texts", "UPDATE documents SET title = 'x' WHERE name = 'ada.txt'"),
+    "a trigger that was dropped":
+        ("tables", "DROP TRIGGER passages_ai"),
+    "a vector that is missing":
+        ("graph anew", "DELETE FROM embeddings WHERE rowid = 1"),
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_the_doctor_finds(defect, path):
+    name, *statements = DEFECTS[defect]
+    with closing(sqlite3.connect(path)) as plain:
+        for statement in statements:
+            plain.execute(statement)
+        plain.commit()
+    assert name in complaints(path)
+
+
+def test_the_doctor_finds_nothing_in_a_healthy_workspace(healthy):
+    assert complaints(healthy) == set()
+
+
+def test_the_doctor_finds_nothing_in_an_empty_workspace(tmp_path):
+    Store.open(tmp_path / "new.db").close()
+    assert complaints(tmp_path / "new.db") == set()
+
+
+def test_the_doctor_finds_nothing_where_everything_was_deleted(path):
+    with Store.open(path) as store:
+        for file in store.files():
+            if file.deleted_at is None:
+                store.delete(file.name)
+    tiny_index(path)
+    assert complaints(path) == set()
+
+
+def test_a_graph_that_waits_for_its_assembly_is_no_fault(path):
+    with Store.open(path) as store:
+        store.delete("cyd.txt")
+    assert complaints(path) == set()
+
+
+def test_a_workspace_that_is_being_indexed_is_no_fault(path):
+    with Store.open(path) as store, store.lease():
+        jobs.enqueue(store, [("new.txt", b"Eve met Ada.")])
+        with store.transaction() as connection:
+            connection.execute("UPDATE jobs SET state = 'running'")
+        assert complaints(path) == set()
+
+
+def test_a_process_that_died_leaves_a_stuck_job_and_nothing_else(path):
+    with Store.open(path) as store:
+        jobs.enqueue(store, [("new.txt", b"Eve met Ada.")])
+    crashed = started(tiny_index, path, crash_at=7)
+    crashed.join()
+    with Store.open(path) as store, store.transaction() as connection:
+        connection.execute("UPDATE jobs SET state = 'running'")
+    assert complaints(path) == {"jobs"}
+
+
+def test_the_doctor_changes_nothing(healthy):
+    before = {file: file.read_bytes() for file in healthy.parent.iterdir()}
+    doctor(healthy, deep=True)
+    assert {file: file.read_bytes() for file in healthy.parent.iterdir()} == before
+
+
+def test_without_a_workspace_only_the_installation_is_checked(tmp_path):
+    assert [check.name for check in doctor()] == ["sqlite"]
+    assert complaints(tmp_path / "none.db") == {"file"}
+
+
+def test_a_newer_schema_is_named_and_not_looked_into(path):
+    with closing(sqlite3.connect(path)) as plain:
+        plain.execute(f"PRAGMA user_version = {len(schema.STEPS) + 1}")
+    (check,) = (check for check in doctor(path) if not check.ok)
+    assert "install a newer qafd" in check.sentence
+
+
+def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
+    with Store.open(path) as store:
+        before = store.digest()
+        with store.transaction() as connection:
+            connection.execute("DELETE FROM edges")
+            connection.execute("UPDATE nodes SET vector = name_vector, name = 'x'")
+            connection.execute("DELETE FROM passages WHERE document = 'ada.txt'")
+        store.drop_graph()
+    assert tiny_index(path) == before
+    assert complaints(path) == set()
+
+
+def read_all(path: Path) -> tuple[object, ...]:
+    with Store.open(path) as store:
+        return (store.digest(), store.log(),
+                [store.document(row.name) for row in store.documents()],
+                store.search_passages("ada bob cyd paris", 9))
+
+
+@pytest.mark.chaos
+def test_damage_anywhere_in_the_file_is_found_or_changes_no_answer(healthy, tmp_path):
+    with Store.open(healthy) as store:
+        expected = read_all(healthy)
+        assert store.stale is False
+    whole = healthy.read_bytes()
+    used = [at for at, byte in enumerate(whole) if byte]
+    rng = random.Random(200)
+    found = 0
+    for i in range(200):
+        path = tmp_path / f"{i}.db"
+        if i % 5:
+            at = rng.choice(used)
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)])
+                             + whole[at + 1:])
+        else:
+            path.write_bytes(whole[:rng.randrange(1, len(whole) // 4096) * 4096])
+        if complaints(path):
+            found += 1
+            continue
+        assert read_all(path) == expected
+    assert found > 100
+
+
+def test_a_damaged_file_never_answers_with_a_traceback_of_sqlite(path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + np.random.default_rng(1).bytes(len(whole) - 4096))
+    with pytest.raises(StoreError, match="damaged"), Store.open(path) as store:
+        store.digest()
+    assert "pages" in complaints(path) or "file" in complaints(path)
+
+
+def test_bringing_an_up_to_date_graph_up_to_date_does_nothing(path):
+    with Store.open(path) as store:
+        assert bring_up_to_date(store, None) is False
