@@ -98,7 +98,8 @@ class Planner:
         capitals = any(letter.isupper() for letter in asked[1:])
         found = [
             (key, start, end) for key, start, end in self._names.index.find(asked, anyhow=True)
-            if " " in key or (key not in common and (not capitals or asked[start].isupper()))]
+            if " " in key or (key not in common and (
+                not capitals or any(letter.isupper() for letter in asked[start:end])))]
         proper = [match for match in found if match[0] not in self._names.terms]
         return proper or found
 

@@ -88,8 +88,8 @@ class _Branch:
 class NameIndex:
     """All known names, found in a text by longest match.
 
-    A name of one word counts only where it is capitalized inside a sentence and has three
-    letters or more: "Will" must not link every "will".
+    A name of one word counts only where it has a capital that opens no sentence, and three
+    letters or more: "Will" must not link every "will", but "iOS" is always itself.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class NameIndex:
                 branch = step
                 if branch.key and (
                     ahead > at or anyhow
-                    or (text[words[at][1]].isupper() and words[at][1] not in starts)
+                    or _capitalized(text[words[at][1]:words[at][2]], words[at][1] in starts)
                 ):
                     key, last = branch.key, ahead
             if key:
@@ -150,6 +150,11 @@ def words_of(text: str) -> Iterator[tuple[str, int, int]]:
         if word.endswith(".") and not _DOTTED.fullmatch(word):
             word = word[:-1]
         yield word.casefold(), found.start(), found.start() + len(word)
+
+
+def _capitalized(word: str, opening: bool) -> bool:
+    """Whether a capital makes the word a name; the first letter of a sentence does not count."""
+    return any(letter.isupper() for letter in word[opening:])
 
 
 def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from local_models import embedder
+
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.plan import READ, Planner
+from qafd.text import canonical
+
+NAMES = ["Apple", "Steve Jobs", "iPhone", "Amazon River", "Paper Lanterns", "Gala",
+         "operating system", "studio album"]
+
+
+@pytest.fixture(scope="module")
+def planner():
+    vectors = embedder().embed([canonical(name) for name in NAMES] + ["a passage"])
+    graph = Graph.build(
+        [f"n{i}" for i in range(len(NAMES) + 1)], [*NAMES, "Title"],
+        ["entity"] * len(NAMES) + ["passage"], [0, 1], [8, 8],
+        vectors=vectors, name_vectors=vectors)
+    return Planner(graph, embedder())
+
+
+def texts(plan, level):
+    return [keyword.text for keyword in plan.keywords if keyword.level == level]
+
+
+def test_names_of_the_graph_are_found_in_the_question(planner):
+    plan = planner.plan("Introduce Steve Jobs's products in Apple.")
+    assert plan.names == ("steve jobs", "apple")
+    assert texts(plan, "low")[:2] == ["Steve Jobs", "Apple"]
+    assert "products" in " ".join(texts(plan, "high"))
+
+
+def test_vectors_belong_to_the_question_and_its_keywords(planner):
+    plan = planner.plan("Who presented the iPhone at Apple?")
+    assert np.array_equal(plan.embedding, embedder().embed([plan.question])[0])
+    assert np.array_equal(plan.keyword_embeddings,
+                          embedder().embed([keyword.text for keyword in plan.keywords]))
+
+
+def test_no_keyword_comes_twice(planner):
+    plan = planner.plan("Did Apple sell the Apple iPhone, or did Steve Jobs of Apple?")
+    forms = [canonical(keyword.text) for keyword in plan.keywords]
+    assert len(set(forms)) == len(forms)
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n\t", "?!", "\u2026"])
+def test_an_empty_question_is_refused(planner, question):
+    with pytest.raises(ParameterError, match="question is empty"):
+        planner.plan(question)
+
+
+def test_a_misspelled_name_stands_for_the_nearest_one(planner):
+    assert "steve jobs" in planner.plan("Where was Steven Jobs born?").names
+
+
+def test_unknown_names_are_said_to_be_unknown(planner):
+    plan = planner.plan("When did the Battle of Xzqvw end?")
+    assert plan.names == ()
+    assert "No name in the question is known" in " ".join(plan.notices)
+
+
+def test_nothing_is_said_to_be_unknown_in_an_empty_graph():
+    plan = Planner(Graph.build([]), embedder()).plan("Who founded Apple?")
+    assert plan.names == ()
+    assert plan.notices == ()
+
+
+def test_terms_count_only_when_no_name_is_there(planner):
+    assert planner.plan("Which operating system has the iPhone?").names == ("iphone",)
+    assert planner.plan("What is an operating system?").names == ("operating system",)
+
+
+def test_small_letters_are_enough_when_the_question_has_no_capital(planner):
+    assert planner.plan("who sold apple").names == ("apple",)
+    assert "apple" not in planner.plan("Did Steve Jobs eat an apple?").names
+
+
+def test_long_questions_are_cut_with_a_notice(planner):
+    plan = planner.plan("Who founded Apple? " + "Tell me more about it. " * 450)
+    assert plan.names == ("apple",)
+    assert len(plan.question) > 10_000
+    assert any(f"only the first {READ:,} are read" in notice for notice in plan.notices)
+
+
+@pytest.mark.parametrize("question", [
+    "\u8c01\u521b\u7acb\u4e86\u82f9\u679c\u516c\u53f8\uff1f",
+    "Wer hat eigentlich damals zuerst Telefone dieser Art verkauft?",
+])
+def test_other_languages_get_a_notice(planner, question):
+    plan = planner.plan(question)
+    assert any("does not look English" in notice for notice in plan.notices)
+    assert plan.embedding.shape == (384,)
+
+
+def test_an_english_question_gets_no_notice(planner):
+    assert planner.plan("Which cities lie on the Amazon River?").notices == ()
+
+
+def test_the_same_question_has_the_same_plan(planner):
+    one, two = (planner.plan("Where was the singer of Paper Lanterns born?") for _ in range(2))
+    assert (one.keywords, one.names, one.notices) == (two.keywords, two.names, two.notices)
+    assert np.array_equal(one.embedding, two.embedding)

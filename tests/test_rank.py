@@ -1,0 +1,98 @@
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qafd.assemble import node_id
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.rank import Ranking, log_scale, rank
+from qafd.seeds import Match, Passages
+
+TEXTS = ["mill corn", "river flood", "ship river", "town"]
+
+
+@pytest.fixture(scope="module")
+def passages():
+    """Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4."""
+    graph = Graph.build([node_id("entity", "town"), *"abcd"], ["Town", "A", "B", "C", "Town"],
+                        ["entity"] + ["passage"] * 4)
+    return Passages(graph, lambda ids: TEXTS)
+
+
+def found(dense, by_word=None):
+    return Match(np.array(dense, float), np.zeros((4, 1)) if by_word is None
+                 else np.array(by_word, float))
+
+
+def x(*values):
+    return np.array(values, float)
+
+
+def test_meaning_alone_orders_when_nothing_else_speaks(passages):
+    order, scores = rank(passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
+    assert order.tolist() == [2, 3, 4, 1]
+    assert scores == pytest.approx([1, 2 / 3, 1 / 3, 0])
+
+
+def test_importance_outweighs_meaning(passages):
+    order, scores = rank(passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
+    assert order.tolist()[:2] == [1, 2]
+    assert scores[:2] == pytest.approx([1.5, 1])
+    assert scores[2] == pytest.approx(1.5 * log(2) / log(1001))
+
+
+def test_a_passage_has_the_importance_of_the_entity_that_is_its_title(passages):
+    order, scores = rank(passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
+    assert order.tolist()[:2] == [4, 1]
+    assert scores[0] == pytest.approx(1.5)
+
+
+def test_words_that_the_best_passage_leaves_open_lift_those_that_have_them(passages):
+    by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
+    order, scores = rank(passages, found([1, 0.5, 0, 0.5], by_word), np.zeros(5),
+                         Ranking(lexical=0))
+    assert order.tolist() == [1, 3, 2, 4]
+    assert scores == pytest.approx([1, 0.6, 0.5, 0.5])
+
+
+def test_the_passage_the_open_words_are_counted_from_stays_first(passages):
+    by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
+    order, scores = rank(passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
+    assert order.tolist()[:2] == [1, 2]
+    assert scores[0] >= scores[1]
+
+
+def test_equal_passages_keep_the_order_of_the_graph(passages):
+    order, _ = rank(passages, found([0.5] * 4), np.zeros(5))
+    assert order.tolist() == [1, 2, 3, 4]
+
+
+def test_no_passages_rank_to_nothing():
+    order, scores = rank(Passages(Graph.build(["a"]), lambda ids: []),
+                         Match(np.zeros(0), np.zeros((0, 2))), np.zeros(1))
+    assert len(order) == len(scores) == 0
+
+
+@given(st.lists(st.floats(-1, 1), min_size=4, max_size=4),
+       st.lists(st.floats(0, 1e6), min_size=5, max_size=5),
+       st.lists(st.lists(st.floats(0, 9), min_size=2, max_size=2), min_size=4, max_size=4))
+def test_every_passage_is_ranked_once_with_scores_that_never_rise(passages, dense, xs, words):
+    order, scores = rank(passages, found(dense, words), x(*xs))
+    assert sorted(order.tolist()) == [1, 2, 3, 4]
+    assert np.all(np.diff(scores) <= 0)
+
+
+def test_the_logarithmic_scale_runs_from_zero_to_one():
+    scaled = log_scale(np.array([0, 0.05, 50]), 1e-3)
+    assert scaled == pytest.approx([0, log(2) / log(1001), 1])
+    assert log_scale(np.zeros(3), 1e-3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("wrong", [{"lexical": -1}, {"flow": -0.1}, {"coverage": -2},
+                                   {"floor": 0}, {"floor": 1}], ids=str)
+def test_weights_out_of_range_are_refused(wrong):
+    with pytest.raises(ParameterError, match="at least 0 and a floor between 0 and 1"):
+        Ranking(**wrong)

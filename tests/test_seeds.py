@@ -1,0 +1,136 @@
+from math import log2
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.records import Keyword, QueryPlan
+from qafd.seeds import Match, Passages, match, minmax, passage_counts, passages_of, select_seeds
+
+TEXTS = ["Mill\nthe mill ground corn", "River\nthe river floods", "Ship\na ship on the river",
+         "Town\na town", "Field\na field", "Road\na road", "Wood\na wood"]
+TITLES = [text.split("\n")[0] for text in TEXTS]
+ENTITIES = ["Mill", "River", "Alder"]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Mill is in passage 0, River in 0, 1 and 2, Alder nowhere; Mill and River are related."""
+    ids = [node_id("entity", name.lower()) for name in ENTITIES]
+    ids += [node_id("passage", str(i)) for i in range(len(TEXTS))]
+    vectors = np.eye(len(ids), 16, dtype=np.float32)
+    return Graph.build(
+        ids, ENTITIES + TITLES, ["entity"] * 3 + ["passage"] * len(TEXTS),
+        [0, 1, 1, 1, 0], [3, 3, 4, 5, 1],
+        edge_kinds=["mention"] * 4 + ["relation"], vectors=vectors, name_vectors=vectors)
+
+
+@pytest.fixture(scope="module")
+def passages(graph):
+    return Passages(graph, lambda ids: [
+        TEXTS[[node_id("passage", str(i)) for i in range(len(TEXTS))].index(key)] for key in ids])
+
+
+def plan(question="the river", names=("mill", "river"), toward=4):
+    vector = np.zeros(16, np.float32)
+    vector[toward] = 1
+    return QueryPlan(question, (Keyword("Mill", "low"),), vector, vector[None], tuple(names))
+
+
+def test_passages_know_the_entity_that_is_their_title(passages, graph):
+    assert passages.title.tolist() == [0, 1, -1, -1, -1, -1, -1]
+    assert [graph.names[row] for row in passages.rows] == TITLES
+
+
+def test_passages_of_a_graph_are_read_once(graph):
+    calls = []
+
+    def texts(ids):
+        calls.append(ids)
+        return TEXTS
+
+    assert passages_of(graph, texts) is passages_of(graph, texts)
+    assert len(calls) == 1
+
+
+def test_a_match_has_cosines_and_the_score_of_each_word(graph, passages):
+    found = match(graph, passages, plan("River, river mill?"))
+    assert found.dense.tolist() == [0, 1, 0, 0, 0, 0, 0]
+    assert found.by_word.shape == (7, 2)
+    assert np.flatnonzero(found.lexical).tolist() == [0, 1, 2]
+
+
+def test_fusion_adds_half_the_scaled_lexical_score():
+    found = Match(np.array([0.2, 0.4, 0.6]), np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 1.0]]))
+    assert found.fusion() == pytest.approx([0.5, 0.5, 1 + 0.25])
+
+
+def test_entities_are_counted_by_their_passages(graph):
+    assert passage_counts(graph, np.array([0, 1, 2])).tolist() == [1, 3, 0]
+
+
+def test_rare_names_take_more_mass(graph, passages):
+    asked = plan()
+    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked))
+    rare = np.array([1.0, 1 / log2(4)])
+    assert seeds.rows[:2].tolist() == [0, 1]
+    assert seeds.shares[:2] == pytest.approx(0.75 * rare / rare.sum())
+
+
+def test_passages_take_mass_by_their_lead_over_the_best_left_out(graph, passages):
+    dense = np.array([0.0, 0.8, 0.2, 0.6, 0.5, 1.0, 0.1])
+    found = Match(dense, np.zeros((7, 1)))
+    seeds = select_seeds(graph, passages, plan(names=()), found, best=3)
+    assert seeds.rows.tolist() == passages.rows[[5, 1, 3]].tolist()
+    assert seeds.shares == pytest.approx(np.array([0.5, 0.3, 0.1]) / 0.9)
+
+
+def test_without_names_the_passages_take_all(graph, passages):
+    asked = plan(names=())
+    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked))
+    assert set(graph.kinds[seeds.rows]) == {"passage"}
+    assert seeds.shares.sum() == pytest.approx(1)
+
+
+def test_without_passages_the_names_take_all():
+    graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
+                        ["Mill", "River"], None, [0], [1])
+    passages = Passages(graph, lambda ids: [])
+    seeds = select_seeds(graph, passages, plan(), match(graph, passages, plan()))
+    assert seeds.rows.tolist() == [0, 1]
+    assert seeds.shares.sum() == pytest.approx(1)
+
+
+def test_names_that_the_graph_lost_are_left_out(graph, passages):
+    asked = plan(names=("mill", "gone"))
+    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked))
+    assert seeds.rows[0] == 0
+    assert set(graph.kinds[seeds.rows[1:]]) == {"passage"}
+
+
+def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
+    asked = plan()
+    reasons = select_seeds(graph, passages, asked, match(graph, passages, asked), best=1).reasons
+    assert reasons == (
+        "the question names Mill", "River is the nearest known name to one in the question",
+        "number 1 of the passages nearest to the question in meaning and words")
+
+
+@given(st.lists(st.sampled_from(["mill", "river", "alder", "gone"]), unique=True),
+       st.floats(0, 1), st.integers(1, 9))
+def test_shares_are_never_negative_and_add_up(graph, passages, names, share, best):
+    asked = plan(names=names)
+    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked),
+                         entity_share=share, best=best)
+    assert len(seeds.rows) == len(seeds.shares) == len(seeds.reasons)
+    assert seeds.shares.min() >= 0
+    assert seeds.shares.sum() == pytest.approx(1)
+
+
+def test_minmax_of_equal_scores_is_zero():
+    assert minmax(np.array([2.0, 2.0])).tolist() == [0, 0]
+    assert minmax(np.array([1.0, 3.0, 2.0])).tolist() == [0, 1, 0.5]
+    assert len(minmax(np.array([]))) == 0
