@@ -192,7 +192,7 @@ def test_records_with_a_text_become_one_document_each(name, kind, data):
         (f"{name}#p1 (2)", "Charles", "He built.", kind),
         (f"{name}#4", "No title here at all, only eight words",
          "No title here at all, only eight words count.", kind)]
-    assert parsed.notices == ("1 of 4 records have no text and were left out.",)
+    assert parsed.notices == ("Left out: 1 of 4 records without text.",)
 
 
 @pytest.mark.parametrize("field", ["body", "content", "passage", "paragraph_text", "TEXT"])
@@ -210,7 +210,7 @@ def test_json_without_texts_becomes_lines_and_keeps_its_numbers():
 def test_json_lines_survive_a_broken_line_and_say_so():
     parsed = parse_with_notices("x.jsonl", b'{"text": "one"}\n{"text": \n{"text": "two"}\n')
     assert [d.text for d in parsed.documents] == ["one", "two"]
-    assert parsed.notices == ("1 lines are no JSON and were left out: 2.",)
+    assert parsed.notices == ("1 line is not JSON and left out: 2.",)
 
 
 @pytest.mark.parametrize(("name", "data", "kind"), [

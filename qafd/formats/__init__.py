@@ -64,7 +64,6 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"RIFF", "a sound, video or WebP file", ""),
     (b"ID3", "a sound file", ""),
     (b"OggS", "a sound file", ""),
-    (b"\0\0\0", "a video or other media file", ""),
     (b"\x1f\x8b", "a gzip archive", "unpack it and add its files"),
     (b"BZh", "a bzip2 archive", "unpack it and add its files"),
     (b"\xfd7zXZ", "an xz archive", "unpack it and add its files"),
@@ -80,8 +79,10 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Dr
     """Documents of a file that is neither PDF nor zip."""
     if min(data[:512]) < 9:
         for magic, what, advice in _FOREIGN:
-            if data.startswith(magic) and not (magic == b"\0\0\0" and data[3:4] in b"\0\xfe"):
+            if data.startswith(magic):
                 raise unsupported(what, advice)
+        if data[4:8] == b"ftyp":
+            raise unsupported("a video or sound file")
     declared = re.search(rb"""(?:charset|encoding)\s*=\s*["']?([\w-]{2,20})""", data[:2048])
     try:
         text, guessed = decode(data, declared and declared[1].decode())

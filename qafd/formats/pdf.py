@@ -59,15 +59,18 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
             draft.add(heading if found else "")
         draft.add(_unwrapped(text))
     if not draft.text:
-        if broken:
-            raise ParseError(f"The PDF is damaged: none of its {count} pages can be read.")
+        if broken or not count:
+            raise ParseError(
+                f"The PDF is damaged: of {count} pages none can be read; "
+                "open it in a PDF program, save it again and retry."
+            )
         raise ParseError(
-            f"The PDF has {count} pages but no text, so it is probably scanned; "
+            f"The PDF has {count} page{'s' * (count != 1)} but no text, so it is probably scanned; "
             "run text recognition (OCR) on it, for example with ocrmypdf, and add the result."
         )
     empty = sum(not text for text in texts)
     if empty:
-        notices.append(f"{empty} of {count} pages have no text that can be read.")
+        notices.append(f"Left out: {empty} of {count} pages without text that can be read.")
     return draft
 
 

@@ -44,8 +44,9 @@ def read_json(
             break
     if len(records) > len(broken) and all(isinstance(r, (dict, list)) for r in records):
         if broken:
-            lines = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
-            notices.append(f"{len(broken)} lines are no JSON and were left out: {lines}.")
+            numbers = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
+            what = "line is" if len(broken) == 1 else "lines are"
+            notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
         return _from_records("jsonl", name, records, limits, notices)
     if ending in ("json", "jsonl", "ndjson"):
         raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
@@ -109,7 +110,7 @@ def _from_records(
         draft.name = f"{label(name)}#{identity}{again}"
         drafts.append(draft)
     if skipped := len(records) - len(drafts):
-        notices.append(f"{skipped} of {len(records)} records have no text and were left out.")
+        notices.append(f"Left out: {skipped} of {len(records)} records without text.")
     return drafts or [Draft(kind, limits)]
 
 
@@ -176,6 +177,6 @@ def read_csv(
     width = len(header)
     uneven = sum(len(row) > width for row in rows)
     if uneven:
-        notices.append(f"{uneven} rows have more cells than the header; the rest was left out.")
+        notices.append(f"Left out: cells beyond the header, in {uneven} of {len(rows)} rows.")
     records = [dict(zip(header, row, strict=False)) for row in rows[named:]]
     return _from_records("csv", name, records, limits, notices)
