@@ -19,7 +19,7 @@ def passages():
     """Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4."""
     graph = Graph.build([node_id("entity", "town"), *"abcd"], ["Town", "A", "B", "C", "Town"],
                         ["entity"] + ["passage"] * 4)
-    return Passages(graph, lambda ids: TEXTS)
+    return Passages(graph, lambda _: TEXTS)
 
 
 def found(dense, by_word=None):
@@ -71,7 +71,7 @@ def test_equal_passages_keep_the_order_of_the_graph(passages):
 
 
 def test_no_passages_rank_to_nothing():
-    order, scores = rank(Passages(Graph.build(["a"]), lambda ids: []),
+    order, scores = rank(Passages(Graph.build(["a"]), lambda _: []),
                          Match(np.zeros(0), np.zeros((0, 2))), np.zeros(1))
     assert len(order) == len(scores) == 0
 

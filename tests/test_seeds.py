@@ -98,7 +98,7 @@ def test_without_names_the_passages_take_all(graph, passages):
 def test_without_passages_the_names_take_all():
     graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
                         ["Mill", "River"], None, [0], [1])
-    passages = Passages(graph, lambda ids: [])
+    passages = Passages(graph, lambda _: [])
     seeds = select_seeds(graph, passages, plan(), match(graph, passages, plan()))
     assert seeds.rows.tolist() == [0, 1]
     assert seeds.shares.sum() == pytest.approx(1)
