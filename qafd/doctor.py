@@ -279,6 +279,9 @@ def _graph_anew(store: Store) -> Check:
         if store.stale:
             return Check("graph anew", True, "The log has grown since the graph was assembled; "
                          "`qafd index` brings it up to date.")
+        if not _vectors(store).ok:
+            return Check("graph anew", False, "The graph cannot be made anew from damaged vectors; "
+                         "embed the workspace anew (`qafd index --re-embed`).")
         model = dict(connection.execute("SELECT key, value FROM meta")).get("embedder", "")
         log = store.log()
         readings = []

@@ -782,6 +782,29 @@ class Store:
                 found.setdefault(chunk, []).append((start, end, stored[key]))
         return {chunk: tuple(some) for chunk, some in found.items()}
 
+    def sentences(self, ids: Iterable[str]) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
+        """The sentences of passages, by chunk id: start and end in the passage, and vector (d,).
+
+        Vectors are pooled in the context of the passage; a sentence whose vector is not
+        stored is left out.
+        """
+        with self.snapshot() as connection:
+            model = _meta(connection, "embedder")
+            spans: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
+            for key, title, text, start, end in connection.execute(
+                    'SELECT live.id, title, text, sentences.start, sentences."end" FROM live '
+                    "JOIN sentences USING (extraction) "
+                    "WHERE live.id IN (SELECT value FROM json_each(?)) "
+                    "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)):
+                spans[key, title, text].append((start, end))
+            keys = {passage: vector_keys(model, passage[1], passage[2], found)[1:]
+                    for passage, found in spans.items()}
+            stored = self.vectors(key for some in keys.values() for key in some)
+        return {passage[0]: tuple(
+            (start, end, stored[key]) for (start, end), key in zip(
+                found, keys[passage], strict=True) if key in stored)
+            for passage, found in spans.items()}
+
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention these nodes, in the order of documents and offsets."""
         wanted = list(ids)
@@ -933,6 +956,15 @@ class Store:
         with schema.translated(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def compact(self) -> None:
+        """Make the file as small as it can be, and one file: to ship it or to archive it.
+
+        The next opening for writing turns the write-ahead log on again.
+        """
+        with schema.translated(self.path):
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA journal_mode = DELETE")
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copy the workspace to a new file, while others may write, and verify the copy."""

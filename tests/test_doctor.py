@@ -186,7 +186,7 @@ def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
 
 def read_all(path: Path) -> tuple[object, ...]:
     with Store.open(path) as store:
-        return (store.digest(), store.log(),
+        return (store.digest(), store.log().chunks, store.log().extractions,
                 [store.document(row.name) for row in store.documents()],
                 store.search_passages("ada bob cyd paris", 9))
 

@@ -22,7 +22,7 @@ from qafd.errors import (
     StoreError,
 )
 from qafd.index import bring_up_to_date, extend, index
-from qafd.records import Chunk, Document, Extraction, Mention
+from qafd.records import Chunk, Document, Extraction, Keyword, Mention, QueryPlan
 from qafd.store import DocumentNameError, Store, clean_name, embedding_key
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
@@ -310,6 +310,42 @@ def test_evidence_outlives_the_document_it_quotes_only_until_the_next_assembly(s
     graph = store.graph()
     store.delete("cyd.txt")
     assert {e.document for e in store.evidence(graph.ids)} == {"ada.txt"}
+
+
+def test_sentences_come_with_their_places_and_vectors(store):
+    passage = next(chunk for chunk in store.log().chunks if chunk.document == "ada.txt")
+    found = store.sentences([passage.id, "unknown"])
+    texts = ["Ada met Bob in Paris.", "Bob left."]
+    assert found.keys() == {passage.id}
+    assert [passage.text[start:end] for start, end, _ in found[passage.id]] == texts
+    assert np.array_equal([vector for _, _, vector in found[passage.id]],
+                          TinyEmbedder().embed(texts))
+
+
+def test_a_kept_plan_serves_until_the_graph_changes(store, path):
+    plan = QueryPlan(
+        "Who is Ada?", (Keyword("Ada", "low"), Keyword("people", "high")),
+        TinyEmbedder().embed(["Who is Ada?"])[0], TinyEmbedder().embed(["Ada", "people"]),
+        ("ada",), ("a notice",))
+    store.save_plan(plan)
+    kept = store.stored_plan("Who is Ada?")
+    assert (kept.keywords, kept.names, kept.notices) == (plan.keywords, plan.names, plan.notices)
+    assert np.array_equal(kept.embedding, plan.embedding)
+    assert np.array_equal(kept.keyword_embeddings, plan.keyword_embeddings)
+    assert store.stored_plan("Who is Bob?") is None
+    store.delete("cyd.txt")
+    tiny_index(path)
+    assert store.stored_plan("Who is Ada?") is None
+
+
+def test_a_compact_file_is_one_file_with_the_same_graph(store, path):
+    before = store.digest()
+    store.compact()
+    store.close()
+    assert list(path.parent.iterdir()) == [path]
+    with Store.open(path, read_only=True) as shipped:
+        assert shipped.digest() == before
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_search_ranks_by_bm25(path):
