@@ -765,7 +765,11 @@ class Store:
     def sentences(
         self, ids: Iterable[str]
     ) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
-        """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
+        """(start, end, vector) of the sentences of these chunks, offsets within the chunk.
+
+        Vectors, shape (d,), are pooled in the context of the passage; a sentence whose vector is
+        not stored is left out.
+        """
         with self.snapshot() as connection:
             model = _meta(connection, "embedder")
             rows = connection.execute(
@@ -781,29 +785,6 @@ class Store:
             if key in stored:
                 found.setdefault(chunk, []).append((start, end, stored[key]))
         return {chunk: tuple(some) for chunk, some in found.items()}
-
-    def sentences(self, ids: Iterable[str]) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
-        """The sentences of passages, by chunk id: start and end in the passage, and vector (d,).
-
-        Vectors are pooled in the context of the passage; a sentence whose vector is not
-        stored is left out.
-        """
-        with self.snapshot() as connection:
-            model = _meta(connection, "embedder")
-            spans: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
-            for key, title, text, start, end in connection.execute(
-                    'SELECT live.id, title, text, sentences.start, sentences."end" FROM live '
-                    "JOIN sentences USING (extraction) "
-                    "WHERE live.id IN (SELECT value FROM json_each(?)) "
-                    "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)):
-                spans[key, title, text].append((start, end))
-            keys = {passage: vector_keys(model, passage[1], passage[2], found)[1:]
-                    for passage, found in spans.items()}
-            stored = self.vectors(key for some in keys.values() for key in some)
-        return {passage[0]: tuple(
-            (start, end, stored[key]) for (start, end), key in zip(
-                found, keys[passage], strict=True) if key in stored)
-            for passage, found in spans.items()}
 
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention these nodes, in the order of documents and offsets."""
@@ -949,10 +930,6 @@ class Store:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
                           "retrievals", "plans", "meta"):
                 connection.execute(f"DELETE FROM {table}")
-        self.compact()
-
-    def compact(self) -> None:
-        """Write everything into the one file and drop unused space, as for a file to ship."""
         with schema.translated(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
