@@ -123,6 +123,21 @@ def test_one_more_node_moves_the_others_little(graph: nx.Graph) -> None:
     assert distance(after, "new", "n7") < 0.3
 
 
+def test_a_turned_picture_stays_turned_when_a_node_comes(graph: nx.Graph) -> None:
+    ids, edges = named(graph)
+    before = {v: (1.45 - x, 1 - y) for v, (x, y) in layout(ids, edges).items()}
+    after = layout([*ids, "new"], [*edges, ("new", "n7")], previous=before)
+    assert np.median([np.hypot(*np.subtract(after[v], before[v])) for v in ids]) < 0.05
+
+
+def test_the_best_connected_node_lies_left_and_above() -> None:
+    edges = [("hub", f"leaf{i}") for i in range(4)] + [
+        ("hub", "a"), ("a", "b"), ("b", "c"), ("c", "d"), ("b", "e")]
+    at = layout({node for edge in edges for node in edge}, edges)
+    assert at["hub"][0] < 0.725
+    assert at["hub"][1] < 0.5
+
+
 def test_majorization_reproduces_distances_that_fit_the_plane() -> None:
     points = np.random.default_rng(2).normal(size=(25, 2))
     exact = np.linalg.norm(points[:, None] - points[None], axis=2)

@@ -175,12 +175,13 @@ def test_the_sample_balances_and_keeps_its_entities() -> None:
 
 def test_seeds_come_first_then_saturated_by_importance_then_wet_by_mass() -> None:
     nodes = [node("dry", 0, state="dry"), node("low", 1), node("high", 2),
-             node("wet", 0, state="wet"), node("seed", 0.1, seed=True)]
-    drawn = retrieval([replace(n, mass=0.5) if n.id == "wet" else n for n in nodes], [])
+             node("a wet", 0, state="wet"), node("wetter", 0, state="wet"),
+             node("seed", 0.1, seed=True)]
+    drawn = retrieval([replace(n, mass=0.5) if n.id == "a wet" else n for n in nodes], [])
     kept = [set(names(panel_data([drawn], positions=spread(drawn), limit=k)))
-            for k in range(1, 6)]
+            for k in range(1, 7)]
     order = [(b - a).pop() for a, b in zip([set(), *kept], kept, strict=False)]
-    assert order == ["seed", "high", "low", "wet", "dry"]
+    assert order == ["seed", "high", "low", "wetter", "a wet", "dry"]
 
 
 def test_the_selected_node_is_always_shown() -> None:
