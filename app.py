@@ -11,5 +11,6 @@ page = st.navigation([
     st.Page("pages/documents.py", title="Documents", icon=":material/description:"),
     st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
 ])
+st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem}</style>")
 ui.keep_workers_going()
 ui.run(page)

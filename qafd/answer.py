@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qafd.bm25 import words
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
-FLOW = 0.25  # how much a passage's rank counts beside the sentence's own similarity
+FLOW = 0.2  # how much the rank of a passage counts beside the similarity of its sentence
+OPEN = 0.4  # how much the question's words count that no chosen sentence has yet
+SHORT = 4  # words below which a sentence is a heading or a remnant
 REPEATED = 0.9  # cosine from which a sentence says what another one said
 WEAK = 0.3  # best cosine below which the documents do not answer the question
 
@@ -56,27 +59,41 @@ class Answer:
 
 
 def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answer:
-    """The sentences of the best passages that are nearest to the question, without repetition.
+    """The sentences of the best passages that together answer most of the question.
 
-    A sentence scores its cosine with the question plus a share for the rank of its passage;
-    vectors of sentences were computed in the context of their passage at index time.
+    They are chosen one by one by their cosine with the question, the rank of their passage and
+    the question's words that no sentence before has, rare ones first: a question of several
+    hops is answered in several places. Vectors of sentences were computed in the context of
+    their passage at index time. Repetitions are left out.
     """
     passages = retrieval.passages[:PASSAGES]
     found = store.sentences(passage.chunk for passage in passages)
     rows = [(rank, passage, start, end, vector)
             for rank, passage in enumerate(passages)
-            for start, end, vector in found.get(passage.chunk, ())]
+            for start, end, vector in found.get(passage.chunk, ())
+            if len(passage.text[start:end].split()) >= SHORT]
     if not rows:
         return Answer((), (), 0.0)
     vectors = np.stack([row[4] for row in rows])
     similarity = vectors @ plan.embedding
-    scores = similarity + FLOW * np.array([1 - row[0] / PASSAGES for row in rows])
+    ranks = np.array([row[0] for row in rows])
+    asked = sorted(set(words(plan.question)))
+    has = np.array([[word in said for word in asked] for said in (
+        set(words(passage.text[start:end])) for _, passage, start, end, _ in rows)])  # (s, k)
+    counts = has.sum(axis=0)
+    rare = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
     chosen: list[int] = []
-    for i in np.argsort(-scores, kind="stable").tolist():
-        if all(float(vectors[i] @ vectors[j]) < REPEATED for j in chosen):
-            chosen.append(i)
-        if len(chosen) == SENTENCES:
+    left = np.ones(len(asked), bool)
+    scores = similarity + FLOW * (1 - ranks / PASSAGES)
+    for _ in range(min(SENTENCES, len(rows))):
+        gain = scores + OPEN * (has @ (rare * left))
+        gain[[i for i in range(len(rows)) if i in chosen or any(
+            float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
+        best = int(gain.argmax())
+        if gain[best] == -np.inf:
             break
+        chosen.append(best)
+        left &= ~has[best]
     chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
     numbers = {rank: number for number, rank in enumerate(
         dict.fromkeys(rows[i][0] for i in chosen), 1)}

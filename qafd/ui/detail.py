@@ -60,10 +60,11 @@ def _quoted(evidence: Evidence) -> str:
     for start, end in evidence.mentions:
         start, end = start - evidence.start, end - evidence.start
         if at <= start < end <= len(text):
-            parts += [_safe(text[at:start]), f"<mark>{_safe(text[start:end])}</mark>"]
+            parts += [html.escape(text[at:start]), f"<mark>{html.escape(text[start:end])}</mark>"]
             at = end
-    where = evidence.document if evidence.page is None else f"{evidence.document}, p. {evidence.page}"
-    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}{_safe(text[at:])}<br>"
+    page = "" if evidence.page is None else f", page {evidence.page}"
+    where = evidence.document + page
+    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}{html.escape(text[at:])}<br>"
             f"<small style='opacity:.7'>{_safe(where)}</small></p>")
 
 

@@ -1,7 +1,9 @@
 """The Explore page: question, controls, status line and picture."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from math import sqrt
 from typing import Any
 
 import streamlit as st
@@ -17,6 +19,8 @@ from qafd.view.panel import RAMPS, Caption, panel_data
 
 DRAWN = 150
 ASPECT = 1.6
+NEAREST = 20  # passages that may be seeds beside the names of the question
+LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,10 @@ def _control(spec: Any, method: FlowDiffusion, preset: str, highest: float) -> A
                             bind="query-params", help=meta["help"])
     if isinstance(value, bool):
         return st.toggle(label, value, key=key, bind="query-params", help=meta["help"])
-    low, high = meta["low"], highest if spec.name == "mass" else meta["high"]
+    low, high = meta["low"], {
+        "mass": highest,
+        "seeds": NEAREST if method.seeding == "question" else meta["high"],
+    }.get(spec.name, meta["high"])
     whole = isinstance(value, int) or (spec.name == "mass" and method.rule == "budget")
     step = 1.0 if whole else 0.01 if high <= 2 else 0.1
     kind = int if isinstance(value, int) else float
@@ -166,8 +173,11 @@ def _frozen(path: Any, revision: int, question: str, _knowledge: KnowledgeGraph,
     for retrieval in widest:
         for node in _foremost(retrieval, DRAWN):
             nodes.setdefault(node.id, node)
-    edges = [(e.source, e.target) for r in widest for e in r.edges
-             if e.source in nodes and e.target in nodes]
+    first = {n.id for n in _knowledge.retrieve(_plan).nodes if n.state == SATURATED}
+    degree = Counter(end for r in widest for e in r.edges for end in (e.source, e.target))
+    edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)
+              * (LENS if e.source in first and e.target in first else 1.0))
+             for r in widest for e in r.edges if e.source in nodes and e.target in nodes]
     names = {node.id: node.name for node in nodes.values() if node.kind != "passage"}
     return layout(nodes, edges, aspect=ASPECT, labels=names), tuple(nodes.values())
 

@@ -1,0 +1,111 @@
+"""What every retrieval method promises, run over METHODS."""
+
+import numpy as np
+import pytest
+
+from qafd.graph import Graph
+from qafd.records import Keyword, QueryPlan, Vectors
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retrieval, Retriever
+from qafd.retrieve.qafd import PRESETS
+from qafd.seeds import Passages, passages_of
+
+CASES = [pytest.param(method(), id=name) for name, method in METHODS.items()]
+CASES += [pytest.param(preset.method, id=f"preset-{name}") for name, preset in PRESETS.items()]
+
+
+def unit(rows: Vectors) -> Vectors:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def library(order: np.ndarray) -> tuple[Graph, Passages]:
+    """24 entities and 8 passages, each passage mentioning 4 entities; rows in a given order."""
+    rng = np.random.default_rng(7)
+    n = 32
+    kinds = np.array(["entity"] * 24 + ["passage"] * 8)
+    vectors = unit(rng.normal(size=(n, 16)).astype(np.float32) + 0.5)
+    mentions = [(int(e), p) for p in range(24, 32)
+                for e in rng.choice(23, 4, replace=False)]  # entity 23 stays isolated
+    relations = [(int(a), int(b)) for a, b in rng.integers(0, 23, (30, 2)) if a != b]
+    place = np.argsort(order)
+    ends = [(place[u], place[v]) for u, v in mentions + relations]
+    graph = Graph.build(
+        [f"id{i:02}" for i in order], [f"name {i}" for i in order], kinds[order],
+        [u for u, _ in ends], [v for _, v in ends], np.full(len(ends), 0.5),
+        ["mention"] * len(mentions) + ["relation"] * len(relations),
+        vectors[order], vectors[order], np.full(n, 10))
+    return graph, passages_of(graph, lambda ids: [f"text of {i}" for i in ids])
+
+
+def plan(text: str = "what is name 3") -> QueryPlan:
+    rng = np.random.default_rng(3)
+    words = unit(rng.normal(size=(3, 16)).astype(np.float32))
+    return QueryPlan(text, (Keyword("name 3", "low"), Keyword("what", "high")), words[0],
+                     words[1:])
+
+
+@pytest.fixture(scope="module")
+def shelves() -> tuple[Graph, Passages]:
+    return library(np.arange(32))
+
+
+def run(method: Retriever, shelves: tuple[Graph, Passages]) -> Retrieval:
+    return method.retrieve(*shelves, plan())
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_seeds_are_among_the_nodes_and_say_so(
+        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+    retrieval = run(method, shelves)
+    assert retrieval.seeds
+    assert {n.id for n in retrieval.nodes if n.seed} == set(retrieval.seeds)
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_nodes_are_ranked_and_edges_stay_among_them(
+        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+    retrieval = run(method, shelves)
+    importance = [n.importance for n in retrieval.nodes]
+    ids = {n.id for n in retrieval.nodes}
+    scores = [p.score for p in retrieval.ranking]
+    assert importance == sorted(importance, reverse=True)
+    assert min(importance) >= 0
+    assert {end for e in retrieval.edges for end in (e.source, e.target)} <= ids
+    assert min((e.flow for e in retrieval.edges), default=0) >= 0
+    assert scores == sorted(scores, reverse=True)
+    assert all(n.reason for n in retrieval.nodes)
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_the_same_question_brings_the_same_result(
+        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+    first, second = run(method, shelves).to_dict(), run(method, shelves).to_dict()
+    del first["work"], second["work"]
+    assert first == second
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_the_order_of_nodes_does_not_matter(
+        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+    shuffled = library(np.random.default_rng(1).permutation(32))
+    one = {n.id: n.importance for n in run(method, shelves).nodes}
+    other = {n.id: n.importance for n in run(method, shuffled).nodes}
+    assert one == pytest.approx(other, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
+    vectors = np.zeros((0, 16), np.float32)
+    graph = Graph.build([], vectors=vectors, name_vectors=vectors)
+    retrieval = method.retrieve(graph, passages_of(graph, lambda _: []), plan())
+    assert (retrieval.nodes, retrieval.edges, retrieval.ranking) == ((), (), ())
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_a_graph_without_edges_keeps_its_seeds_dry(method: Retriever) -> None:
+    vectors = unit(np.ones((2, 16), np.float32))
+    graph = Graph.build(["e", "p"], ["name 3", "p"], ["entity", "passage"], vectors=vectors,
+                        name_vectors=vectors, tokens=[1, 1])
+    retrieval = method.retrieve(graph, passages_of(graph, lambda _: ["name 3"]), plan())
+    assert retrieval.seeds
+    assert {n.state for n in retrieval.nodes} == {"dry"}

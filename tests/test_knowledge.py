@@ -1,0 +1,103 @@
+"""The workspace as one object, on real documents."""
+
+from pathlib import Path
+
+import pytest
+
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph, files_below
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+
+
+def test_passages_carry_the_text_that_stands_at_their_offsets(songs: KnowledgeGraph) -> None:
+    retrieval = songs.retrieve("Who founded the prize that Salt Road won?")
+    with songs.store() as store:
+        for passage in retrieval.passages:
+            text = store.document(passage.document).text
+            assert text[passage.start:passage.end] == passage.text
+
+
+def test_an_answer_quotes_its_documents_and_cites_them(songs: KnowledgeGraph) -> None:
+    plan = songs.plan("Where was the singer of Paper Lanterns born?")
+    answer = songs.answer(songs.retrieve(plan), plan)
+    with songs.store() as store:
+        for sentence in answer.sentences:
+            document = answer.citations[sentence.citation - 1].passage.document
+            text = store.document(document).text
+            assert text[sentence.start:sentence.end].strip() == sentence.text
+    assert any("born in Valparaíso" in s.text for s in answer.sentences)
+    assert not answer.abstained
+
+
+def test_a_question_about_something_else_is_not_answered(songs: KnowledgeGraph) -> None:
+    plan = songs.plan("What is the boiling point of tungsten carbide?")
+    assert songs.answer(songs.retrieve(plan), plan).abstained
+
+
+def test_the_mass_is_fitted_to_a_small_graph_unless_it_is_given(songs: KnowledgeGraph) -> None:
+    question = "Who founded the prize that Salt Road won?"
+    assert songs.retrieve(question).params["mass"] < 60
+    assert songs.retrieve(question, mass=33.0).params["mass"] == 33.0
+
+
+def test_a_token_budget_bounds_the_tokens_retrieved(songs: KnowledgeGraph) -> None:
+    method = FlowDiffusion(mass=8.0, capacity="tokens")
+    retrieval = songs.retrieve("Who founded the prize that Salt Road won?", method)
+    full = [n for n in retrieval.nodes if n.state == "saturated"]
+    assert full
+    assert sum(n.capacity for n in full) <= sum(n.source for n in retrieval.nodes) + 1e-6
+
+
+def test_the_paper_preset_has_the_numbers_of_the_paper() -> None:
+    method = PRESETS["paper"].method
+    assert (method.mass, method.seeds, method.variant, method.a, method.b) == (
+        50.0, 40, "hybrid", 1.0, 0.25)
+    assert (method.rule, method.capacity, method.seeding) == (
+        "source-degree", "degree", "keywords")
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"mass": -1.0}, "mass is -1.0; it lies between 0"),
+    ({"variant": "cubic"}, "variant is 'cubic'; choose hybrid"),
+    ({"a": 0.0, "b": 0.0}, "closes every edge"),
+    ({"mass": float("nan")}, "mass is nan"),
+])
+def test_a_parameter_out_of_range_is_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        FlowDiffusion(**wrong)  # type: ignore[arg-type]
+
+
+def test_unknown_methods_and_samples_are_refused_with_the_choices(songs: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError, match="there is no method 'magic'; choose qafd"):
+        songs.retrieve("anything", "magic")
+    with pytest.raises(ParameterError, match="choose apple-amazon, songbook"):
+        KnowledgeGraph.sample("pears")
+
+
+def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.txt").write_text("2")
+    (tmp_path / "one.txt").write_text("1")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("no")
+    assert list(files_below([tmp_path])) == [("b/two.txt", b"2"), ("one.txt", b"1")]
+    with pytest.raises(ParameterError, match="there is no file or folder"):
+        list(files_below([tmp_path / "nowhere"]))
+
+
+def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "w.db")
+    knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")
+    before = knowledge.retrieve("Who wrote to Charles Babbage?")
+    with knowledge.store() as store:
+        store.delete("note.txt")
+    from qafd.index import refresh
+    refresh(knowledge.path)
+    after = knowledge.retrieve("Who wrote to Charles Babbage?")
+    assert before.passages
+    assert (after.nodes, after.passages) == ((), ())
