@@ -17,6 +17,7 @@ WIDE = 1e8
 COARSE = 1e-2
 STEP = 1e-4
 LAST = 1e-3
+SHARP = 1e-7
 CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE = 0, 1, 2, 3, 4
 TIMES, PLUS = 0, 1
 TINY = 1e-60
@@ -154,9 +155,9 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
     """Grow the support as `qafd.diffusion` does.
 
     Returns (status, rounds, expansions, touched, residual, reals, whole, end, weight): the
-    buffers it was given, or larger ones. Rows of `reals`: x, Delta, T, s, w_v, m - T, sum of the terms of m.
-    Rows of `whole`: graph row, place among the active nodes (-1: inactive), first entry (-1:
-    not read), degree. Entries of a node are consecutive in `end` and `weight`.
+    buffers it was given, or larger ones. Rows of `reals`: x, Delta, T, s, w_v, m - T, sum of
+    the terms of m. Rows of `whole`: graph row, place among the active nodes (-1: inactive),
+    first entry (-1: not read), degree. Entries of a node are consecutive in `end` and `weight`.
     """
     t = len(seeds)
     if t > reals.shape[1]:
@@ -330,6 +331,12 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
         if late_count or dropped:
             continue
         if residual <= 1.0:
+            blurred = False
+            for j in range(k):
+                blurred |= ROUNDING * through[inside[j]] > SHARP * sink[inside[j]]
+            if blurred:
+                status = TOO_WIDE
+                break
             trifle = False
             for i in range(t):
                 if place[i] >= 0 and total[i] * x[i] <= ROUNDING * through[i]:
@@ -343,6 +350,9 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             status = ROUNDED
             break
         inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)
+    for i in range(t):  # a solve that ended early leaves late nodes unread
+        if first[i] < 0:
+            place[i] = -1
     return status, rounds, expansions, t, residual, reals, whole, end, weight
 
 

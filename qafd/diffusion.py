@@ -31,6 +31,8 @@ WIDE = 1e8
 COARSE = 1e-2
 STEP = 1e-4
 LAST = 1e-3
+# Rounding above this share of a capacity is removed by a direct solve in twice the digits.
+SHARP = 1e-7
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Diffusion:
     u, v : ndarray of int, shape (e,)
         Ends of every edge with a retrieved end, as indices into `rows`, with x_u >= x_v.
     weight, flow : ndarray, shape (e,)
-        w and w (x_u - x_v) >= 0, which runs from u to v. (The paper's f = -B'x is a difference of
-        potentials, not yet times the weight.)
+        w and w (x_u - x_v) >= 0, which runs from u to v, known to more digits than x. (The
+        paper's f = -B'x is a difference of potentials, not yet times the weight.)
     notices : tuple of str
         What the user should know, for example that mass was capped.
     saturated : bool
@@ -173,11 +175,10 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
     region = Region(graph, gates, sources, graph.capacity(capacity))
     try:
         rounds, reason = _find_support(region, rtol, budget)
-        u, v, weight = region.edges()
+        u, v, weight, flow = region.edges()
     finally:
         region.close()
     x, source = region.x, region.source
-    flow = weight * (x[u] - x[v])
     mass = source - sum_at(u, flow, len(x)) + sum_at(v, flow, len(x))
     return Diffusion(graph, region.rows, x, mass, region.sink, source, region.alignment, u, v,
                      weight, flow, sources.notices, sources.saturated, rounds,
@@ -186,19 +187,19 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
 
 def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str]:
     """Find the support and x; returns the rounds used and why it stopped, if early."""
-    inner = max(COARSE, rtol)
+    inner, direct = max(COARSE, rtol), False
     over = region.source - region.sink
     late = np.flatnonzero(over > 0)
     for rounds in range(1, budget.rounds + 1):
         region.grow(late, over, max(inner, rtol))
         if len(region.rows) > budget.touched:
             return rounds, f"more than {budget.touched} nodes were touched"
-        if region.width > WIDE or not region.conjugate_gradients(inner):
+        direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
+        if direct:
             region.eliminate()
         negative = region.active & (region.x < 0)
         dropped = bool(negative.any())
-        region.x[negative] = 0.0
-        region.active[negative] = False
+        region.drop(negative)
         over, through = region.excess()
         allowed = rtol * region.sink + ROUNDING * through
         late = np.flatnonzero(~region.active & (over > np.maximum(allowed, inner * region.sink)))
@@ -207,12 +208,14 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
         if dropped or len(late):
             continue
         if np.all(np.where(region.active, np.abs(over), over) <= allowed):
+            if not direct and np.any(ROUNDING * through > SHARP * region.sink):
+                direct = True
+                continue
             # x this small is rounding: without it the node still fits.
             trifle = region.active & (region.total * region.x <= ROUNDING * through)
             if not trifle.any():
                 return rounds, ""
-            region.x[trifle] = 0.0
-            region.active[trifle] = False
+            region.drop(trifle)
         elif inner <= rtol * LAST:
             return rounds, "rounding keeps the residual above the tolerance"
         inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)

@@ -17,6 +17,8 @@ from qafd.weights import Gates
 
 Flags = npt.NDArray[np.bool_]
 
+REFINEMENTS = 2
+
 
 class Region:
     """Touched nodes, the edges read so far, and the linear algebra on the active ones."""
@@ -25,7 +27,7 @@ class Region:
         self.graph, self.gates, self._sink_of = graph, gates, sink
         self._workspace = graph.acquire()
         self.rows = np.empty(0, np.int64)
-        self.x = self.source = self.sink = self.alignment = self.total = np.empty(0)
+        self.x = self.rest = self.source = self.sink = self.alignment = self.total = np.empty(0)
         self.active = self.read = np.empty(0, np.bool_)
         self.start = self.end = np.empty(0, np.int64)
         self.weight = np.empty(0)
@@ -50,6 +52,7 @@ class Region:
         zeros = np.zeros(k)
         self.rows = np.concatenate([self.rows, rows])
         self.x = np.concatenate([self.x, zeros])
+        self.rest = np.concatenate([self.rest, zeros])
         self.source = np.concatenate([self.source, zeros])
         self.total = np.concatenate([self.total, zeros])
         self.sink = np.concatenate([self.sink, self._sink_of[rows]])
@@ -95,14 +98,25 @@ class Region:
         self.end = np.concatenate([self.end, end])
         self.weight = np.concatenate([self.weight, weight])
 
+    def drop(self, nodes: Flags) -> None:
+        """Take nodes out of the active set."""
+        self.active[nodes] = False
+        self.x[nodes] = self.rest[nodes] = 0.0
+
     def excess(self) -> tuple[Floats, Floats]:
         """m - T of every touched node, and the sum of the terms it was computed from."""
         t = len(self.rows)
+        flow = self._flow(self.start, self.end, self.weight)
         one_way = ~self.read[self.end]
-        end, pushed = self.end[one_way], (self.weight * self.x[self.start])[one_way]
-        received = sum_at(self.start, self.weight * self.x[self.end], t) + sum_at(end, pushed, t)
-        sent = self.total * self.x
-        return self.source - self.sink - sent + received, sent + received
+        over = self.source - self.sink - sum_at(self.start, flow, t)
+        over += sum_at(self.end[one_way], flow[one_way], t)
+        sent = sum_at(self.start, self.weight * self.x[self.start], t)
+        received = sum_at(self.start, self.weight * self.x[self.end], t)
+        received += sum_at(self.end[one_way], (self.weight * self.x[self.start])[one_way], t)
+        return over, sent + received
+
+    def _flow(self, u: Nodes, v: Nodes, weight: Floats) -> Floats:
+        return weight * ((self.x[u] - self.x[v]) + (self.rest[u] - self.rest[v]))
 
     def system(self) -> tuple[Nodes, Nodes, Floats, Floats, Nodes]:
         """Edges inside the active set (ends numbered within it), leaks, and the active nodes."""
@@ -116,10 +130,19 @@ class Region:
         return u[once], v[once], self.weight[once], leak, inside
 
     def eliminate(self) -> None:
-        """Solve L_SS x_S = (Delta - T)_S directly."""
+        """Solve L_SS x_S = (Delta - T)_S directly, x to twice the digits of a float.
+
+        Behind a weak gate x is large, and the flow on a strong edge is a difference of x that
+        plain floats cannot hold. The correction of the residual goes into `rest`.
+        """
         u, v, weight, leak, inside = self.system()
-        self.x[inside] = eliminate(len(inside), u, v, weight, leak,
-                                   (self.source - self.sink)[inside])
+        self.x[inside] = self.rest[inside] = 0.0
+        for _ in range(1 + REFINEMENTS):
+            residual = self.excess()[0][inside]
+            step = eliminate(len(inside), u, v, weight, leak.copy(), residual)
+            x, rest = self.x[inside], self.rest[inside] + step
+            self.x[inside] = x + rest
+            self.rest[inside] = rest - (self.x[inside] - x)
 
     def conjugate_gradients(self, inner: float) -> bool:
         """Solve L_SS x_S = (Delta - T)_S from the present x, to `inner` T_v at node v.
@@ -135,6 +158,7 @@ class Region:
         both = (u >= 0) & (v >= 0)
         w = csr_matrix(  # type: ignore[no-untyped-call]
             (self.weight[both], (u[both], v[both])), shape=(k, k))
+        self.rest[inside] = 0.0
         total, b, x = self.total[inside], (self.source - self.sink)[inside], self.x[inside]
         for _ in range(4):
             pulled = w @ x
@@ -159,9 +183,9 @@ class Region:
         self.x[inside] = x
         return False
 
-    def edges(self) -> tuple[Nodes, Nodes, Floats]:
-        """Every edge with an active end, once, downhill in x."""
+    def edges(self) -> tuple[Nodes, Nodes, Floats, Floats]:
+        """Every edge with an active end, once: ends downhill in x, weight and flow."""
         keep = self.active[self.start] & (~self.active[self.end] | (self.start < self.end))
-        start, end = self.start[keep], self.end[keep]
-        uphill = self.x[start] < self.x[end]
-        return np.where(uphill, end, start), np.where(uphill, start, end), self.weight[keep]
+        u, v, weight = self.start[keep], self.end[keep], self.weight[keep]
+        flow = self._flow(u, v, weight)
+        return np.where(flow < 0, v, u), np.where(flow < 0, u, v), weight, np.abs(flow)

@@ -1,0 +1,295 @@
+"""Tests of qafd.diffusion: against exact fractions, a convex solver, and the laws of the problem."""
+
+import threading
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import random_graph, rational_solution
+from scipy.optimize import minimize
+from solver import path, problem, scatter  # noqa: F401
+
+from qafd import kernel
+from qafd.diffusion import Budget, solve
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.weights import PLAIN, VARIANTS, Gates, Weights
+
+
+def solved(p, mass=None, **options):
+    return solve(p.graph, p.gates, p.rows, p.mass if mass is None else mass, p.capacity, **options)
+
+
+def chain(n, **fields):
+    return Graph.build([str(i) for i in range(n)], None, None, range(n - 1), range(1, n), **fields)
+
+
+@pytest.mark.usefixtures("path")
+def test_three_nodes_in_a_row_by_hand():
+    """a - b - c, T = 1, Delta = 2.5 on a: b fills, so x_a - x_b = 1.5 and x_b - 0 = 0.5."""
+    solution = solve(chain(3), PLAIN, np.array([0]), np.array([2.5]))
+    assert scatter(solution, solution.x) == pytest.approx([2.0, 0.5, 0.0])
+    assert scatter(solution, solution.mass) == pytest.approx([1.0, 1.0, 0.5])
+    assert solution.flow == pytest.approx([1.5, 0.5])
+    assert solution.support.tolist() == [0, 1]
+    assert sorted(solution.state) == ["saturated", "saturated", "wet"]
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_support_is_that_of_exact_elimination(variant):
+    for seed in range(200):
+        p = problem(variant, seed)
+        x, _ = rational_solution(p.weights, p.source, p.sink)
+        solution = solved(p)
+        assert solution.certificate.optimal, (seed, solution.certificate)
+        assert set(solution.support.tolist()) == {i for i, value in enumerate(x) if value > 0}, seed
+        exact = np.array([float(value) for value in x])
+        assert scatter(solution, solution.x) == pytest.approx(exact, rel=1e-5, abs=1e-12), seed
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_objective_agrees_with_a_convex_solver(variant):
+    for seed in range(1, 40, 2 if variant != "product" else 4):
+        p = problem(variant, seed)
+        if variant == "product":  # weights of 30 orders are beyond a general solver
+            p = replace(p, gates=Gates(p.gates.weights, alignment=np.linspace(
+                0.3, 1, len(p.graph))))
+        n = len(p.graph)
+        laplacian = np.zeros((n, n))
+        for (i, j), w in p.weights.items():
+            laplacian[[i, j], [i, j]] += w
+            laplacian[[i, j], [j, i]] -= w
+        linear = p.sink - p.source
+        found = minimize(lambda x, a, b: (x @ a @ x / 2 + b @ x, a @ x + b), np.zeros(n),
+                         (laplacian, linear), "L-BFGS-B", jac=True, bounds=[(0, None)] * n,
+                         options={"ftol": 1e-16, "gtol": 1e-11, "maxiter": 20000,
+                                  "maxfun": 40000})
+        assert solved(p).certificate.objective == pytest.approx(found.fun, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_certificate_holds_on_larger_graphs_and_any_mass(variant):
+    rng = np.random.default_rng(1)
+    graph = random_graph(rng, 300, 600)
+    alignment = 10.0 ** rng.uniform(-15 if variant == "product" else -3, 0, 300)
+    gates = Gates(Weights.named(variant), alignment=alignment)
+    for capacity in ("degree", "unit", "tokens"):
+        for mass in (0.0, 1e-9, 1.0, 40.0, 500.0, 1e9):
+            solution = solve(graph, gates, np.array([5, 90]), np.array([mass, mass / 3]), capacity)
+            assert solution.certificate.optimal, solution.certificate
+            assert solution.converged
+            assert solution.saturated == (4 * mass / 3 > 0.999 * graph.capacity(capacity).sum())
+            held = solution.mass.sum()
+            assert held == pytest.approx(solution.source.sum(), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.usefixtures("path")
+def test_mass_of_a_full_component_stays_inside_it_and_the_other_is_untouched():
+    graph = Graph.build("abcdef", None, None, [0, 1, 3, 4], [1, 2, 4, 5])
+    solution = solve(graph, PLAIN, np.array([0, 3]), np.array([1e9, 1.5]))
+    alone = solve(graph, PLAIN, np.array([3]), np.array([1.5]))
+    assert scatter(solution, solution.mass)[:3].sum() == pytest.approx(0.999 * 3)
+    assert scatter(solution, solution.x)[3:] == pytest.approx(scatter(alone, alone.x)[3:])
+
+
+@pytest.mark.usefixtures("path")
+def test_an_isolated_seed_stays_dry_in_the_result():
+    graph = Graph.build("abc", None, None, [0], [1])
+    solution = solve(graph, PLAIN, np.array([2, 0]), np.array([5.0, 1.5]))
+    assert solution.state[solution.find(2)] == "dry"
+    assert solution.source.sum() == pytest.approx(1.5)
+    assert solution.certificate.optimal
+
+
+@pytest.mark.usefixtures("path")
+def test_a_node_that_is_exactly_full_is_not_retrieved():
+    """A star: the center keeps 4 of 8 and sends 1 to each leaf, which is all a leaf can hold."""
+    star = Graph.from_networkx(nx.star_graph(4))
+    solution = solve(star, PLAIN, np.array([0]), np.array([7.0]), "degree")
+    assert solution.support.tolist() == [0]
+    exact = Graph.build("abc", None, None, [0, 1], [1, 2])
+    assert solve(exact, PLAIN, np.array([0]), np.array([2.0]), "unit").support.tolist() == [0]
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("variant", ["hybrid", "product"])
+def test_components_that_cannot_be_reached_change_nothing_bit_for_bit(variant):
+    p = problem(variant, 7, 30)
+    n = len(p.graph)
+    start = np.repeat(np.arange(n), p.graph.degree)
+    more = Graph.build([*p.graph.ids, *(f"far{i}" for i in range(50))], None, None,
+                       np.concatenate([start, range(n, n + 49)]),
+                       np.concatenate([p.graph.neighbors, range(n + 1, n + 50)]),
+                       np.concatenate([p.graph.similarity, np.ones(49)]),
+                       tokens=np.concatenate([p.graph.tokens, np.ones(50)]))
+    gates = replace(p.gates, alignment=np.concatenate([p.gates.alignment, np.ones(50)]))
+    one, two = solved(p), solve(more, gates, p.rows, p.mass, p.capacity)
+    for name in ("rows", "x", "mass", "u", "v", "weight", "flow"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_more_mass_on_any_seed_never_lowers_any_importance(variant):
+    for seed in range(30):
+        p = problem(variant, seed, 20)
+        less = 0.3 * p.mass
+        more = less.copy()
+        more[seed % len(more)] *= 1.5
+        one, two = solved(p, less), solved(p, more)
+        x, y = scatter(one, one.x), scatter(two, two.x)
+        assert np.all(y >= x * (1 - 1e-6))
+        assert set(one.support.tolist()) <= set(two.support.tolist())
+
+
+@pytest.mark.usefixtures("path")
+def test_the_order_of_nodes_edges_and_seeds_does_not_matter():
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        p = problem("hybrid", seed, 25)
+        n = len(p.graph)
+        new = rng.permutation(n)
+        start = np.repeat(np.arange(n), p.graph.degree)
+        mixed = rng.permutation(len(start))
+        graph = Graph.build([str(i) for i in range(n)], None, None, new[start][mixed],
+                            new[p.graph.neighbors][mixed], p.graph.similarity[mixed],
+                            tokens=p.graph.tokens[np.argsort(new)])
+        gates = replace(p.gates, alignment=p.gates.alignment[np.argsort(new)])
+        one = solved(p)
+        two = solve(graph, gates, new[p.rows][::-1], p.mass[::-1], p.capacity)
+        assert scatter(two, two.x)[new] == pytest.approx(scatter(one, one.x), rel=1e-6, abs=1e-9)
+        assert set(two.support.tolist()) == set(new[one.support].tolist())
+
+
+@pytest.mark.usefixtures("path")
+def test_scaling_mass_and_capacity_together_scales_x_and_scaling_weights_divides_it():
+    p = problem("hybrid", 4, 25)
+    one = solved(p)
+    weights = replace(p.gates.weights, c=4.0)
+    two = solve(p.graph, replace(p.gates, weights=weights), p.rows, p.mass, p.capacity)
+    assert scatter(two, two.x) == pytest.approx(scatter(one, one.x) / 4, rel=1e-6, abs=1e-12)
+    assert scatter(two, two.mass) == pytest.approx(scatter(one, one.mass), rel=1e-6, abs=1e-12)
+    thrice = Graph.build(p.graph.ids, None, None, np.repeat(np.arange(len(p.graph)),
+                         p.graph.degree), p.graph.neighbors, p.graph.similarity,
+                         tokens=3 * np.maximum(p.graph.tokens, 1))
+    small = solve(p.graph, p.gates, p.rows, p.mass, "tokens")
+    large = solve(thrice, p.gates, p.rows, 3 * p.mass, "tokens")
+    assert scatter(large, large.x) == pytest.approx(3 * scatter(small, small.x), rel=1e-6,
+                                                    abs=1e-9)
+
+
+@pytest.mark.usefixtures("path")
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from(VARIANTS))
+def test_the_support_never_holds_more_than_the_source(seed, variant):
+    p = problem(variant, seed, 30)
+    solution = solved(p)
+    retrieved = solution.x > 0
+    assert solution.capacity[retrieved].sum() <= solution.source.sum() * (1 + 1e-9)
+
+
+@pytest.mark.usefixtures("path")
+def test_a_long_chain_is_followed_to_its_end():
+    solution = solve(chain(1500), PLAIN, np.array([0]), np.array([700.5]))
+    assert solution.certificate.optimal, solution.certificate
+    assert len(solution.support) == 700
+    assert len(solution.rows) < 760
+
+
+@pytest.mark.usefixtures("path")
+def test_the_limits_on_rounds_and_nodes_end_a_solve_with_the_reason():
+    few = solve(chain(400), PLAIN, np.array([0]), np.array([300.5]), budget=Budget(rounds=2))
+    assert not few.converged
+    assert "2 rounds" in few.reason
+    assert not few.certificate.optimal
+    assert few.certificate.residual > 1
+    small = solve(chain(400), PLAIN, np.array([0]), np.array([300.5]), budget=Budget(touched=10))
+    assert "10 nodes" in small.reason
+
+
+def test_both_implementations_agree():
+    if not kernel.available():
+        pytest.skip("numba is not installed")
+    rng = np.random.default_rng(5)
+    vectors = rng.standard_normal((2000, 48)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    graph = random_graph(rng, 2000, 6000, vectors)
+    for similarity in ("clip", "shift", "rbf"):
+        gates = Gates(Weights.named("hybrid", 0.1, 2.0), vectors[3])
+        gates = replace(gates, similarity=replace(gates.similarity, kind=similarity))
+        rows, mass = np.array([3, 4, 5]), np.array([100.0, 80.0, 60.0])
+        kernel.unload()
+        one = solve(graph, gates, rows, mass)
+        kernel.load()
+        two = solve(graph, gates, rows, mass)
+        kernel.unload()
+        assert set(one.support.tolist()) == set(two.support.tolist())
+        assert scatter(two, two.x) == pytest.approx(scatter(one, one.x), rel=1e-4, abs=1e-7)
+        assert np.sort(two.rows).tolist() == np.sort(one.rows).tolist()
+
+
+class Counting(Graph):
+    """A graph that remembers which rows were read."""
+
+    def expand(self, nodes):
+        self.__dict__.setdefault("seen", []).extend(nodes.tolist())
+        return super().expand(nodes)
+
+
+def test_only_retrieved_nodes_are_read_each_once_through_expand():
+    kernel.unload()
+    graph = chain(5000)
+    counting = Counting(**{name: getattr(graph, name) for name in graph.__dataclass_fields__})
+    solution = solve(counting, PLAIN, np.array([2500]), np.array([20.5]))
+    seen = counting.__dict__["seen"]
+    assert set(solution.support.tolist()) <= set(seen)
+    assert len(seen) == len(set(seen)) == solution.expansions
+    assert solution.expansions <= len(solution.support) + 4
+
+
+@pytest.mark.usefixtures("path")
+def test_concurrent_queries_do_not_disturb_each_other():
+    p = problem("hybrid", 5, 40)
+    graph = random_graph(np.random.default_rng(0), 3000, 9000)
+    gates = Gates(Weights.named("hybrid"), alignment=np.linspace(0.01, 1, 3000))
+    asked = [(np.array([7 * k, 11 * k + 1]), np.array([60.0 + k, 40.0])) for k in range(60)]
+    alone = [solve(graph, gates, rows, mass) for rows, mass in asked]
+    results = [None] * len(asked)
+
+    def work(first):
+        for k in range(first, len(asked), 4):
+            results[k] = solve(graph, gates, *asked[k])
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert solved(p).converged
+    for one, two in zip(alone, results, strict=True):
+        assert one.x.tobytes() == two.x.tobytes()
+        assert one.rows.tobytes() == two.rows.tobytes()
+
+
+@pytest.mark.usefixtures("path")
+def test_the_same_query_twice_gives_the_same_bits():
+    p = problem("product", 3, 30)
+    assert solved(p).x.tobytes() == solved(p).x.tobytes()
+
+
+@pytest.mark.parametrize("rtol", [0.0, 1e-15, 0.5, np.nan])
+def test_a_tolerance_out_of_range_is_refused(rtol):
+    with pytest.raises(ParameterError, match="rtol"):
+        solve(chain(3), PLAIN, np.array([0]), np.array([1.0]), rtol=rtol)
+
+
+@pytest.mark.usefixtures("path")
+def test_no_seeds_give_an_empty_result():
+    solution = solve(chain(3), PLAIN, np.empty(0, np.int64), np.empty(0))
+    assert (len(solution.rows), solution.certificate.optimal) == (0, True)

@@ -1,0 +1,92 @@
+"""Tests of qafd.sources, on a star (center 0, leaves 1 to 4), a pair (5, 6) and a loner (7)."""
+
+import numpy as np
+import pytest
+
+from qafd.errors import InfeasibleError, ParameterError
+from qafd.graph import Graph
+from qafd.sources import FILL, fit, source_mass
+
+
+@pytest.fixture
+def graph():
+    return Graph.build("abcdefgh", None, None, [0, 0, 0, 0, 5], [1, 2, 3, 4, 6],
+                       tokens=[10, 20, 30, 40, 50, 60, 70, 80])
+
+
+@pytest.mark.parametrize(("rule", "alpha", "capacity", "expected"), [
+    ("source-degree", 3.0, "degree", [12.0, 3.0]),
+    ("source-degree", 3.0, "unit", [3.0, 3.0]),
+    ("source-unit", 3.0, "degree", [3.0, 3.0]),
+    ("budget", 4.0, "unit", [2.0, 2.0]),
+    ("budget", 4.0, "degree", [2 * 10 / 8, 2 * 10 / 8]),
+    ("budget", 2.0, "tokens", [45.0, 45.0]),
+    ("volume", 0.5, "degree", [4.0, 1.0]),
+])
+def test_each_rule_gives_the_mass_its_name_says(graph, rule, alpha, capacity, expected):
+    assert source_mass(graph, np.array([0, 5]), rule, alpha, capacity) == pytest.approx(expected)
+
+
+def test_path_mass_is_alpha_times_the_capacity_along_each_path(graph):
+    mass = source_mass(graph, np.array([1, 5]), "path", 10.0, "unit",
+                       paths=(np.array([1, 0, 4]), np.array([5, 6])))
+    assert mass == pytest.approx([30.0, 20.0])
+
+
+def test_shares_split_a_budget(graph):
+    mass = source_mass(graph, np.array([0, 5]), "budget", 8.0, "unit", np.array([3.0, 1.0]))
+    assert mass == pytest.approx([6.0, 2.0])
+
+
+def test_the_printed_rule_is_refused_with_both_amounts(graph):
+    with pytest.raises(InfeasibleError, match="20 units.*8 units"):
+        source_mass(graph, np.array([0, 1]), "paper-literal", 1.0, "degree")
+
+
+def test_the_printed_rule_works_while_it_can(graph):
+    assert source_mass(graph, np.array([0]), "paper-literal", 0.5, "degree") == pytest.approx([5.0])
+
+
+@pytest.mark.parametrize(("rule", "alpha"), [
+    ("volume", 1.0), ("budget", -1.0), ("budget", np.nan), ("most", 1.0), ("path", 1.0)])
+def test_a_rule_that_makes_no_sense_is_refused(graph, rule, alpha):
+    with pytest.raises(ParameterError):
+        source_mass(graph, np.array([0]), rule, alpha)
+
+
+def test_mass_that_fits_is_left_alone(graph):
+    sources = fit(graph, np.array([5, 0]), np.array([1.5, 4.0]), "unit")
+    assert (sources.rows.tolist(), sources.mass.tolist()) == ([0, 5], [4.0, 1.5])
+    assert (sources.notices, sources.saturated) == ((), False)
+
+
+def test_only_the_overfull_component_is_scaled_down_and_says_so(graph):
+    sources = fit(graph, np.array([0, 1, 5]), np.array([30.0, 10.0, 1.0]), "unit")
+    assert sources.mass == pytest.approx([FILL * 5 * 3 / 4, FILL * 5 / 4, 1.0])
+    assert sources.saturated
+    assert "40 units" in sources.notices[0]
+    assert "holds 5" in sources.notices[0]
+
+
+def test_a_seed_without_neighbors_stays_and_takes_no_mass(graph):
+    sources = fit(graph, np.array([7, 5]), np.array([0.5, 0.5]), "unit")
+    assert sources.mass.tolist() == [0.5, 0.0]
+    assert "no neighbors" in sources.notices[0]
+
+
+def test_equal_seeds_are_added_in_one_order(graph):
+    amounts = np.array([0.1, 0.2, 0.3])
+    one = fit(graph, np.zeros(3, np.int64), amounts).mass
+    two = fit(graph, np.zeros(3, np.int64), amounts[::-1]).mass
+    assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize(("rows", "mass"), [
+    ([0], [-1.0]), ([0], [np.inf]), ([0], [np.nan]), ([8], [1.0]), ([-1], [1.0]), ([0, 1], [1.0])])
+def test_impossible_seeds_are_refused(graph, rows, mass):
+    with pytest.raises(ParameterError):
+        fit(graph, np.array(rows), np.array(mass))
+
+
+def test_no_seeds_are_no_sources(graph):
+    assert len(fit(graph, np.empty(0, np.int64), np.empty(0)).rows) == 0

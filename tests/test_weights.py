@@ -1,0 +1,63 @@
+"""Tests of qafd.weights: every variant against its equation, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.weights import Gates, Similarity, Weights, clip, rbf, shift
+
+H, U, V = np.array([0.5]), np.array([0.8]), np.array([0.2])
+
+
+@pytest.mark.parametrize(("weights", "expected"), [
+    (Weights.named("mean"), (0.5 + 0.8 + 0.2) / 3),
+    (Weights.named("product"), 0.5 * 0.8 * 0.2),
+    (Weights.named("hybrid"), 0.5 * (1 + 0.25 * (0.8 + 0.2))),
+    (Weights.named("hybrid", a=0.1, b=2.0), 0.5 * (0.1 + 2.0 * (0.8 + 0.2))),
+    (Weights.named("plain"), 0.5),
+    (Weights("plus", "times", a=2.0, b=3.0, c=4.0), 4 * 0.5 + (2 + 3 * 0.8 * 0.2)),
+    (Weights("times", "plus", a=2.0, b=3.0, c=4.0), 4 * 0.5 * (2 + 3 * (0.8 + 0.2))),
+], ids=["2a", "2b", "2c", "2c with a and b", "plain", "1 plus times", "1 times plus"])
+def test_a_weight_is_what_its_equation_says(weights, expected):
+    assert weights(H, U, V)[0] == pytest.approx(expected, rel=1e-15)
+    assert weights(H, V, U)[0] == weights(H, U, V)[0]
+
+
+def test_factors_name_the_three_similarities_behind_a_weight():
+    assert Weights.named("product").factors(0.5, 0.8, 0.2) == {
+        "structure": 0.5, "alignment_u": 0.8, "alignment_v": 0.2, "weight": 0.5 * 0.8 * 0.2}
+
+
+def test_similarities_follow_their_formulas_and_never_reach_zero():
+    cosine = np.array([-1.0, 0.0, 0.5, 1.0])
+    assert clip(cosine).tolist() == [1e-3, 1e-3, 0.5, 1.0]
+    assert shift(cosine).tolist() == [1e-3, 0.5, 0.75, 1.0]
+    assert rbf(cosine, 2.0) == pytest.approx(np.exp([-8.0, -4.0, -2.0, 0.0]))
+    assert rbf(cosine, 1e6).min() > 0
+
+
+@pytest.mark.parametrize("make", [
+    lambda: Weights.named("median"), lambda: Weights("over", "plus"), lambda: Weights(a=-1.0),
+    lambda: Weights(c=0.0), lambda: Weights(a=0.0, b=0.0), lambda: Weights(a=np.inf),
+    lambda: Similarity("dot"), lambda: Similarity(floor=0.0), lambda: Similarity(gamma=-1.0),
+])
+def test_parameters_out_of_range_are_refused(make):
+    with pytest.raises(ParameterError):
+        make()
+
+
+def test_alignment_is_the_similarity_of_query_and_vector():
+    vectors = np.array([[1, 0], [0.6, 0.8], [-1, 0]], np.float32)
+    graph = Graph.build("abc", vectors=vectors)
+    gates = Gates(Weights(), np.array([1, 0], np.float32))
+    assert gates.align(graph, np.array([2, 1, 0])) == pytest.approx([1e-3, 0.6, 1.0])
+
+
+def test_alignment_without_vectors_says_what_to_do():
+    with pytest.raises(ParameterError, match="pass the alignment"):
+        Gates(Weights(), np.ones(2, np.float32)).align(Graph.build("a"), np.array([0]))
+
+
+def test_alignment_without_a_query_is_one():
+    assert Gates(Weights()).align(Graph.build("ab"), np.array([0, 1])).tolist() == [1.0, 1.0]
