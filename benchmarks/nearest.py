@@ -2,8 +2,8 @@
 
     python benchmarks/nearest.py [--texts FILE.jsonl ...] [--rows 1000000]
 
-`--texts` takes JSONL files with a "text" field (and "title"), whose embeddings are searched for each
-other; without them recall is measured on synthetic vectors only. Writes results/nearest.json.
+`--texts` takes JSONL files with a "text" field (and "title"), whose embeddings are searched for
+each other; without them recall is measured on synthetic vectors only. Writes results/nearest.json.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Tests of qafd.diffusion: against exact fractions, a convex solver, and the laws of the problem."""
+"""Tests of qafd.diffusion: against exact fractions, a convex solver and laws."""
 
 import threading
 from dataclasses import replace

@@ -85,7 +85,7 @@ def test_component_capacities_add_up_over_components():
     ({"source_rows": [0], "target_rows": [1], "similarity": [0.0]}, "positive"),
     ({"source_rows": [0], "target_rows": [1], "similarity": [np.nan]}, "positive"),
     ({"source_rows": [0], "target_rows": [1], "edge_kinds": "friend"}, "not an edge kind"),
-    ({"source_rows": [0], "target_rows": [1], "edge_kinds": ["mention", "mention"]}, "2 edge kinds"),
+    ({"source_rows": [0], "target_rows": [1], "edge_kinds": ["mention"] * 2}, "2 edge kinds"),
     ({"source_rows": [0, 1], "target_rows": [1]}, "do not make a list of edges"),
     ({"names": ["a"]}, "1 names were given for 2 nodes"),
     ({"vectors": np.zeros((3, 4), np.float32)}, "vectors of shape"),

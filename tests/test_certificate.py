@@ -1,0 +1,78 @@
+"""Tests of qafd.certificate on the chain a - b - c with T = 1 and Delta = 2.5 on a."""
+
+import json
+
+import numpy as np
+import pytest
+
+from qafd.certificate import certify
+
+X = np.array([2.0, 0.5, 0.0])
+SOURCE = np.array([2.5, 0.0, 0.0])
+ONE = np.ones(3)
+U, V = np.array([0, 1]), np.array([1, 2])
+
+
+def check(x=X, source=SOURCE, capacity=ONE, u=U, v=V, weight=ONE[:2], **more):
+    return certify(np.asarray(x), source, capacity, u, v, weight, **more)
+
+
+def test_the_solution_is_certified_with_its_numbers():
+    """F = (1.5^2 + 0.5^2) / 2 + 2 (1 - 2.5) + 0.5 = -1.25."""
+    certificate = check(mass=np.array([1.0, 1.0, 0.5]), degree=np.array([1, 2, 1]))
+    assert certificate.optimal
+    assert certificate.objective == pytest.approx(-1.25)
+    assert certificate.gap == pytest.approx(0.0, abs=1e-15)
+    assert (certificate.volume, certificate.source, certificate.support) == (2.0, 2.5, 2)
+    assert certificate.balance == pytest.approx([0.0])
+    assert json.loads(json.dumps(certificate.to_dict()))["optimal"] is True
+
+
+@pytest.mark.parametrize(("changed", "field", "amount"), [
+    ({"x": [2.0, 0.4, 0.0]}, "unfilled", 0.1),
+    ({"x": [1.9, 0.5, 0.0]}, "overfull", 0.1),
+    ({"x": [2.0, 0.5, -0.1]}, "negative", 0.1),
+])
+def test_a_wrong_x_is_refused_with_the_violation(changed, field, amount):
+    certificate = check(**changed)
+    assert not certificate.optimal
+    assert certificate.reason
+    assert getattr(certificate, field) == pytest.approx(amount)
+
+
+def test_a_wrong_mass_is_refused():
+    certificate = check(mass=np.array([1.0, 1.0, 0.4]))
+    assert not certificate.optimal
+    assert certificate.balance == pytest.approx([-0.1])
+
+
+def test_a_missing_edge_of_a_retrieved_node_is_noticed():
+    certificate = check(source=np.array([2.5, -0.5, 0.0]), u=U[:1], v=V[:1], weight=ONE[:1],
+                        degree=np.array([1, 2, 1]))
+    assert not certificate.optimal
+    assert "1 edges of retrieved nodes are missing" in certificate.reason
+
+
+def test_the_residual_is_measured_in_tolerances():
+    certificate = check(x=[2.0, 0.5, 0.0], source=SOURCE + [3e-9, 0, 0], rtol=1e-9)
+    assert certificate.residual == pytest.approx(3.0, rel=1e-4)
+
+
+def test_rounding_of_large_x_is_allowed_for():
+    """x = 1e12 + (2, 0.5) behind a gate of 1e-12: m is only known to 1e12 * 4e-15."""
+    x = np.array([1e12 + 2.0, 1e12 + 0.5 + 1e-3, 0.0])
+    certificate = check(x=x, source=SOURCE + [0, 0.5, 0], weight=np.array([1.0, 1e-12]))
+    assert certificate.optimal
+
+
+def test_the_reason_of_the_solver_is_kept():
+    certificate = check(reason="2 rounds were not enough")
+    assert not certificate.optimal
+    assert certificate.reason == "2 rounds were not enough"
+
+
+def test_nothing_touched_is_optimal():
+    nothing = np.empty(0)
+    certificate = certify(nothing, nothing, nothing, np.empty(0, int), np.empty(0, int), nothing)
+    assert certificate.optimal
+    assert certificate.balance == ()

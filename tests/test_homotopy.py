@@ -1,0 +1,100 @@
+"""Tests of qafd.homotopy: every breakpoint against direct solves on both sides of it."""
+
+import numpy as np
+import pytest
+from oracles import random_graph
+from solver import problem
+
+from qafd import kernel
+from qafd.diffusion import solve
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.homotopy import entry_alphas
+from qafd.weights import PLAIN, VARIANTS, Gates, Weights
+
+
+@pytest.fixture(autouse=True)
+def _numpy():
+    kernel.unload()
+
+
+def test_a_chain_by_hand():
+    """T = 1: a enters at 1. With Delta on a, b fills when a has sent it 1, c when b has sent 1."""
+    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3])
+    path = entry_alphas(graph, PLAIN, np.array([0]), np.array([1.0]), up_to=2.5)
+    assert path.rows.tolist() == [0, 1]
+    assert path.alphas == pytest.approx([1.0, 2.0])
+    assert path.x(1.5) == pytest.approx([0.5, 0.0])
+    assert path.x(2.5) == pytest.approx([2.0, 0.5])
+    assert (path.next_row, path.next_alpha) == (2, pytest.approx(3.0))
+    assert path.full_at == pytest.approx(3.996)
+    assert path.capacity_scales == pytest.approx([1.0, 0.5])
+
+
+def assert_path_is_solved(graph, gates, rows, direction, capacity, up_to, base=None):
+    """Between any two breakpoints the path is what a direct solve gives."""
+    path = entry_alphas(graph, gates, rows, direction, capacity, up_to, base)
+    still = np.zeros(len(rows)) if base is None else base
+    breaks = np.unique([0.0, *path.alphas, up_to])
+    for alpha in [*(breaks[1:] + breaks[:-1]) / 2, up_to]:
+        if base is not None and alpha > path.full_at:
+            break  # a capped solve scales the base too
+        direct = solve(graph, gates, rows, still + alpha * direction, capacity)
+        expected = dict(zip(direct.rows.tolist(), direct.x.tolist(), strict=True))
+        x = path.x(alpha)
+        assert {row for row, value in zip(path.rows.tolist(), x, strict=True) if value > 0} == set(
+            direct.support.tolist())
+        assert x == pytest.approx([expected.get(row, 0.0) for row in path.rows.tolist()],
+                                  rel=1e-4, abs=1e-9)
+    return path
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_interval_agrees_with_direct_solves(variant):
+    for seed in range(1, 40, 3):
+        p = problem(variant, seed, 25)
+        direction = np.linspace(0.5, 1, len(p.rows))
+        up_to = 0.6 * float(p.sink.sum()) / len(p.rows)
+        assert_path_is_solved(p.graph, p.gates, p.rows, direction, p.capacity, up_to)
+
+
+def test_one_seed_alone_can_be_raised_on_top_of_the_others():
+    for seed in range(1, 40, 3):
+        p = problem("hybrid", seed, 25)
+        direction = np.zeros(len(p.rows))
+        direction[0] = 1.0
+        base = 0.2 * p.mass / max(1.0, float(p.mass.sum() / p.sink.sum()))
+        assert_path_is_solved(p.graph, p.gates, p.rows, direction, p.capacity,
+                              0.5 * float(p.sink.sum()), base)
+
+
+def test_components_are_independent_and_stop_where_they_are_full():
+    """Chains a - b - c and d - e - f - g: alpha 5 is 5 units and 2.5 units."""
+    graph = Graph.build("abcdefg", None, None, [0, 1, 3, 4, 5], [1, 2, 4, 5, 6])
+    seeds, direction = np.array([0, 3]), np.array([1.0, 0.5])
+    path = assert_path_is_solved(graph, PLAIN, seeds, direction, "unit", 5.0)
+    assert path.full_at == pytest.approx(0.999 * 3)
+    assert (path.next_row, path.next_alpha) == (5, pytest.approx(6.0))
+    nearly_full = assert_path_is_solved(graph, PLAIN, seeds, direction, "unit", 7.0)
+    assert nearly_full.next_row is None
+
+
+def test_the_next_node_beyond_the_path_enters_where_it_says():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        graph = random_graph(rng, 60, 60)
+        gates = Gates(Weights.named("hybrid"), alignment=rng.uniform(0.01, 1, 60))
+        rows, direction = np.array([1, 30]), np.array([1.0, 0.1])
+        path = entry_alphas(graph, gates, rows, direction, "unit", 9.0)
+        further = entry_alphas(graph, gates, rows, direction, "unit", path.next_alpha * 1.001)
+        place = further.rows.tolist().index(path.next_row)
+        assert further.alphas[place] == pytest.approx(path.next_alpha, rel=1e-9)
+
+
+def test_a_path_is_only_known_up_to_its_end():
+    graph = Graph.build("ab", None, None, [0], [1])
+    path = entry_alphas(graph, PLAIN, np.array([0]), np.array([1.0]), up_to=1.5)
+    with pytest.raises(ParameterError, match="outside the path"):
+        path.x(1.6)
+    with pytest.raises(ParameterError, match="up_to"):
+        entry_alphas(graph, PLAIN, np.array([0]), np.array([1.0]), up_to=0.0)

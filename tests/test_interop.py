@@ -1,0 +1,60 @@
+"""Tests of qafd.interop and of what `import qafd` offers."""
+
+import subprocess
+import sys
+
+import networkx as nx
+import pytest
+
+import qafd
+from qafd.errors import ParameterError
+
+
+def test_flow_in_minus_flow_out_is_the_mass_held_at_every_node():
+    G = nx.les_miserables_graph()
+    result = qafd.diffuse(G, seeds={"Valjean": 1.0, "Javert": 0.5}, mass=120, weight="value")
+    for node, mass in result.mass.items():
+        source = {"Valjean": 80.0, "Javert": 40.0}.get(node, 0.0)
+        inflow = sum(result.flow.get((other, node), 0.0) for other in G[node])
+        assert source + inflow == pytest.approx(mass, abs=1e-9)
+        assert mass <= G.degree(node) * (1 + 1e-9)
+    assert result.certificate.optimal
+    assert result.support == [node for node, x in result.x.items() if x > 0]
+
+
+def test_alignment_makes_edges_gates():
+    G = nx.Graph([("hub", "near"), ("hub", "far")])
+    result = qafd.diffuse(G, {"hub": 1}, 2.5, alignment={"far": 0.01})
+    assert result.mass["near"] > result.mass["far"]
+
+
+def test_strong_edges_carry_more_by_the_named_attribute():
+    G = nx.Graph()
+    G.add_edge(0, (1,), strength=3.0)
+    G.add_edge(0, "b", strength=1.0)
+    result = qafd.diffuse(G, {0: 1}, 3.0, weight="strength")
+    assert result.flow[0, (1,)] == pytest.approx(3 * result.flow[0, "b"])
+
+
+@pytest.mark.parametrize(("seeds", "mass", "message"), [
+    ({}, 1, "at least one seed"), ({"z": 1}, 1, "'z' is not a node"), ({"a": -1}, 1, "shares"),
+    ({"a": 1}, -1, "mass"), ({"a": 1}, float("nan"), "mass")])
+def test_impossible_arguments_are_refused(seeds, mass, message):
+    with pytest.raises(ParameterError, match=message):
+        qafd.diffuse(nx.Graph([("a", "b")]), seeds, mass)
+
+
+def test_a_gate_of_zero_is_refused():
+    with pytest.raises(ParameterError, match="positive"):
+        qafd.diffuse(nx.Graph([("a", "b")]), {"a": 1}, 1, alignment={"b": 0.0})
+
+
+def test_importing_qafd_loads_nothing_heavy():
+    code = "import sys, qafd; print([m for m in ('numpy', 'scipy', 'numba') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'diffuze'"):
+        _ = qafd.diffuze

@@ -1,0 +1,26 @@
+"""Tests of qafd.kernel: nothing is compiled on a request."""
+
+import subprocess
+import sys
+
+import pytest
+
+from qafd import kernel
+
+
+def test_a_solve_neither_imports_nor_compiles_numba():
+    code = ("import sys, qafd, networkx as nx\n"
+            "qafd.diffuse(nx.path_graph(9), {0: 1}, 5)\n"
+            "print('numba' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_warming_in_the_background_ends_with_the_kernel_loaded():
+    if not kernel.available():
+        pytest.skip("numba is not installed")
+    kernel.unload()
+    kernel.warm().join()
+    assert kernel.ready() is not None
+    kernel.unload()
+    assert kernel.ready() is None

@@ -1,0 +1,78 @@
+"""Tests of qafd.nearest: Algorithm 1 against a plain loop, and sign codes against it."""
+
+import numpy as np
+import pytest
+
+from qafd.errors import ParameterError
+from qafd.nearest import SignCodes, nearest
+
+
+def unit(rng, *shape):
+    vectors = rng.standard_normal(shape).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+@pytest.fixture
+def clustered():
+    """20,000 unit rows in 200 clusters."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((200, 96))[rng.integers(0, 200, 20_000)]
+    rows = rows + 0.7 * rng.standard_normal(rows.shape) + 1.0
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_the_score_is_the_largest_similarity_to_any_keyword():
+    vectors = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
+    found = nearest(vectors, np.array([[1, 0], [0, 1]], np.float32), 3)
+    assert found.rows.tolist() == [0, 1, 2]
+    assert found.scores == pytest.approx([1.0, 1.0, 0.8])
+    assert found.keyword.tolist() == [0, 1, 1]
+
+
+def test_it_finds_what_a_plain_loop_finds():
+    rng = np.random.default_rng(1)
+    vectors, keywords = unit(rng, 500, 16), unit(rng, 3, 16)
+    scores = [max(float(np.dot(v, k)) for k in keywords) for v in vectors]
+    expected = sorted(range(500), key=lambda i: -scores[i])[:25]
+    assert nearest(vectors, keywords, 25).rows.tolist() == expected
+
+
+def test_ties_go_to_the_lower_row():
+    vectors = np.ones((50, 1), np.float32)
+    assert nearest(vectors, vectors[:1], 4).rows.tolist() == [0, 1, 2, 3]
+
+
+def test_more_rows_than_there_are_gives_all():
+    vectors = unit(np.random.default_rng(2), 5, 8)
+    assert len(nearest(vectors, vectors[:1], 40).rows) == 5
+    assert len(nearest(vectors, vectors[:1], 40, SignCodes.build(vectors)).rows) == 5
+
+
+def test_sign_codes_find_nearly_all_and_score_them_exactly(clustered):
+    codes = SignCodes.build(clustered)
+    hits = 0
+    for query in clustered[::1000]:
+        exact = nearest(clustered, query[None], 20)
+        coded = nearest(clustered, query[None], 20, codes)
+        hits += len(set(exact.rows.tolist()) & set(coded.rows.tolist()))
+        assert coded.scores == pytest.approx(clustered[coded.rows] @ query, rel=1e-6)
+    assert hits >= 0.97 * 400
+
+
+def test_codes_work_memory_mapped_from_disk(clustered, tmp_path):
+    codes = SignCodes.build(clustered)
+    codes.save(tmp_path)
+    again = SignCodes.open(tmp_path)
+    query = clustered[7]
+    assert again.candidates(query, 100).tolist() == codes.candidates(query, 100).tolist()
+
+
+def test_candidates_are_the_rows_whose_signs_agree_most():
+    vectors = np.array([[1, 1, 1], [1, 1, -1], [-1, -1, 1], [-1, -1, -1]], np.float32)
+    assert SignCodes.build(vectors).candidates(vectors[0], 2).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("count", "k"), [(0, 1), (3, 0)])
+def test_an_empty_search_is_refused(count, k):
+    with pytest.raises(ParameterError):
+        nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[:k], count)
