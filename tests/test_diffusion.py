@@ -293,3 +293,14 @@ def test_a_tolerance_out_of_range_is_refused(rtol):
 def test_no_seeds_give_an_empty_result():
     solution = solve(chain(3), PLAIN, np.empty(0, np.int64), np.empty(0))
     assert (len(solution.rows), solution.certificate.optimal) == (0, True)
+
+
+def test_flow_behind_a_weak_gate_keeps_its_digits():
+    """a - b - c - d, the gate b - c is 1e-14: x is near 1.3e14 and floats there are 0.016 apart."""
+    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3], [1.0, 1e-14, 1.0])
+    solution = solve(graph, PLAIN, np.array([0]), np.array([3.3]))
+    flow = dict(zip(zip(solution.rows[solution.u].tolist(), solution.rows[solution.v].tolist(),
+                        strict=True), solution.flow.tolist(), strict=True))
+    assert flow == pytest.approx({(0, 1): 2.3, (1, 2): 1.3, (2, 3): 0.3}, rel=1e-12)
+    assert scatter(solution, solution.mass) == pytest.approx([1, 1, 1, 0.3], rel=1e-12)
+    assert solution.certificate.optimal
