@@ -29,6 +29,7 @@ from qafd.models import LocalEmbedder
 from qafd.plan import Planner
 from qafd.rank import Ranking, rank
 from qafd.records import Chunk, Document, Floats, QueryPlan, Vectors
+from qafd.retrieve.qafd import LAYERS
 from qafd.seeds import Match, Passages, match, select_seeds
 from qafd.sources import source_mass
 from qafd.text import chunk
@@ -148,8 +149,8 @@ def load(folder: Path, cache: Path, tokens: int, limit: int | None = None) -> Qu
 
 
 def importance(data: QuestionSet, plan: QueryPlan, found: Match, method: Method) -> Floats:
-    """x of every row, or the score of personalized PageRank."""
-    graph = data.graph
+    """x of every row, or the score of personalized PageRank, on the layer qafd runs on."""
+    graph = data.graph.layer(LAYERS["passages"])
     seeds = select_seeds(graph, data.passages, plan, found,
                          entity_share=method.entity_share, best=method.best)
     gates = Gates(Weights.named(method.variant),

@@ -17,7 +17,6 @@ FLOOR = 1e-3  # of a similarity, so that every weight stays positive
 TITLE_FACTOR = 4.0
 TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
-RELATION_FACTOR = 0.1
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
 SYNONYM_LIMIT = 10  # nearest names an entity may be joined with
@@ -98,7 +97,7 @@ def assemble(
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
       the entity is the passage's title or heading, 0.1 times for terms, and divided by the
       entity's number of passages to the power 0.2;
-    - relation, entity to entity: asserted in a sentence, 0.1 max(.001, cosine of the names);
+    - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names);
     - synonym, entity to entity: cosine of the names >= 0.8, times 0.1.
 
     Parameters
@@ -268,7 +267,7 @@ def _relation_edges(
         evidence = sorted({*forth, *back})
         yield Edge(
             nodes[row[source]].id, nodes[row[target]].id, "relation",
-            RELATION_FACTOR * max(FLOOR, cosine),
+            max(FLOOR, cosine),
             label=min(labels, key=lambda text: (-labels[text], text)) if labels else "",
             count=len(evidence), evidence=tuple(evidence[:EVIDENCE_LIMIT]))
 

@@ -8,6 +8,13 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from qafd.records import Floats
 
+# Words of questions that say nothing about the passage that answers them.
+FUNCTION_WORDS = frozenset(re.findall(r"\w+", """
+    a about after also am an and any are as at be been before being between both but by can could
+    did do does during each for from had has have he her him his how i if in into is it its many me
+    more most much my of on or other our same she so some such than that the their them then there
+    these they this those through to under until up was we were what when where which while who
+    whom whose why will with within would you your"""))
 _WORD = re.compile(r"\w+")
 
 
@@ -58,6 +65,12 @@ class Bm25:
                 span = slice(weights.indptr[column], weights.indptr[column + 1])
                 table[weights.indices[span], place] = weights.data[span]
         return table
+
+
+def content_words(question: str) -> list[str]:
+    """The distinct words of a question without function words; all of them if those are all."""
+    asked = list(dict.fromkeys(words(question)))
+    return [word for word in asked if word not in FUNCTION_WORDS] or asked
 
 
 def words(text: str) -> list[str]:
