@@ -116,9 +116,10 @@ def _ask_child(request: dict[str, Any], data: bytes, limits: Limits) -> dict[str
         child.stdout.close()
         code = child.wait()
     if too_late or code == _SIGXCPU:
+        computing = f"{limits.cpu_seconds} s of computing time"
+        spent = f"{limits.wall_seconds:g} s" if too_late else computing
         raise ParseError(
-            f"Reading the file took more than {limits.cpu_seconds} s of computing time or "
-            f"{limits.wall_seconds:g} s in all; split it or save it in a simpler form."
+            f"Reading the file took more than {spent}; split it or save it in a simpler form."
         )
     try:
         answer: dict[str, Any] = json.loads(reply)

@@ -93,6 +93,12 @@ def test_graphml_of_hostile_names_is_xml_and_keeps_every_node_apart(hostile):
             "nulbyte", "\uff1cscript\uff1ewindow.__pwn=1\uff1c/script\uff1e"} <= names
 
 
+def test_graphml_ids_that_differ_in_what_xml_cannot_hold_stay_apart():
+    nodes = tuple(node(f"a{c}", "A") for c in "\0\1\r\n")
+    back = nx.parse_graphml(export.graphml(Retrieval("", "m", {}, (), nodes, (), ())))
+    assert list(back) == ["a\\u0000", "a\\u0001", "a\\u000d", "a\n"]
+
+
 def grid(retrieval):
     return {n.id: (i % 20 / 14, i // 20 / 13) for i, n in enumerate(retrieval.nodes)}
 

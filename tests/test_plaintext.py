@@ -95,10 +95,11 @@ def test_every_hostile_string_becomes_canonical_text(text):
     (PERSIAN, PERSIAN),
     ("\u0915\u094d\u200d\u0937", "\u0915\u094d\u200d\u0937"),
     ("Apple\u200d Inc\u200c", "Apple Inc"),
+    ("\u0645\u06cc\u200c Apple", "\u0645\u06cc Apple"),
     ("non\u00a0breaking\u3000space", "non breaking space"),
     ("a  \n\n\n\nb\n ", "a\n\nb"),
 ], ids=["line ends", "composed", "invisible", "control", "surrogates", "persian", "hindi",
-        "latin joiners", "spaces", "blank lines"])
+        "latin joiners", "joiner at an end", "spaces", "blank lines"])
 def test_clean_text_by_example(text, expected):
     assert clean(text) == expected
 

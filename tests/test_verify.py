@@ -28,12 +28,12 @@ def stored(graph, seeds, mass, capacity="unit"):
         for i, row in enumerate(result.rows.tolist())]
     edges = [RetrievedEdge(ids[u], ids[v], "relation", f, w) for u, v, f, w in zip(
         result.u, result.v, result.flow.tolist(), result.weight.tolist(), strict=True)]
-    passages = [RetrievedPassage("p1", "a.txt", "A", "some text", 0.9, 10, 19),
-                RetrievedPassage("p2", "a.txt", "A", "more", 0.5, 20, 24, page=2)]
+    passages = [RetrievedPassage("p1", "c1", "a.txt", "A", "some text", 0.9, 10, 19),
+                RetrievedPassage("p2", "c2", "a.txt", "A", "more", 0.5, 20, 24, page=2)]
     retrieval = Retrieval(
         "question", "qafd", {"alpha": 4.0}, tuple(f"n{row}" for row in seeds),
-        tuple(sorted(nodes, key=lambda n: (-n.importance, n.id))), tuple(edges), tuple(passages),
-        result.certificate.to_dict(), Work(len(nodes), len(edges), 2, 0.4), (), 3)
+        tuple(sorted(nodes, key=lambda n: (-n.importance, n.id))), tuple(edges), (),
+        tuple(passages), result.certificate.to_dict(), Work(len(nodes), len(edges), 2, 0.4), (), 3)
     return json.loads(retrieval.to_json())
 
 
@@ -147,6 +147,22 @@ def test_every_changed_number_is_noticed_with_a_digest(honest):
         "alignment", "score", "milliseconds", "revision", "alpha", "page", "rounds", "importance"}
     accepted = [path for path in paths if verify(changed(obj, path, lambda v: v * 1.01 + 1e-9)).ok]
     assert accepted == []
+
+
+def test_a_seed_without_neighbors_took_no_part(honest):
+    obj = copy.deepcopy(honest)
+    obj["seeds"].append("alone")
+    obj["nodes"].append({"id": "alone", "importance": 0.0, "mass": 0.0, "capacity": 0.0,
+                         "source": 0.0, "degree": 0, "state": "dry", "seed": True})
+    assert verify(obj).ok
+    assert not verify(changed(obj, ("nodes", -1, "source"), lambda _: 1.0)).ok
+
+
+def test_a_deeply_nested_object_is_refused(honest):
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert "nested too deeply" in verify({**sealed(honest), "params": deep}).sentences[0]
 
 
 def without(key, index):
