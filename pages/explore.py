@@ -13,8 +13,12 @@ if not len(knowledge.graph):
     ui.empty_workspace(knowledge)
     st.stop()
 
+if not question.strip():
+    ui.ask_something(knowledge)
+    st.stop()
+
 view = ui.explored(knowledge, question, method)
-picture, detail = st.columns([3, 1], gap="medium")
+picture, detail = st.columns([5, 2], gap="medium")
 with picture:
     ui.status_line(view)
     selected = ui.picture(view, drawing)

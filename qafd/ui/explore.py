@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from math import sqrt
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from qafd.graph import Graph
@@ -15,7 +16,7 @@ from qafd.retrieve.base import SATURATED, Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions, layout
-from qafd.view.panel import RAMPS, Caption, panel_data
+from qafd.view.panel import RAMPS, Caption, clean, panel_data
 
 DRAWN = 150
 ASPECT = 1.6
@@ -47,12 +48,10 @@ class Drawing:
 def question_box(knowledge: KnowledgeGraph) -> str:
     """The question, from the box, an example or the link."""
     examples = EXAMPLES.get(knowledge.path.stem, ())
+    # A question belongs to its workspace: another one starts with its own.
     if st.query_params.get("ws_seen", knowledge.path.stem) != knowledge.path.stem:
         st.session_state.pop("q", None)
     st.query_params["ws_seen"] = knowledge.path.stem
-
-    def ask(example: str) -> None:
-        st.session_state["q"] = example
 
     question = st.text_input(
         "Question", value=examples[0] if examples else "", key="q", bind="query-params",
@@ -61,9 +60,25 @@ def question_box(knowledge: KnowledgeGraph) -> str:
     if examples:
         with st.container(horizontal=True, gap="small"):
             for example in examples:
-                st.button(example, type="tertiary", on_click=ask, args=(example,),
+                st.button(example, type="tertiary", on_click=_ask, args=(example,),
                           disabled=example == question)
     return question or ""
+
+
+def _ask(question: str) -> None:
+    st.session_state["q"] = question
+
+
+def ask_something(knowledge: KnowledgeGraph) -> None:
+    """An invitation, with questions about the best connected names of the graph."""
+    graph = knowledge.graph
+    st.write("Ask a question to see which part of the graph answers it, and why.")
+    entities = np.flatnonzero(graph.kinds == "entity")
+    best = entities[np.lexsort((entities, -graph.degree[entities]))][:3]
+    with st.container(horizontal=True, gap="small"):
+        for row in best.tolist():
+            question = f"What is said about {clean(graph.names[row], 60)}?"
+            st.button(question, key=f"ask{row}", on_click=_ask, args=(question,))
 
 
 def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:

@@ -1,0 +1,130 @@
+"""The command line, run as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qafd.knowledge import KnowledgeGraph
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+QUESTION = "Introduce Steve Jobs's products in Apple."
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+
+    def qafd(*arguments: object, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("QAFD")}
+        return subprocess.run(
+            [sys.executable, "-m", "qafd.cli", *map(str, arguments)], input=stdin, text=True,
+            capture_output=True, cwd=elsewhere, env=environment, timeout=120)
+    return qafd
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).path
+
+
+@pytest.fixture(scope="module")
+def answer(run: Run, sample: Path) -> dict[str, object]:
+    result = run("query", QUESTION, "--db", sample, "--method", "qafd", "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    stored: dict[str, object] = json.loads(result.stdout)
+    return stored
+
+
+def test_query_prints_one_object_with_the_promised_keys(answer: dict[str, object]) -> None:
+    assert {"query", "method", "params", "seeds", "nodes", "edges", "passages", "certificate",
+            "work"} <= answer.keys()
+    assert {"id", "name", "kind", "importance", "mass", "state", "reason"} <= (
+        answer["nodes"][0].keys())
+    assert {"document", "text", "score", "start", "end"} <= answer["passages"][0].keys()
+    assert answer["query"] == QUESTION
+
+
+def test_verify_accepts_a_stored_query_and_refuses_a_changed_one(
+        run: Run, answer: dict[str, object], tmp_path: Path) -> None:
+    stored = tmp_path / "run.json"
+    stored.write_text(json.dumps(answer))
+    assert run("verify", stored).returncode == 0
+    answer["nodes"][0]["importance"] *= 1.01
+    result = run("verify", "-", stdin=json.dumps(answer))
+    assert result.returncode == 1
+    assert result.stdout
+    assert run("verify", "-", stdin="no json").returncode == 1
+
+
+def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
+    db = tmp_path / "w.db"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "ada.txt").write_text("Ada Lovelace met Charles Babbage in London.")
+    (tmp_path / "docs" / "bad.pdf").write_bytes(b"%PDF-1.4 nothing")
+    result = run("index", tmp_path / "docs", "--db", db, "--json")
+    assert result.returncode == 1, "one of two files cannot be read"
+    assert "bad.pdf" in result.stderr
+    status = json.loads(result.stdout)
+    assert (status["files"], status["failed"], status["documents"]) == (2, 1, 1)
+    again = json.loads(run("index", tmp_path / "docs" / "ada.txt", "--db", db, "--json").stdout)
+    assert again["digest"] == status["digest"]
+    assert run("docs", "--db", db, "--delete", "ada.txt").returncode == 0
+    assert json.loads(run("status", "--db", db, "--json").stdout)["entities"] == 0
+    assert run("docs", "--db", db, "--undo", "ada.txt").returncode == 0
+    assert json.loads(run("status", "--db", db, "--json").stdout)["digest"] == status["digest"]
+
+
+def test_text_can_come_from_stdin(run: Run, tmp_path: Path) -> None:
+    db = tmp_path / "w.db"
+    result = run("index", "-", "--name", "note.md", "--db", db, "--json",
+                 stdin="Ada Lovelace met Charles Babbage in London.")
+    assert json.loads(result.stdout)["documents"] == 1
+    asked = run("query", "-", "--db", db, stdin="Who met Charles Babbage?")
+    assert "Ada Lovelace met Charles Babbage" in asked.stdout
+
+
+@pytest.mark.parametrize(("format", "begins"), [
+    ("json", "{"), ("graphml", "<?xml"), ("nodes.csv", "id,"), ("edges.csv", "source,"),
+    ("html", "<")])
+def test_every_export_format_is_written(
+        format: str, begins: str, run: Run, sample: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("export", QUESTION, "--db", sample, "--format", format, "--out", out
+               ).returncode == 0
+    assert out.read_text("utf-8-sig").startswith(begins)
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["query", "x"], 2, "add --db FILE"),
+    (["query", "x", "--db", "/nowhere.db"], 2, "there is no workspace at /nowhere.db"),
+    (["query", "x", "--db", "SAMPLE", "--method", "magic"], 2, "there is no method 'magic'"),
+    (["query", "x", "--db", "SAMPLE", "--mass", "-3"], 2, "mass is -3.0"),
+    (["query", " ", "--db", "SAMPLE"], 2, "The question is empty"),
+    (["app", "--host", "0.0.0.0"], 2, "the app has no login"),
+    (["query", "x", "--db", "SAMPLE", "--rule", "paper-literal", "--mass", "1"], 1,
+     "cannot fit into"),
+])
+def test_wrong_usage_is_one_sentence_on_stderr(
+        arguments: list[str], code: int, message: str, run: Run, sample: Path) -> None:
+    result = run(*[sample if a == "SAMPLE" else a for a in arguments])
+    assert (result.returncode, result.stdout) == (code, "")
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_paper_preset_can_be_asked_for(run: Run, sample: Path) -> None:
+    result = run("query", QUESTION, "--db", sample, "--preset", "paper", "--json")
+    params = json.loads(result.stdout)["params"]
+    assert (params["mass"], params["rule"], params["variant"]) == (50.0, "source-degree", "hybrid")
+
+
+def test_backup_and_doctor(run: Run, sample: Path, tmp_path: Path) -> None:
+    assert run("backup", tmp_path / "copy.db", "--db", sample).returncode == 0
+    result = run("doctor", "--deep", "--db", tmp_path / "copy.db", "--json")
+    assert all(check["ok"] for check in json.loads(result.stdout)), result.stdout
+    assert result.returncode == 0
