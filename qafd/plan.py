@@ -46,9 +46,9 @@ class Planner:
         """The question, read.
 
         `names` are the names of the graph in the question by longest match (lower-case terms
-        only when there is no other), then the nearest name of each named entity that the graph
-        does not know, if their cosine is >= 0.5. Low-level keywords name things, high-level
-        ones are the other noun phrases.
+        only when there is no other), then the nearest name of each named entity of two words or
+        more that the graph does not know, if their cosine is >= 0.5. Low-level keywords name
+        things, high-level ones are the other noun phrases.
 
         Raises
         ------
@@ -78,8 +78,8 @@ class Planner:
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         keys = dict.fromkeys(key for key, _, _ in found)
         covered = {place for _, start, end in found for place in range(start, end)}
-        unknown = [span for span in named
-                   if not covered.intersection(range(span.start_char, span.end_char))]
+        unknown = [span for span in named if " " in canonical(span.text)
+                   and not covered.intersection(range(span.start_char, span.end_char))]
         near = self._nearest(unknown, low, vectors[1:])
         keys |= dict.fromkeys(near)
         if len(self._names.rows) and not keys:
