@@ -91,6 +91,7 @@ def test_markdown_loses_its_markup_and_keeps_its_headings():
 def test_a_page_shows_its_visible_text_only():
     document = only("page.html", HTML.encode())
     assert (document.kind, document.title) == ("html", "Ada & the engine")
+    assert document.text.startswith("Ada Lovelace\n\nShe wrote")
     assert under(document) == [
         (None, "Ada Lovelace", "Ada Lovelace\n\nShe wrote a program.\nIt ran."),
         (None, "Engine",
