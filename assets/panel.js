@@ -245,13 +245,15 @@ function draw(p) {
   mark(p);
 }
 
+const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
+
 // Where nodes stand at rest, in pixels. Boxes give way to all nodes of the layout, shown or
 // not, so that no slider but that of the seeds moves anything.
 function homes(p, w, h) {
   if (p.homes) return p.homes;
   const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.seed).map((n) => n.id)));
   const spots = p.data.nodes.map(({ id, name, x, y }) => {
-    const [a, b] = seeds.has(id) ? [width(p, short(name, 24), true) / 2 + 9, 12] : [8, 8];
+    const [a, b] = seeds.has(id) ? [width(p, boxed(name, w), true) / 2 + 9, 12] : [8, 8];
     return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b };
   });
   const boxes = spots.filter((s) => seeds.has(s.id));
@@ -275,7 +277,7 @@ function homes(p, w, h) {
 function arrange(p, c, n, home) {
   const square = n.kind === "passage";
   if (n.seed) {
-    n.words = short(n.name, 24);
+    n.words = boxed(n.name, c.w);
     n.half = [width(p, n.words, true) / 2 + 9, 12];
   } else {
     const r = n.state === "saturated" ? 6.5 + 5.5 * n.t : { wet: 6, dry: 4 }[n.state] ?? 2.6;

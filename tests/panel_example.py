@@ -113,7 +113,7 @@ def hostile(mass: float) -> Retrieval:
     ids = list(kinds)
     links = [(ids[0], other, "relation", "<i>word</i>") for other in ids[1:]]
     return diffused(kinds, dict(zip(ids, [*names, "__proto__", "toString"], strict=True)), links,
-                    (ids[0], ids[1]), 1 + mass / 2)
+                    (ids[0], ids[1], ids[3]), 1 + mass / 2)
 
 
 def large(size: int, mass: float) -> Retrieval:

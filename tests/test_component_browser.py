@@ -285,10 +285,12 @@ def test_the_png_download_is_a_picture_of_twice_the_size(page: Page, server: str
     assert int.from_bytes(head[16:20]) == pytest.approx(2 * (box["width"] + 24), abs=4)
 
 
-@pytest.mark.parametrize("width", [390, 1280], ids=str)
-def test_names_do_not_cover_nodes_or_each_other(page: Page, server: str, width: int) -> None:
+@pytest.mark.parametrize(("width", "address"), [
+    (390, "panels=4&mass=8"), (1280, "panels=4&mass=8"), (320, "sample=hostile&mass=8")])
+def test_names_stay_inside_and_cover_neither_nodes_nor_each_other(
+        page: Page, server: str, width: int, address: str) -> None:
     page.set_viewport_size({"width": width, "height": 1300})
-    show(page, f"{server}/?panels=4&mass=8")
+    show(page, f"{server}/?{address}")
     for card in page.locator(".card").all():
         boxes = card.locator("svg .node:not(.ghost)").evaluate_all("""all => all.flatMap((g, i) =>
             [g.querySelector('.shape'), ...(g.matches('.seed') ? [] : g.querySelectorAll('text'))]
