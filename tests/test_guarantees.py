@@ -1,0 +1,77 @@
+"""Tests of qafd.guarantees: where the theorems hold they hold, and where they fail it shows."""
+
+import numpy as np
+import pytest
+from oracles import random_graph
+
+from qafd.errors import ParameterError
+from qafd.guarantees import Model, converge, draw, recover, separate
+from qafd.weights import PLAIN
+
+SMALL = Model(nodes=240, relevant=24, inside=0.4, outside=0.4)
+
+
+def of(**changes):
+    return Model(**{**SMALL.__dict__, **changes})
+
+
+def test_the_planted_set_has_the_stated_edge_probabilities():
+    one = draw(of(across=0.05), np.random.default_rng(0))
+    start = np.repeat(np.arange(240), one.graph.degree)
+    u, v = start < 24, one.graph.neighbors < 24
+    assert (u & v).sum() / (24 * 23) == pytest.approx(0.4, abs=0.08)
+    assert (u & ~v).sum() / (24 * 216) == pytest.approx(0.05, abs=0.015)
+
+
+def test_weights_separate_when_means_are_far_apart_and_gamma_is_between_its_bounds():
+    assert all(row.separated for row in separate(SMALL, 5, np.random.default_rng(1)))
+
+
+def test_gamma_zero_meets_the_hypothesis_of_lemma_6_and_separates_nothing():
+    rows = separate(of(gamma=0.0), 3, np.random.default_rng(2))
+    assert {(row.smallest_inside, row.largest_across) for row in rows} == {(1.0, 1.0)}
+
+
+def test_theorem_7_covers_the_planted_set_and_leaks_at_most_beta():
+    rows = recover(SMALL, 10, np.random.default_rng(3), beta=0.2)
+    assert all(row.covered and row.within_bound for row in rows if row.connected)
+    assert sum(row.connected for row in rows) >= 8
+
+
+def test_theorem_7_needs_the_source_in_the_planted_set():
+    rows = recover(SMALL, 5, np.random.default_rng(4), source_inside=False)
+    assert not any(row.covered for row in rows)
+    assert all(row.leakage > 0.2 for row in rows)
+
+
+def test_without_gates_the_set_is_not_covered():
+    rows = recover(of(gamma=0.0), 5, np.random.default_rng(5))
+    assert not any(row.covered for row in rows)
+
+
+def test_recovery_is_monotone_in_the_separation():
+    shares = [np.mean([row.share for row in recover(of(separation=s), 5,
+                                                    np.random.default_rng(6))])
+              for s in (0.0, 8.0, 20.0)]
+    assert shares[0] < shares[1] <= shares[2]
+
+
+def test_algorithm_2_converges_at_least_as_fast_as_theorem_3_says():
+    graph = random_graph(np.random.default_rng(7), 120, 240)
+    curve = converge(graph, PLAIN, np.array([0]), np.array([200.0]))
+    assert np.all(np.diff(curve.gap) <= 1e-9)
+    assert np.all(curve.gap <= curve.bound * (1 + 1e-9))
+    assert curve.gap[-1] < 1e-6 * curve.gap[0]
+    assert 0 < curve.eta <= curve.gamma
+
+
+@pytest.mark.parametrize("changes", [
+    {"relevant": 1}, {"relevant": 240}, {"inside": 1.5}, {"across": -0.1}, {"gamma": -1.0}])
+def test_a_model_out_of_range_is_refused(changes):
+    with pytest.raises(ParameterError):
+        of(**changes)
+
+
+def test_beta_must_be_positive():
+    with pytest.raises(ParameterError, match="beta"):
+        recover(SMALL, 1, np.random.default_rng(0), beta=0.0)
