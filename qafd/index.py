@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,39 +71,54 @@ def index(
     Raises
     ------
     BusyError
-        Another process is indexing the workspace.
+        Another process is indexing the workspace; it will take in these files too.
     EmbedderMismatchError
         It was indexed with another embedding model.
     DiskFullError, ModelError
         What was logged before stays; call again to resume.
     """
-    with Store.open(path) as store, store.lease():
+    with Store.open(path) as store:
         for name, data in sources:
             store.add_file(name, data)
-        names = unfinished(store)
+        done: list[str] = []
+        with store.lease(), ExitStack() as stack:
+            engine: Engine | None = None
+            # again, for what others add or delete meanwhile
+            while not stopped() and ((names := _claim(store)) or store.stale):
+                if engine is None:
+                    engine = (stack.enter_context(Pool(extractor, embedder, processes))
+                              if processes > 1 else Here(extractor(), embedder()))
+                extend(store, names, engine, progress, stopped)
+                done += names
+        return tuple(dict.fromkeys(done))
+
+
+def _claim(store: Store) -> tuple[str, ...]:
+    """The unfinished files; where nothing is to do, the lease is given back in the same breath.
+
+    Otherwise a file that is added while the run ends would wait for nobody.
+    """
+    with store.transaction():
+        names = tuple(file.name for file in store.files()
+                      if file.status in ("queued", "parsing", "extracting")
+                      and file.deleted_at is None)
         if not names and not store.stale:
-            return ()
-        with (Pool(extractor, embedder, processes) if processes > 1
-              else nullcontext(Here(extractor(), embedder()))) as engine:
-            extend(store, names, engine, progress, stopped)
-        return names
+            store.give_back_lease()
+    return names
 
 
 def refresh(
     path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], LocalEmbedder] = LocalEmbedder,
 ) -> None:
-    """Bring the graph up to date after a deletion or an undo, in this process."""
-    with Store.open(path) as store, store.lease():
+    """Bring the graph up to date after a deletion or an undo, in this process.
+
+    Another process may be indexing meanwhile: a graph of an older log never replaces one of
+    a newer log.
+    """
+    with Store.open(path) as store:
         if store.stale:
             bring_up_to_date(store, Here(extractor(), embedder()))
-
-
-def unfinished(store: Store) -> tuple[str, ...]:
-    """The files that were taken in and are neither done, failed nor cancelled."""
-    return tuple(file.name for file in store.files()
-                 if file.status in ("queued", "parsing", "extracting")
-                 and file.deleted_at is None)
 
 
 def extend(
@@ -112,8 +127,8 @@ def extend(
 ) -> None:
     """Bring these files into the log, passage by passage, and the graph up to date.
 
-    The graph is assembled after the first passages, then each time the log has grown
-    fourfold, and at the end.
+    The graph is assembled when the log is four times what the graph was made from, so that the
+    first picture comes after the first passages, and at the end.
     """
     models = engine.models
     store.stamp_embedder(models.embedder, models.dimension)
@@ -123,7 +138,7 @@ def extend(
         # The old graph stays until every passage has been read by the new extractor.
         names = list(dict.fromkeys([*names, *(file.name for file in store.files())]))
     tally = Tally()
-    assembled_at = 0
+    logged, assembled = store.passage_counts()
     for (source, chunks), readings in engine.read_all(
             _batches(store, names, models.extractor, tally, progress)):
         if stopped():
@@ -133,9 +148,11 @@ def extend(
         if tally.count(source, len(chunks)):
             store.finish(source)
         progress(Progress("extracting", tally.done, tally.total, source))
-        if tally.done >= GROWTH * assembled_at:
+        logged += len(chunks)
+        # not shortly before the end, where it is done anyway
+        if logged >= GROWTH * assembled and (tally.total - tally.done) * GROWTH > logged:
             bring_up_to_date(store, engine)
-            assembled_at = tally.done
+            assembled = logged
     else:
         store.use_extractor(models.extractor)
     progress(Progress("assembling", tally.done, tally.total))
@@ -186,9 +203,7 @@ def _batches(
         chunks = store.pending(name, extractor)
         if not chunks:
             store.finish(name)
-        passages = store.passage_count(name)
-        tally.total += passages
-        tally.done += passages - len(chunks)
+        tally.total += len(chunks)
         tally.left[name] = len(chunks)
         for i in range(0, len(chunks), BATCH):
             yield name, chunks[i:i + BATCH]

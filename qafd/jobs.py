@@ -45,6 +45,7 @@ class Job:
     finished_at: str | None
 
 
+_OPEN = "status IN ('queued', 'parsing', 'extracting') AND deleted_at IS NULL"
 _JOB = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
 
 
@@ -89,13 +90,16 @@ def jobs(store: Store, limit: int = 20) -> tuple[Job, ...]:
 
 
 def needs_worker(store: Store) -> bool:
-    """Whether jobs wait, or were left by a worker that died, and no worker is alive.
+    """Whether work waits, or was left by a process that died, and no worker is alive.
 
-    Paused jobs do not count: they wait for `start_worker`, when there is space again.
+    Nothing counts while a job is paused: it waits for `start_worker`, when there is space again.
     """
-    states = {job.state for job in jobs(store)}
-    return (bool(states & {"queued", "running"}) and "paused" not in states
-            and store.writer is None)
+    with store.snapshot() as connection:
+        waiting, paused = connection.execute(
+            "SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')) "
+            f"  + (SELECT count(*) FROM files WHERE job IS NULL AND {_OPEN}), "
+            "(SELECT count(*) FROM jobs WHERE state = 'paused')").fetchone()
+        return bool(waiting) and not paused and store.writer is None
 
 
 def start_worker(path: str | os.PathLike[str]) -> None:
@@ -197,17 +201,27 @@ def _claim(store: Store) -> int | None:
             "UPDATE jobs SET state = 'running', error = '', starts = starts + 1, "
             "started_at = coalesce(started_at, ?) WHERE id = (SELECT min(id) FROM jobs "
             "WHERE state IN ('queued', 'running', 'paused')) RETURNING id", (now(),)).fetchone()
-        if row is None:
-            store.give_back_lease()
-    return None if row is None else int(row[0])
+        if row is not None:
+            return int(row[0])
+        orphans = connection.execute(
+            f"SELECT count(*) FROM files WHERE job IS NULL AND {_OPEN}").fetchone()[0]
+        last = connection.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
+        # a deletion while the last job was assembling; a job that failed would fail again
+        if orphans or (store.stale and last == ("done",)):
+            job = _new_job(store)
+            connection.execute(
+                "UPDATE jobs SET state = 'running', starts = 1, started_at = created_at "
+                "WHERE id = ?", (job,))
+            return job
+        store.give_back_lease()
+    return None
 
 
 def _files(store: Store, job: int) -> Sequence[str]:
     """The unfinished files of a job, and those that no other open job will finish."""
     with store.snapshot() as connection:
         return [row[0] for row in connection.execute(
-            "SELECT name FROM files WHERE status IN ('queued', 'parsing', 'extracting') "
-            "AND deleted_at IS NULL AND (job = ? OR NOT EXISTS (SELECT 1 FROM jobs "
+            f"SELECT name FROM files WHERE {_OPEN} AND (job = ? OR NOT EXISTS (SELECT 1 FROM jobs "
             "  WHERE id = files.job AND state IN ('queued', 'running', 'paused'))) "
             "ORDER BY rowid", (job,))]
 

@@ -487,12 +487,11 @@ class Store:
 
     # The extraction log
 
-    def passage_count(self, source: str) -> int:
-        """How many live passages a file has."""
+    def passage_counts(self) -> tuple[int, int]:
+        """How many passages the live log has, and how many the graph."""
         with self.snapshot() as connection:
-            return int(connection.execute(
-                "SELECT count(*) FROM chunks JOIN documents ON documents.name = document "
-                "WHERE source = ? AND deleted_at IS NULL", (source,)).fetchone()[0])
+            return tuple(connection.execute(
+                "SELECT (SELECT count(*) FROM live), (SELECT count(*) FROM passages)").fetchone())
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
         """The passages of a file that this extractor has not read yet, in order."""
@@ -964,8 +963,8 @@ class Store:
             held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
             if held and _alive(*held):
                 raise BusyError(
-                    f"Process {held[0]} on {held[1]} is indexing this workspace; new files are "
-                    "taken in when it is done.")
+                    f"Process {held[0]} on {held[1]} is indexing this workspace; files that were "
+                    "added wait until it takes them in.")
             connection.execute(
                 "INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)",
                 (token, os.getpid(), socket.gethostname(), time.time()))

@@ -231,6 +231,31 @@ def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
     assert sorted(set(revisions)) == revisions
 
 
+@pytest.mark.chaos
+def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
+    path = tmp_path / "busy.db"
+    write_much(path, 7)
+    writer = started(write_much, path, 100_000)
+    versions: dict[int, tuple[object, ...]] = {}
+    try:
+        with Store.open(path) as store:
+            for _ in range(1000):
+                with store.snapshot():
+                    graph = store.graph()
+                    keys = [node.key for node in store.nodes(graph.ids).values()
+                            if node.kind == "passage"]
+                    found = set(store.passages(keys))
+                    hits = {key for key, _ in store.search_passages(" ".join(NAMES), 1000)}
+                assert found == set(keys)
+                assert hits == found
+                same = (graph.ids, graph.neighbors.tobytes(), graph.vectors.tobytes())
+                assert versions.setdefault(graph.revision, same) == same
+            assert writer.is_alive()
+    finally:
+        killed(writer)
+    assert len(versions) > 10
+
+
 def add_color(db) -> None:
     db.execute("ALTER TABLE files ADD COLUMN color TEXT")
     db.execute("UPDATE files SET color = 'red'")

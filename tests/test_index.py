@@ -1,0 +1,167 @@
+import json
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index, tiny_work
+
+from qafd import jobs
+from qafd.engine import Here, Pool
+from qafd.errors import BusyError, ModelError, ParameterError
+from qafd.index import BATCH, Progress, index
+from qafd.store import Store
+
+MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met Name{i + 1}."})
+                .encode() + b"\n" for i in range(5 * BATCH))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work.db"
+
+
+def run(path: Path, files=(), **named) -> tuple[str, ...]:
+    return index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, **named)
+
+
+def test_the_graph_can_be_used_after_the_first_passages(path):
+    sizes = []
+
+    def look(progress: Progress) -> None:
+        with Store.open(path) as store:
+            if progress.stage == "extracting":
+                sizes.append((progress.done, store.passage_counts()[1]))
+
+    run(path, [("many.jsonl", MANY)], progress=look)
+    assert [done for done, _ in sizes] == [BATCH * i for i in range(1, 6)]
+    # after the first batch, and when there was four times as much only the last was to come
+    assert [shown for _, shown in sizes] == [0, BATCH, BATCH, BATCH, BATCH]
+    with Store.open(path) as store:
+        assert store.passage_counts() == (5 * BATCH, 5 * BATCH)
+
+
+def test_progress_names_the_stages_the_files_and_the_passages(path):
+    seen: list[Progress] = []
+    run(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Bob met Cyd.")], progress=seen.append)
+    assert seen == [
+        Progress("parsing", 0, 2, "a.txt"), Progress("extracting", 1, 1, "a.txt"),
+        Progress("parsing", 1, 2, "b.txt"), Progress("extracting", 2, 2, "b.txt"),
+        Progress("assembling", 2, 2)]
+
+
+def test_nothing_is_loaded_where_nothing_is_to_do(path):
+    def never_made() -> TinyEmbedder:
+        raise AssertionError
+
+    files = [("a.txt", b"Ada met Bob.")]
+    assert run(path, files) == ("a.txt",)
+    assert index(path, files, extractor=TinyExtractor, embedder=never_made, processes=1) == ()
+
+
+def test_two_processes_give_the_graph_of_one(path, tmp_path):
+    index(path, [("many.jsonl", MANY)], extractor=TinyExtractor, embedder=TinyEmbedder,
+          processes=2)
+    with Store.open(path) as store:
+        assert store.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
+
+
+def broken() -> TinyEmbedder:
+    raise ModelError("There is no model here; install one.")
+
+
+def test_a_model_that_a_child_cannot_make_says_why():
+    with pytest.raises(ModelError, match="no model here"):
+        Pool(TinyExtractor, broken, 2)
+
+
+class Fatal(TinyExtractor):
+    """Ends its process as the kernel does when memory runs out."""
+
+    def extract_all(self, chunks):
+        import os
+
+        if "Name40" in " ".join(chunk.text for chunk in chunks):
+            os._exit(137)
+        return super().extract_all(chunks)
+
+
+def test_a_child_that_dies_ends_the_run_with_a_sentence_and_loses_nothing(path, tmp_path):
+    with pytest.raises(ModelError, match="has died"):
+        index(path, [("many.jsonl", MANY)], extractor=Fatal, embedder=TinyEmbedder, processes=2)
+    with Store.open(path) as store:
+        assert store.writer is None
+    assert run(path) == ("many.jsonl",)
+    with Store.open(path) as store:
+        assert store.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
+
+
+def test_both_engines_embed_names_in_their_order():
+    names = [f"name {i}" for i in range(150)]
+    expected = TinyEmbedder().embed(names)
+    assert np.array_equal(tiny_engine().embed(names), expected)
+    with closing(Pool(TinyExtractor, TinyEmbedder, 2)) as pool:
+        assert np.array_equal(pool.embed(names), expected)
+        assert pool.embed([]).shape == (0, 8)
+
+
+def test_a_model_that_gives_infinity_is_refused(path):
+    class Infinite(TinyEmbedder):
+        def embed(self, texts):
+            return super().embed(texts) / np.float32(1e-45)
+
+    with pytest.raises(ParameterError, match="hold NaN or infinity"), \
+            np.errstate(over="ignore", divide="ignore"):
+        index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, embedder=Infinite,
+              processes=1)
+    with Store.open(path) as store:
+        assert len(store.graph()) == 0
+
+
+def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
+    def meanwhile(progress: Progress) -> None:
+        if progress == Progress("extracting", 1, 1, "a.txt"):
+            with pytest.raises(BusyError, match="is indexing this workspace"):
+                run(path, [("b.txt", b"Bob met Cyd.")])
+
+    assert run(path, [("a.txt", b"Ada met Bob.")], progress=meanwhile) == ("a.txt", "b.txt")
+    with Store.open(path) as store:
+        assert [file.status for file in store.files()] == ["done", "done"]
+        assert store.writer is None
+
+
+def test_a_worker_takes_in_what_an_interrupted_run_left(path):
+    with Store.open(path) as store:
+        store.add_file("a.txt", b"Ada met Bob.")
+        assert jobs.needs_worker(store)
+        tiny_work(path)
+        assert [file.status for file in store.files()] == ["done"]
+        assert [job.state for job in jobs.jobs(store)] == ["done"]
+        assert not jobs.needs_worker(store)
+
+
+def test_a_file_of_records_with_one_name_twice_fails_alone(path):
+    twice = b"".join(json.dumps({"id": "x", "text": text}).encode() + b"\n"
+                     for text in ("Ada met Bob.", "Bob met Cyd."))
+    run(path, [("twice.jsonl", twice), ("a.txt", b"Ada met Bob.")])
+    with Store.open(path) as store:
+        statuses = {file.name: file.status for file in store.files()}
+    assert statuses["a.txt"] == "done"
+    assert statuses["twice.jsonl"] in ("done", "failed")
+
+
+def test_each_name_is_embedded_once_in_a_process():
+    class Counting(TinyEmbedder):
+        embedded: list[str] = []
+
+        def embed(self, texts):
+            self.embedded.extend(texts)
+            return super().embed(texts)
+
+    from test_store import chunk
+
+    engine = Here(TinyExtractor(), Counting())
+    for text in ("Ada met Bob.", "Bob met Ada and Cyd."):
+        engine.read([chunk("a.txt", text, title="")])
+    names = [text for text in Counting.embedded if " " not in text]
+    assert sorted(names) == ["ada", "bob", "cyd"]
