@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.models import LocalEmbedder
-from qafd.records import Chunk, Edge, Extraction, Floats, Mention, Node, Vectors
+from qafd.records import Chunk, Edge, Extraction, Mention, Node, Vectors
 from qafd.text import NameIndex, canonical, count_tokens
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
@@ -127,7 +127,7 @@ def assemble(
     return Assembly(
         nodes=tuple(nodes),
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
-        alignment=np.concatenate([_alignment(keys, entities, place, texts), texts]),
+        alignment=np.concatenate([_alignment(keys, entities, log, place, texts), texts]),
         names=np.concatenate([names, texts]))
 
 
@@ -286,17 +286,37 @@ def _synonym_edges(
 
 
 def _alignment(
-    keys: Sequence[str], entities: dict[str, _Entity], place: dict[int, int], texts: Vectors
+    keys: Sequence[str], entities: dict[str, _Entity], log: Sequence[Reading],
+    place: dict[int, int], texts: Vectors,
 ) -> Vectors:
-    """Unit rows of the entities: the mean of the passages that mention each, (k, d)."""
-    rows: list[int] = []
-    columns: list[int] = []
+    """Unit rows of the entities, (k, d): halfway between the passages and the sentences of each.
+
+    The mean of an entity's passages gates best; that of its sentences tells the entities of one
+    passage apart.
+    """
+    first = np.cumsum([0, *(len(reading.sentences) for reading in log)])
+    wide: list[tuple[int, int]] = []
+    close: list[tuple[int, int]] = []
     for row, key in enumerate(keys):
-        numbers = entities[key].titled | {number for number, _, _, _ in entities[key].places}
-        rows += [row] * len(numbers)
-        columns += sorted(place[number] for number in numbers)
+        entity = entities[key]
+        said = {(number, sentence) for number, sentence, _, _ in entity.places}
+        numbers = entity.titled | {number for number, _ in said}
+        wide += [(row, at) for at in sorted(place[number] for number in numbers)]
+        close += [(row, int(first[number]) + sentence) for number, sentence in sorted(said)]
+    sentences = np.concatenate([reading.sentences for reading in log])
+    return _units(_units(_sums(wide, len(keys), texts))
+                  + _units(_sums(close, len(keys), sentences)))
+
+
+def _sums(pairs: Sequence[tuple[int, int]], count: int, vectors: Vectors) -> Vectors:
+    """Row r is the sum of the vectors paired with r, (count, d)."""
+    rows, columns = np.array(pairs, np.int64).reshape(-1, 2).T
     ones = np.ones(len(rows), np.float32)
-    shape = (len(keys), len(texts))
-    sums: Floats = csr_matrix((ones, (rows, columns)), shape) @ texts  # type: ignore[no-untyped-call]
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.asarray(sums / np.maximum(lengths, 1e-12), np.float32)
+    table = csr_matrix((ones, (rows, columns)), (count, len(vectors)))  # type: ignore[no-untyped-call]
+    return np.asarray(table @ vectors)
+
+
+def _units(rows: Vectors) -> Vectors:
+    """Rows scaled to unit length; zero rows stay zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)), np.float32)

@@ -187,6 +187,23 @@ def test_alignment_is_the_mean_of_what_mentions_an_entity():
     np.testing.assert_allclose(assembly.alignment[row], expected, atol=1e-6)
 
 
+def test_entities_of_one_passage_differ_by_their_sentences():
+    whole = np.eye(16, dtype=np.float32)[0]
+    sentences = np.eye(16, dtype=np.float32)[1:3]
+    one = reading("Apple grew. Mac sold", [("Apple", "ORG"), ("Mac", "PRODUCT")])
+    assembly = assemble([Reading(one.chunk, one.extraction, whole, sentences)], embed)
+    apple, mac = assembly.alignment[:2]
+    np.testing.assert_allclose(apple[:3], [0.5 ** 0.5, 0.5 ** 0.5, 0], atol=1e-6)
+    np.testing.assert_allclose(mac[:3], [0.5 ** 0.5, 0, 0.5 ** 0.5], atol=1e-6)
+
+
+def test_an_entity_that_is_only_a_title_is_aligned_like_its_passage():
+    one = reading("It grew", [("Apple", "title")], title="Apple", at=5)
+    assembly = assemble([one], embed)
+    assert assembly.alignment[0].argmax() == 5
+    assert np.linalg.norm(assembly.alignment[0]) == pytest.approx(1)
+
+
 def test_vectors_have_a_row_for_each_node_in_order():
     assembly = assemble([reading("Apple grew", [("Apple", "ORG")], at=3)], embed)
     assert [n.kind for n in assembly.nodes] == ["entity", "passage"]
