@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from qafd.errors import ParameterError
-from qafd.view.layout import layout, majorize, separate, stress
+from qafd.view.layout import layout, leave_lines, majorize, separate, stress
 
 
 def named(graph: nx.Graph) -> tuple[list[str], list[tuple[str, str]]]:
@@ -173,6 +173,19 @@ def test_overlapping_boxes_move_apart_along_the_shorter_way() -> None:
                      np.array([200.0, 100]))
     assert moved[:, 0] == pytest.approx([50, 60])
     assert moved[1, 1] - moved[0, 1] == pytest.approx(10, abs=0.6)
+
+
+def test_a_node_on_the_edge_of_others_moves_aside() -> None:
+    points = np.array([[10.0, 50], [190, 50], [100, 51], [100, 90]])
+    moved = leave_lines(points, np.array([[0, 1]]), np.array([200.0, 100]), clearance=12)
+    assert moved[[0, 1, 3]].tolist() == points[[0, 1, 3]].tolist()
+    assert moved[2] == pytest.approx([100, 62], abs=0.3)
+
+
+def test_the_ends_of_an_edge_and_nodes_beyond_them_stay() -> None:
+    points = np.array([[50.0, 50], [150, 50], [180, 50]])
+    ends = np.array([[0, 1], [1, 2]])
+    assert leave_lines(points, ends, np.array([200.0, 100])).tolist() == points.tolist()
 
 
 def test_boxes_that_cannot_fit_stay_inside_the_frame() -> None:
