@@ -27,6 +27,7 @@ _i32 = types.Array(types.int32, 1, "C")
 _i64 = types.Array(types.int64, 1, "C")
 _f64 = types.Array(types.float64, 1, "C")
 _f64x2 = types.Array(types.float64, 2, "C")
+_i32x2 = types.Array(types.int32, 2, "C")
 _i64x2 = types.Array(types.int64, 2, "C")
 _in32 = types.Array(types.int32, 1, "C", readonly=True)
 _in64 = types.Array(types.int64, 1, "C", readonly=True)
@@ -69,14 +70,6 @@ def wider(a, size):
 
 
 @njit
-def longer(a, size):
-    """A copy of `a` with room for `size` and as much again."""
-    b = np.empty(2 * size, a.dtype)
-    b[: len(a)] = a
-    return b
-
-
-@njit
 def align(kind, floor, gamma, vectors, query, given, rows, first, last, s):
     """Alignments s(v) of rows[first:last]."""
     if kind == ONE:
@@ -96,10 +89,10 @@ def align(kind, floor, gamma, vectors, query, given, rows, first, last, s):
 
 
 @njit(fastmath=_fast)
-def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, space):
+def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p, q, inverse,
+                        allowed):
     """Solve for the active nodes from the present x, in place; whether `inner` was reached."""
     k = len(b)
-    residual, p, q, inverse, allowed = space[0], space[1], space[2], space[3], space[4]
     for i in range(k):
         inverse[i] = 1.0 / total[i]
     for _ in range(4):
@@ -144,28 +137,29 @@ def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, space):
 
 
 @njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.float64,
-                   _f64x2, _i64x2, _i32, _f64))(
+                   _f64x2, _i64x2, _i32x2, _f64x2))(
     _in64, _in32, _real, _real, _rows, _row, _real, types.int64, types.float64,
     types.float64, types.int64, types.int64, types.float64, types.float64, types.float64,
-    _i64, types.int64, _f64x2, _i64x2, _i32, _f64,
+    _i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2,
     _in64, _real, types.float64, types.int64, types.int64), nogil=True, cache=True)
 def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, floor, gamma,
-           outer, inner_op, a, b, c, mark, token, reals, whole, end, weight, seeds, delta, rtol,
+           outer, inner_op, a, b, c, mark, token, reals, whole, ends, weights, seeds, delta, rtol,
            most_rounds, most_touched):
     """Grow the support as `qafd.diffusion` does.
 
-    Returns (status, rounds, expansions, touched, residual, reals, whole, end, weight): the
-    buffers it was given, or larger ones. Rows of `reals`: x, Delta, T, s, w_v, m - T, sum of
-    the terms of m. Rows of `whole`: graph row, place among the active nodes (-1: inactive),
-    first entry (-1: not read), degree. Entries of a node are consecutive in `end` and `weight`.
+    Returns (status, rounds, expansions, touched, residual, reals, whole, ends, weights): the
+    buffers it was given, or larger ones. The first rows of `reals` are x, Delta, T, s, w_v, m - T
+    and the sum of the terms of m; of `whole`, graph row, place among the active nodes (-1:
+    inactive), first entry (-1: not read) and degree. Entries of a node are consecutive in the
+    first row of `ends` and `weights`. All other rows are scratch memory.
     """
     t = len(seeds)
-    if t > reals.shape[1]:
-        reals, whole = wider(reals, t), wider(whole, t)
+    if t + 1 > reals.shape[1]:
+        reals, whole = wider(reals, t + 1), wider(whole, t + 1)
     x, source, sink, s, total, over, through = (
         reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6])
-    rows, place, first, degree = whole[0], whole[1], whole[2], whole[3]
-    late = np.empty(max(t, 256), np.int64)
+    rows, place, first, degree, late = whole[0], whole[1], whole[2], whole[3], whole[4]
+    end, weight = ends[0], weights[0]
     late_count = 0
     for i in range(t):
         row = seeds[i]
@@ -195,13 +189,14 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                 if first[i] < 0:
                     degree[i] = indptr[rows[i] + 1] - indptr[rows[i]]
                     more += degree[i]
-            if entries + more > len(end):
-                end, weight = longer(end, entries + more), longer(weight, entries + more)
-            if t + more > reals.shape[1]:
-                reals, whole = wider(reals, t + more), wider(whole, t + more)
+            if entries + more + 1 > len(end):
+                ends, weights = wider(ends, entries + more + 1), wider(weights, entries + more + 1)
+                end, weight = ends[0], weights[0]
+            if t + more + 1 > reals.shape[1]:
+                reals, whole = wider(reals, t + more + 1), wider(whole, t + more + 1)
                 x, source, sink, s, total, over, through = (
                     reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6])
-                rows, place, first, degree = whole[0], whole[1], whole[2], whole[3]
+                rows, place, first, degree, late = whole[0], whole[1], whole[2], whole[3], whole[4]
             for j in range(head, level):
                 i = late[j]
                 if first[i] < 0:
@@ -246,8 +241,6 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                     over[o] += weight[e] * step
                     if place[o] < 0 and over[o] > max(inner, rtol) * sink[o]:
                         place[o] = 0
-                        if late_count == len(late):
-                            late = longer(late, late_count)
                         late[late_count] = o
                         late_count += 1
             head = level
@@ -259,25 +252,20 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             status = TOO_WIDE
             break
         # The active part, compact: edges inside it and edges that leave it.
-        count = 0
         k = 0
         for i in range(t):
             if place[i] >= 0:
                 place[i] = k
-                count += degree[i]
                 k += 1
-        ptr, out_ptr = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
-        near, out = np.empty(count + 1, np.int32), np.empty(count + 1, np.int32)
-        near_weight, out_weight = np.empty(count + 1), np.empty(count + 1)
-        inside = np.empty(k, np.int64)
-        work = np.empty((9, k))
+        inside, ptr, out_ptr = whole[5], whole[6], whole[7]
+        near, out, near_weight, out_weight = ends[1], ends[2], weights[1], weights[2]
+        w_total, load, room, kept = reals[7][:k], reals[8][:k], reals[9][:k], reals[10][:k]
         near_count, out_count, j = 0, 0, 0
         for i in range(t):
             if place[i] < 0:
                 continue
             ptr[j], out_ptr[j], inside[j] = near_count, out_count, i
-            work[0, j], work[1, j] = total[i], source[i] - sink[i]
-            work[2, j], work[3, j] = sink[i], x[i]
+            w_total[j], load[j], room[j], kept[j] = total[i], source[i] - sink[i], sink[i], x[i]
             for e in range(first[i], first[i] + degree[i]):
                 other = place[end[e]]
                 near[near_count], near_weight[near_count] = other, weight[e]
@@ -286,14 +274,14 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                 out_count += other < 0
             j += 1
         ptr[k], out_ptr[k] = near_count, out_count
-        if not conjugate_gradients(ptr, near, near_weight, work[0], work[1], work[2], work[3],
-                                   inner, work[4:]):
+        if not conjugate_gradients(
+                ptr, near, near_weight, w_total, load, room, kept, inner, reals[11][:k],
+                reals[12][:k], reals[13][:k], reals[14][:k], reals[15][:k]):
             status = TOO_WIDE
             break
         dropped = False
         for i in range(t):
             over[i], through[i] = source[i] - sink[i], 0.0
-        kept = work[3]
         for j in range(k):
             if kept[j] < 0:
                 kept[j] = 0.0
@@ -320,8 +308,6 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                 excess = abs(excess)
             elif excess > max(allowed, inner * sink[i]):
                 place[i] = 0
-                if late_count == len(late):
-                    late = longer(late, late_count)
                 late[late_count] = i
                 late_count += 1
             if excess > 0.0:
@@ -353,19 +339,20 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
     for i in range(t):  # a solve that ended early leaves late nodes unread
         if first[i] < 0:
             place[i] = -1
-    return status, rounds, expansions, t, residual, reals, whole, end, weight
+    return status, rounds, expansions, t, residual, reals, whole, ends, weights
 
 
 @njit(types.Tuple((_i64, _i64, _f64, _f64, _f64))(
-    types.int64, _f64x2, _i64x2, _i32, _f64), nogil=True, cache=True)
-def edges(t, reals, whole, end, weight):
+    types.int64, _f64x2, _i64x2, _i32x2, _f64x2), nogil=True, cache=True)
+def edges(t, reals, whole, ends, weights):
     """Edges with an active end, downhill in x: u, v, weight, flow; and the mass of every node."""
-    x = reals[0]
+    x, end, weight = reals[0], ends[0], weights[0]
     place, first, degree = whole[1], whole[2], whole[3]
     count = 0
     for i in range(t):
         if place[i] >= 0:
-            count += degree[i]
+            for e in range(first[i], first[i] + degree[i]):
+                count += place[end[e]] < 0 or end[e] > i
     u = np.empty(count, np.int64)
     v = np.empty(count, np.int64)
     w = np.empty(count)
@@ -385,7 +372,7 @@ def edges(t, reals, whole, end, weight):
             mass[high] -= amount
             mass[low] += amount
             k += 1
-    return u[:k].copy(), v[:k].copy(), w[:k].copy(), flow[:k].copy(), mass
+    return u, v, w, flow, mass
 
 
 @dataclass(frozen=True)
@@ -415,16 +402,17 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     else:
         kind, vectors = _KINDS[h.kind], np.asarray(graph.vectors)
         query = np.ascontiguousarray(gates.query, np.float32)
-    status, rounds_used, expansions, t, _, reals, whole, end, weight = grow(
+    status, rounds_used, expansions, t, _, reals, whole, ends, weights = grow(
         graph.indptr, graph.neighbors, graph.similarity, sink, vectors, query, given, kind,
         h.floor, h.gamma, TIMES if w.outer == "times" else PLUS,
         TIMES if w.inner == "times" else PLUS, w.a, w.b, w.c, workspace.mark, workspace.token,
-        workspace.reals, workspace.whole, workspace.end, workspace.weight, seeds, delta, rtol,
+        workspace.reals, workspace.whole, workspace.ends, workspace.weights, seeds, delta, rtol,
         rounds, touched)
-    workspace.reals, workspace.whole, workspace.end, workspace.weight = reals, whole, end, weight
+    workspace.reals, workspace.whole = reals, whole
+    workspace.ends, workspace.weights = ends, weights
     if status == TOO_WIDE:
         return None
-    u, v, edge_weight, flow, mass = edges(t, reals, whole, end, weight)
+    u, v, edge_weight, flow, mass = edges(t, reals, whole, ends, weights)
     x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))
     reason = {CONVERGED: "", ROUNDS: f"{rounds} rounds were not enough",
               ROUNDED: "rounding keeps the residual above the tolerance",

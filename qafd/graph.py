@@ -64,10 +64,10 @@ class Workspace:
     def __init__(self, n: int) -> None:
         self.mark = np.zeros(n, np.int64)
         self.token = 0
-        self.reals = np.empty((7, 4096))
-        self.whole = np.empty((4, 4096), np.int64)
-        self.end = np.empty(16384, np.int32)
-        self.weight = np.empty(16384)
+        self.reals = np.empty((16, 4096))
+        self.whole = np.empty((8, 4096), np.int64)
+        self.ends = np.empty((3, 16384), np.int32)
+        self.weights = np.empty((3, 16384))
 
 
 @dataclass(frozen=True, eq=False)
