@@ -143,6 +143,7 @@ def work(
                 extend(store, _files(store, job), engine, report, report.cancelled)
                 _close(store, job, "cancelled" if report.cancelled() else "done")
             except DiskFullError as error:
+                store.free_reserve()
                 _close(store, job, "paused", str(error))
                 return
             except BusyError:

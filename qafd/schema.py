@@ -6,6 +6,7 @@ edges and passages are computed from them and can be thrown away at any time.
 
 import itertools
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 BUSY_SECONDS = 30.0
+_SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 
 _crash_points = itertools.count(1)
 
@@ -236,9 +238,12 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
         if read_only:
             if not path.is_file():
                 raise StoreError(f"There is no workspace at {path}; index a document first.")
-            # A workspace in a folder that cannot be written (an installed sample) has no log
-            # beside it, and SQLite may not create one.
-            frozen = not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+            # SQLite wants to put two files beside the workspace; it cannot where the folder is
+            # not ours (an installed sample) or the disk is full.
+            log = Path(f"{path}-wal")
+            frozen = not (log.exists() and log.stat().st_size) and (
+                not os.access(path.parent, os.W_OK)
+                or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
             address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
             connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
         else:

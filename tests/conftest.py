@@ -65,10 +65,15 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the running app's workspaces."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def app_url(app_home: Path) -> Iterator[str]:
     """The address of an app started as `qafd demo` starts it, with a home of its own."""
-    port = free_port()
-    home = tmp_path_factory.mktemp("home")
+    port, home = free_port(), app_home
     server = subprocess.Popen(
         [sys.executable, "-m", "qafd.cli", "demo", "--port", str(port)],
         env={**os.environ, "QAFD_HOME": str(home)}, cwd=home,

@@ -1,0 +1,465 @@
+"""The log: files and documents, and what was extracted from each of their passages."""
+
+import hashlib
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from qafd.errors import EmbedderMismatchError, ParameterError, StoreError
+from qafd.records import Assertion, Chunk, Document, Extraction, Mark, Mention, Vectors
+from qafd.rows import (
+    DocumentNameError,
+    DocumentRow,
+    File,
+    Log,
+    check_finite,
+    checksum,
+    clean_name,
+    embedding_key,
+    unpacked,
+    vector_keys,
+)
+from qafd.workspace import Workspace, bump, meta, now, set_meta
+
+CHUNK = 'id, document, title, text, start, "end", page, heading'
+"""The columns of a chunk in tables and views, in the order of the record's fields."""
+
+
+class LogStore(Workspace):
+    """A workspace that takes in files and remembers what was found in them."""
+
+    # Files and documents
+
+    def add_file(self, name: str, data: bytes, job: int | None = None) -> bool:
+        """Take in a file; True when there is work to do for it.
+
+        The same bytes under the same name change nothing (a deleted file comes back);
+        other bytes replace the file: its documents stay until the new ones are parsed.
+        """
+        name = clean_name(name)
+        digest = hashlib.sha256(data).hexdigest()
+        with self.transaction() as connection:
+            known = connection.execute(
+                "SELECT sha256, status, deleted_at FROM files WHERE name = ?", (name,)).fetchone()
+            if known and known[0] == digest and known[1] == "done":
+                if known[2] is not None:
+                    self._undo(connection, name)
+                return False
+            connection.execute(
+                "INSERT INTO files (name, sha256, size, data, status, job, added_at) "
+                "VALUES (?, ?, ?, ?, 'queued', ?, ?) ON CONFLICT (name) DO UPDATE SET "
+                "sha256 = excluded.sha256, size = excluded.size, data = excluded.data, "
+                "status = 'queued', error = '', job = excluded.job, deleted_at = NULL",
+                (name, digest, len(data), data, job, now()))
+        return True
+
+    def begin(self, name: str) -> bytes | None:
+        """Start to parse a file: its bytes, or None when it is not waiting (any more)."""
+        with self.transaction() as connection:
+            row = connection.execute(
+                "UPDATE files SET status = 'parsing' WHERE name = ? AND deleted_at IS NULL "
+                "AND status IN ('queued', 'parsing') RETURNING data", (name,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def finish(self, name: str) -> None:
+        """A file is done; its text is stored, so its bytes are dropped.
+
+        Unless it was replaced in the meantime: then it waits for its turn.
+        """
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE files SET status = 'done', data = NULL "
+                "WHERE name = ? AND status = 'extracting'", (name,))
+
+    def fail(self, name: str, error: str) -> None:
+        """A file cannot be read, for a reason in one sentence."""
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE files SET status = 'failed', error = ? "
+                "WHERE name = ? AND status IN ('parsing', 'extracting')", (error, name))
+
+    def cancel(self, names: Iterable[str]) -> None:
+        """Stop these files where they are; what was logged stays in the graph."""
+        with self.transaction() as connection:
+            connection.executemany(
+                "UPDATE files SET status = 'cancelled' "
+                "WHERE name = ? AND status IN ('queued', 'parsing', 'extracting')",
+                [(name,) for name in names])
+
+    def retry(self, names: Iterable[str], job: int | None = None) -> int:
+        """Let files that failed or were cancelled wait again; returns how many."""
+        with self.transaction() as connection:
+            before = connection.total_changes
+            connection.executemany(
+                "UPDATE files SET status = 'queued', error = '', job = ? "
+                "WHERE name = ? AND status IN ('failed', 'cancelled')",
+                [(job, name) for name in names])
+            return connection.total_changes - before
+
+    def files(self) -> tuple[File, ...]:
+        """All files, in the order in which they came."""
+        with self.snapshot() as connection:
+            extractor = meta(connection, "extractor")
+            rows = connection.execute(
+                "SELECT files.name, files.status, files.error, files.notices, files.size, "
+                "  count(DISTINCT documents.name), count(chunks.id), count(extractions.id), "
+                "  files.added_at, files.deleted_at "
+                "FROM files LEFT JOIN documents ON documents.source = files.name "
+                "LEFT JOIN chunks ON chunks.document = documents.name "
+                "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
+                "GROUP BY files.rowid ORDER BY files.rowid", (extractor,)).fetchall()
+        return tuple(
+            File(*(*row[:3], tuple(json.loads(row[3])), *row[4:])) for row in rows)
+
+    def documents(self, source: str | None = None) -> tuple[DocumentRow, ...]:
+        """All documents, or those of one file, in the order of files and positions."""
+        with self.snapshot() as connection:
+            extractor = meta(connection, "extractor")
+            rows = connection.execute(
+                "SELECT documents.name, source, documents.title, documents.kind, "
+                "  length(documents.text), coalesce(max(page), 0), count(DISTINCT chunks.id), "
+                "  count(DISTINCT extractions.id), count(DISTINCT mentions.key), "
+                "  documents.deleted_at "
+                "FROM documents JOIN files ON files.name = source "
+                "LEFT JOIN chunks ON chunks.document = documents.name "
+                "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
+                "LEFT JOIN mentions ON mentions.extraction = extractions.id "
+                "  AND mentions.kind != 'term' "
+                "WHERE ? IS NULL OR source = ? "
+                "GROUP BY documents.rowid ORDER BY files.rowid, documents.position",
+                (extractor, source, source)).fetchall()
+        return tuple(DocumentRow(*row) for row in rows)
+
+    def document(self, name: str) -> Document:
+        """A document with its text and marks."""
+        with self.snapshot() as connection:
+            row = connection.execute(
+                "SELECT name, title, kind, text, marks FROM documents WHERE name = ?",
+                (name,)).fetchone()
+        if row is None:
+            raise StoreError(f"There is no document called {name!r} in this workspace.")
+        return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
+
+    def put_documents(
+        self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
+        notices: Sequence[str] = (),
+    ) -> bool:
+        """Make these the documents of a file; passages that did not change keep their log.
+
+        Returns False, and writes nothing, when the file was replaced or removed since `begin`.
+
+        Raises
+        ------
+        DocumentNameError
+            Two documents have one name, within the file or across files.
+        """
+        names = {document.name for document, _ in parsed}
+        if len(names) < len(parsed):
+            raise DocumentNameError(
+                f"{source} has {len(parsed)} records but only {len(names)} different names; "
+                "give each record an id of its own.")
+        with self.transaction() as connection:
+            self.check_lease()
+            moved = connection.execute(
+                "UPDATE files SET status = 'extracting', error = '', notices = ? "
+                "WHERE name = ? AND status = 'parsing' RETURNING deleted_at",
+                (json.dumps(notices), source)).fetchone()
+            if moved is None:
+                return False
+            owners = dict(connection.execute("SELECT name, source FROM documents"))
+            taken = sorted(name for name in names if owners.get(name, source) != source)
+            if taken:
+                raise DocumentNameError(
+                    f"{source} has a document called {taken[0]!r}, and so has "
+                    f"{owners[taken[0]]}; rename one of the files.")
+            for name in sorted(owners):
+                if owners[name] == source and name not in names:
+                    connection.execute("DELETE FROM documents WHERE name = ?", (name,))
+            for position, (document, chunks) in enumerate(parsed):
+                marks = json.dumps([[m.start, m.page, m.heading] for m in document.marks])
+                content = (document.title, document.kind, document.text, marks)
+                connection.execute(
+                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                    "ON CONFLICT (name) DO UPDATE SET position = excluded.position, "
+                    "title = excluded.title, kind = excluded.kind, text = excluded.text, "
+                    "marks = excluded.marks, sha256 = excluded.sha256, "
+                    "deleted_at = excluded.deleted_at",
+                    (document.name, source, position, *content, checksum(*content), moved[0]))
+                _put_chunks(connection, document.name, chunks)
+            bump(connection, "log_revision")
+        return True
+
+    def delete(self, name: str) -> None:
+        """Take a file, or one document of a file, out of the graph; `undo` brings it back.
+
+        The graph follows at its next assembly.
+        """
+        moment = now()
+        with self.transaction() as connection:
+            gone = connection.execute(
+                "UPDATE files SET deleted_at = ? WHERE name = ? AND deleted_at IS NULL",
+                (moment, name)).rowcount
+            gone += connection.execute(
+                "UPDATE documents SET deleted_at = ? "
+                "WHERE (name = ? OR source = ?) AND deleted_at IS NULL",
+                (moment, name, name)).rowcount
+            if not gone:
+                raise StoreError(f"There is nothing called {name!r} to delete.")
+            bump(connection, "log_revision")
+
+    def undo(self, name: str) -> None:
+        """Bring back what `delete(name)` took away."""
+        with self.transaction() as connection:
+            if not self._undo(connection, name):
+                raise StoreError(f"There is nothing called {name!r} to bring back.")
+
+    def _undo(self, connection: sqlite3.Connection, name: str) -> int:
+        # Documents deleted one by one, before their file was, stay deleted.
+        back = connection.execute(
+            "UPDATE documents SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND (name = ? "
+            "OR source = ? AND deleted_at = (SELECT deleted_at FROM files WHERE name = ?))",
+            (name, name, name)).rowcount
+        back += connection.execute(
+            "UPDATE files SET deleted_at = NULL WHERE name = ? AND deleted_at IS NOT NULL",
+            (name,)).rowcount
+        # What was deleted before it was read through has still to be read.
+        connection.execute(
+            "UPDATE files SET status = 'extracting' WHERE status = 'done' AND name IN ("
+            "  SELECT source FROM documents JOIN chunks ON document = documents.name "
+            "  WHERE (documents.name = ? OR source = ?) AND NOT EXISTS ("
+            "    SELECT 1 FROM extractions WHERE chunk = chunks.id AND extractor = ?))",
+            (name, name, meta(connection, "extractor")))
+        bump(connection, "log_revision")
+        return back
+
+    def purge(self, name: str) -> None:
+        """Remove a file or a document for good, with every stored retrieval that quotes it.
+
+        Vectors and graph follow at the next assembly.
+        """
+        with self.transaction() as connection:
+            names = {row[0] for row in connection.execute(
+                "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
+            known = connection.execute("SELECT 1 FROM files WHERE name = ?", (name,)).fetchone()
+            if not names and not known:
+                raise StoreError(f"There is nothing called {name!r} to remove.")
+            self._forget_vectors(connection, names)
+            connection.execute(
+                "DELETE FROM documents WHERE name = ? OR source = ?", (name, name))
+            connection.execute("DELETE FROM files WHERE name = ?", (name,))
+            quoting = [
+                (row[0],) for row in connection.execute("SELECT id, body FROM retrievals")
+                if any(passage["document"] in names
+                       for passage in unpacked(row[1])["retrieval"]["passages"])]
+            connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
+            bump(connection, "log_revision")
+
+    def _forget_vectors(self, connection: sqlite3.Connection, names: set[str]) -> None:
+        """Drop the vectors that only the passages and names of these documents need."""
+        model = meta(connection, "embedder")
+        keys: set[str] = set()
+        kept: set[str] = set()
+        for document, title, text, extraction in connection.execute(
+                "SELECT document, title, text, extractions.id FROM chunks "
+                "JOIN extractions ON chunk = chunks.id").fetchall():
+            (keys if document in names else kept).update(
+                embedding_key(model, row[0]) for row in connection.execute(
+                    "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,)))
+            if document in names:
+                spans = connection.execute(
+                    'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
+                    (extraction,)).fetchall()
+                keys.update(vector_keys(model, title, text, spans))
+        connection.executemany(
+            "DELETE FROM embeddings WHERE key = ?", [(key,) for key in keys - kept])
+
+    # The extraction log
+
+    def passage_counts(self) -> tuple[int, int]:
+        """How many passages the live log has, and how many the graph."""
+        with self.snapshot() as connection:
+            return tuple(connection.execute(
+                "SELECT (SELECT count(*) FROM live), (SELECT count(*) FROM passages)").fetchone())
+
+    def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
+        """The passages of a file that this extractor has not read yet, in order."""
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {_qualified('chunks', CHUNK)} FROM chunks "
+                "JOIN documents ON documents.name = chunks.document "
+                "WHERE source = ? AND deleted_at IS NULL AND NOT EXISTS ("
+                "  SELECT 1 FROM extractions WHERE chunk = chunks.id AND extractor = ?) "
+                "ORDER BY documents.position, chunks.position", (source, extractor)).fetchall()
+        return tuple(Chunk(*row) for row in rows)
+
+    def put_extraction(
+        self, chunk: Chunk, extraction: Extraction, vectors: Mapping[str, Vectors] | None = None
+    ) -> bool:
+        """Append one passage's extraction, with the vectors that belong to it, to the log.
+
+        Returns False, and writes nothing, when the passage was removed or changed in the
+        meantime or has an entry already.
+
+        Parameters
+        ----------
+        vectors : mapping of str to ndarray, shape (d,)
+            By `embedding_key`.
+        """
+        with self.transaction() as connection:
+            self.check_lease()
+            row = connection.execute(
+                "INSERT INTO extractions (chunk, extractor, sha256) SELECT id, ?, ? FROM chunks "
+                "WHERE id = ? AND title = ? AND heading = ? ON CONFLICT DO NOTHING RETURNING id",
+                (extraction.extractor, checksum(extraction), chunk.id, chunk.title,
+                 chunk.heading)).fetchone()
+            if row is None:
+                return False
+            log = row[0]
+            connection.executemany(
+                "INSERT INTO sentences VALUES (?, ?, ?, ?)",
+                [(log, i, *span) for i, span in enumerate(extraction.sentences)])
+            connection.executemany(
+                "INSERT INTO mentions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [(log, i, m.key, m.name, m.start, m.end, m.sentence, m.kind)
+                 for i, m in enumerate(extraction.mentions)])
+            connection.executemany(
+                "INSERT INTO assertions VALUES (?, ?, ?, ?, ?, ?)",
+                [(log, i, a.source, a.target, a.sentence, a.label)
+                 for i, a in enumerate(extraction.assertions)])
+            self._put_vectors(connection, vectors or {})
+            bump(connection, "log_revision")
+        return True
+
+    def use_extractor(self, name: str) -> None:
+        """From now on the graph is made of this extractor's entries of the log."""
+        with self.transaction() as connection:
+            if meta(connection, "extractor") != name:
+                set_meta(connection, "extractor", name)
+                bump(connection, "log_revision")
+
+    @property
+    def extractor(self) -> str:
+        """The extractor whose entries make up the graph; "" before the first."""
+        with self.snapshot() as connection:
+            return meta(connection, "extractor")
+
+    def log(self) -> Log:
+        """The live log: what the graph is a function of."""
+        with self.snapshot() as connection:
+            revision = int(meta(connection, "log_revision", "0"))
+            rows = connection.execute(
+                f"SELECT extraction, {CHUNK} FROM live ORDER BY document, position").fetchall()
+            extractor = meta(connection, "extractor")
+            spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+            for at, start, end in connection.execute(
+                    'SELECT extraction, start, "end" FROM sentences ORDER BY 1, position'):
+                spans[at].append((start, end))
+            mentions: dict[int, list[Mention]] = defaultdict(list)
+            for at, *fields in connection.execute(
+                    'SELECT extraction, key, name, start, "end", sentence, kind '
+                    "FROM mentions ORDER BY 1, position"):
+                mentions[at].append(Mention(*fields))
+            assertions: dict[int, list[Assertion]] = defaultdict(list)
+            for at, *fields in connection.execute(
+                    "SELECT extraction, source, target, sentence, label "
+                    "FROM assertions ORDER BY 1, position"):
+                assertions[at].append(Assertion(*fields))
+        return Log(revision, tuple(Chunk(*row[1:]) for row in rows), tuple(
+            Extraction(row[1], extractor, tuple(spans[row[0]]), tuple(mentions[row[0]]),
+                       tuple(assertions[row[0]])) for row in rows))
+
+    # Embeddings
+
+    def stamp_embedder(self, name: str, dimension: int) -> None:
+        """Bind the workspace to one embedding model, at its first use.
+
+        Raises
+        ------
+        EmbedderMismatchError
+            It is bound to another one.
+        """
+        with self.transaction() as connection:
+            if not meta(connection, "embedder"):
+                set_meta(connection, "embedder", name)
+                set_meta(connection, "dimension", str(dimension))
+        self.check_embedder(name, dimension)
+
+    def check_embedder(self, name: str, dimension: int) -> None:
+        """Refuse a model whose vectors cannot be compared with those stored here."""
+        with self.snapshot() as connection:
+            stamped = meta(connection, "embedder"), meta(connection, "dimension")
+        if stamped[0] and stamped != (name, str(dimension)):
+            raise EmbedderMismatchError(
+                f"{self.path.name} was indexed with {stamped[0]} ({stamped[1]} dimensions), not "
+                f"with {name} ({dimension}); choose that model again, or embed the workspace anew "
+                f"with this one (`qafd index --re-embed`).")
+
+    def forget_embedder(self) -> None:
+        """Drop all vectors and the stamp, so that the next assembly embeds anew."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM embeddings")
+            connection.execute("DELETE FROM meta WHERE key IN ('embedder', 'dimension')")
+            bump(connection, "log_revision")
+
+    def vectors(self, keys: Iterable[str]) -> dict[str, Vectors]:
+        """The stored vectors among these keys, each of shape (d,)."""
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT key, vector FROM embeddings "
+                "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
+            return {key: np.frombuffer(vector, "<f4") for key, vector in rows}
+
+    def put_vectors(self, vectors: Mapping[str, Vectors]) -> None:
+        """Keep vectors, each of shape (d,), by `embedding_key`.
+
+        Raises
+        ------
+        ParameterError
+            One has another length than the workspace's model, or holds NaN or infinity.
+        """
+        with self.transaction() as connection:
+            self._put_vectors(connection, vectors)
+
+    def _put_vectors(
+        self, connection: sqlite3.Connection, vectors: Mapping[str, Vectors]
+    ) -> None:
+        if not vectors:
+            return
+        model = meta(connection, "embedder")
+        dimension = int(meta(connection, "dimension", "0"))
+        for vector in vectors.values():
+            if vector.shape != (dimension,):
+                raise ParameterError(
+                    f"An embedding has shape {vector.shape}, but {model or 'no model'} of this "
+                    f"workspace gives {dimension} numbers; check the embedding model.")
+        check_finite(np.array(list(vectors.values())))
+        connection.executemany(
+            "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?, ?)",
+            [(key, model, dimension, vector.astype("<f4").tobytes())
+             for key, vector in vectors.items()])
+
+
+def _put_chunks(
+    connection: sqlite3.Connection, document: str, chunks: Sequence[Chunk]
+) -> None:
+    known = {row[0]: row[1:] for row in connection.execute(
+        "SELECT id, title, heading FROM chunks WHERE document = ?", (document,))}
+    gone = known.keys() - {chunk.id for chunk in chunks}
+    connection.executemany("DELETE FROM chunks WHERE id = ?", [(key,) for key in gone])
+    # An extractor reads title and heading too, so their change calls for a new extraction.
+    stale = [(c.id,) for c in chunks if known.get(c.id, (c.title, c.heading))
+             != (c.title, c.heading)]
+    connection.executemany("DELETE FROM extractions WHERE chunk = ?", stale)
+    connection.executemany(
+        'INSERT INTO chunks (id, document, position, title, heading, page, start, "end", text, '
+        "sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "position = excluded.position, title = excluded.title, heading = excluded.heading, "
+        'page = excluded.page, start = excluded.start, "end" = excluded."end"',
+        [(c.id, document, position, c.title, c.heading, c.page, c.start, c.end, c.text,
+          checksum(c.text)) for position, c in enumerate(chunks)])
+
+def _qualified(table: str, columns: str) -> str:
+    return ", ".join(f"{table}.{column.strip()}" for column in columns.split(","))
