@@ -225,6 +225,8 @@ const width = (p, text, bold) => {
 };
 
 function draw(p) {
+  // In a hidden tab, or while another page takes over, there is no width to draw in.
+  if (!p.width) return;
   const count = p.cards.length, fit = Math.max(1, Math.floor((p.width + 14) / 354));
   const columns = Math.min(count || 1, fit, p.data.columns || (count === 3 && fit > 2 ? 3 : 2));
   p.grid.style.setProperty("--columns", columns);
