@@ -213,6 +213,24 @@ class Workspace:
             connection.execute("DELETE FROM lease WHERE token = ?", (self._token,))
 
 
+def remove(path: str | os.PathLike[str]) -> None:
+    """Delete a workspace for good: its file, uploads included, and all that lies beside it.
+
+    Raises
+    ------
+    BusyError
+        A process is indexing it.
+    """
+    place = Path(path)
+    with Workspace.open(place) as workspace:
+        if (writer := workspace.writer) is not None:
+            raise BusyError(
+                f"Process {writer} is indexing {place.name}; cancel its jobs before you delete it.")
+    beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
+    for file in (place, *beside, *place.parent.glob(f"{place.name}.schema*.backup")):
+        file.unlink(missing_ok=True)
+
+
 def now() -> str:
     """The time as text, UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -24,6 +24,7 @@ from qafd.errors import (
 from qafd.index import bring_up_to_date, extend, index
 from qafd.records import Chunk, Document, Extraction, Keyword, Mention, QueryPlan
 from qafd.store import DocumentNameError, Store, clean_name, embedding_key
+from qafd.workspace import remove
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
@@ -640,6 +641,19 @@ def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left):
             with pytest.raises(BusyError, match="taken over"):
                 gone.put_extraction(waiting, found)
             assert store.put_extraction(waiting, found)
+
+
+def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(store, path):
+    for name in ("work.db.log", "work.db.schema1.backup", "work.db2", "other.db"):
+        (path.parent / name).write_bytes(b"x")
+    with store.lease():
+        assert (path.parent / "work.db.reserve").exists()
+        with pytest.raises(BusyError, match="cancel its jobs"):
+            remove(path)
+    assert not (path.parent / "work.db.reserve").exists()
+    store.close()
+    remove(path)
+    assert {file.name for file in path.parent.iterdir()} == {"work.db2", "other.db"}
 
 
 def count_up(path: Path, times: int) -> None:
