@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qafd.assemble import node_id
-from qafd.bm25 import Bm25, words
+from qafd.bm25 import Bm25, content_words
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.text import canonical
@@ -56,7 +56,7 @@ class Match:
     dense : ndarray, shape (c,)
         Cosine of question and passage.
     by_word : ndarray, shape (c, k)
-        What each distinct word of the question adds to a passage's BM25 score.
+        What each distinct content word of the question adds to a passage's BM25 score.
     """
 
     dense: Floats = field(repr=False)
@@ -78,8 +78,7 @@ def match(graph: Graph, passages: Passages, plan: QueryPlan) -> Match:
         dense = np.zeros(len(passages))
     else:
         dense = (graph.vectors[passages.rows] @ plan.embedding).astype(np.float64)
-    asked = list(dict.fromkeys(words(plan.question)))
-    return Match(dense, passages.bm25.contributions(asked))
+    return Match(dense, passages.bm25.contributions(content_words(plan.question)))
 
 
 @dataclass(frozen=True)
@@ -150,3 +149,23 @@ def _named_reason(graph: Graph, row: int, asked: set[str]) -> str:
     if canonical(name) in asked:
         return f"the question names {name}"
     return f"{name} is the nearest known name to one in the question"
+
+
+def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passages") -> Seeds:
+    """Algorithm 1: the `count` nodes with the highest score(v) = max over keywords of the cosine.
+
+    Nodes are compared by the vectors of their names; `layer` "entities" leaves passages out.
+    Equal shares; ties go to the lower row. Without keywords the question itself is the keyword.
+    """
+    if graph.name_vectors is None or not len(graph) or count == 0:
+        return Seeds(np.zeros(0, np.int64), np.zeros(0), ())
+    rows = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else np.arange(len(graph))
+    asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
+    cosines = graph.name_vectors[rows] @ asked.T  # (n, k)
+    scores = cosines.max(axis=1)
+    best = np.lexsort((rows, -scores))[:count]
+    texts = [keyword.text for keyword in plan.keywords] or ["the question"]
+    nearest = cosines[best].argmax(axis=1)
+    return Seeds(rows[best], np.full(len(best), 1.0 / max(len(best), 1)), tuple(
+        f"similarity {scores[i]:.2f} to the keyword {texts[k]}"
+        for i, k in zip(best.tolist(), nearest.tolist(), strict=True)))
