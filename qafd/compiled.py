@@ -1,8 +1,10 @@
 """The active-set solver of `qafd.diffusion`, compiled by numba; import it through `qafd.kernel`.
 
 Same method and tolerances as the numpy version, written as loops over the entries so that a
-query costs the memory it must read. Functions have fixed signatures: importing this module
-compiles them once (about 20 s) and later loads them from numba's cache on disk.
+query costs the memory it must read. Of the graph it reads what `Graph.expand` would give for the
+nodes it counts as expansions, and the vectors and capacities of the nodes they touch. Functions
+have fixed signatures: importing this module compiles them once (about 10 s) and later loads
+them from numba's cache on disk.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,type-arg"
 # The types of compiled functions are in their decorators, for numba.
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit, types
+
+from qafd.weights import positive
 
 ROUNDING = 4e-15
 WIDE = 1e8
@@ -88,7 +92,7 @@ def align(kind, floor, gamma, vectors, query, given, rows, first, last, s):
                 s[i] = max(np.exp(-gamma * max(2.0 - 2.0 * s[i], 0.0)), TINY)
 
 
-@njit(fastmath=_fast)
+@njit(fastmath=_fast, error_model="numpy")
 def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p, q, inverse,
                         allowed):
     """Solve for the active nodes from the present x, in place; whether `inner` was reached."""
@@ -141,7 +145,7 @@ def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p,
     _in64, _in32, _real, _real, _rows, _row, _real, types.int64, types.float64,
     types.float64, types.int64, types.int64, types.float64, types.float64, types.float64,
     _i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2,
-    _in64, _real, types.float64, types.int64, types.int64), nogil=True, cache=True)
+    _in64, _real, types.float64, types.int64, types.int64), nogil=True, cache=True, error_model="numpy")
 def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, floor, gamma,
            outer, inner_op, a, b, c, mark, token, reals, whole, ends, weights, seeds, delta, rtol,
            most_rounds, most_touched):
@@ -410,6 +414,8 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
         rounds, touched)
     workspace.reals, workspace.whole = reals, whole
     workspace.ends, workspace.weights = ends, weights
+    if kind == GIVEN:
+        positive(reals[3, :t])
     if status == TOO_WIDE:
         return None
     u, v, edge_weight, flow, mass = edges(t, reals, whole, ends, weights)

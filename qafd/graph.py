@@ -191,7 +191,7 @@ class Graph:
         return cls(ids, names, kinds, indptr, neighbors,
                    np.concatenate([strength, strength])[order],
                    np.concatenate([bits, bits])[order],
-                   vectors, name_vectors, tokens, component, revision)
+                   vectors, name_vectors, tokens, component, revision).prepare()
 
     @classmethod
     def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight",
@@ -278,9 +278,9 @@ class Graph:
                 self.component, self.capacity(choice), 0)
         return self._totals[choice]
 
-    def prepare(self, choices: Iterable[str] = CAPACITIES) -> "Graph":
+    def prepare(self) -> "Graph":
         """Compute everything of size n that the first query would otherwise pay for."""
-        for choice in choices:
+        for choice in CAPACITIES:
             self.component_capacity(choice)
         self.release(self.acquire())
         return self

@@ -49,7 +49,7 @@ def available() -> bool:
 
 
 def load() -> bool:
-    """Load the compiled solver in this thread, compiling if its cache is empty (about 20 s of CPU).
+    """Load the compiled solver in this thread, compiling if its cache is empty (about 10 s of CPU).
 
     False where numba is missing.
     """

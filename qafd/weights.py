@@ -137,6 +137,11 @@ class Gates:
         H between a node and the query.
 
     With neither `query` nor `alignment`, s(v) = 1 everywhere.
+
+    Raises
+    ------
+    ParameterError
+        When the query is not finite, or an alignment that is needed is not positive.
     """
 
     weights: Weights
@@ -144,16 +149,28 @@ class Gates:
     alignment: Floats | None = None
     similarity: Similarity = Similarity()
 
+    def __post_init__(self) -> None:
+        if self.query is not None and not np.all(np.isfinite(self.query)):
+            raise ParameterError("the query's embedding has entries that are not finite")
+
     def align(self, graph: Graph, rows: Nodes) -> Floats:
         """Alignment s(v) of the given rows, shape (k,)."""
         if self.alignment is not None:
-            return np.asarray(self.alignment[rows], np.float64)
+            return positive(np.asarray(self.alignment[rows], np.float64))
         if self.query is None:
             return np.ones(len(rows))
         if graph.vectors is None:
             raise ParameterError("this graph has no vectors to compare the query with; "
                                  "pass the alignment of its nodes")
         return self.similarity((graph.vectors[rows] @ self.query).astype(np.float64))
+
+
+def positive(alignment: Floats) -> Floats:
+    """The alignments, when all are positive."""
+    if len(alignment) and not alignment.min() > 0:
+        raise ParameterError(f"an alignment is {alignment.min():g}; all must be positive, "
+                             "because a gate of 0 is a missing edge")
+    return alignment
 
 
 PLAIN = Gates(Weights.named("plain"))

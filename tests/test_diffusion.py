@@ -304,3 +304,11 @@ def test_flow_behind_a_weak_gate_keeps_its_digits():
     assert flow == pytest.approx({(0, 1): 2.3, (1, 2): 1.3, (2, 3): 0.3}, rel=1e-12)
     assert scatter(solution, solution.mass) == pytest.approx([1, 1, 1, 0.3], rel=1e-12)
     assert solution.certificate.optimal
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("wrong", [0.0, -0.5, np.nan])
+def test_a_gate_that_is_not_positive_is_refused(wrong):
+    gates = Gates(Weights.named("product"), alignment=np.array([1.0, wrong, 1.0]))
+    with pytest.raises(ParameterError, match="alignment"):
+        solve(chain(3), gates, np.array([0]), np.array([2.5]))

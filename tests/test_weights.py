@@ -61,3 +61,15 @@ def test_alignment_without_vectors_says_what_to_do():
 
 def test_alignment_without_a_query_is_one():
     assert Gates(Weights()).align(Graph.build("ab"), np.array([0, 1])).tolist() == [1.0, 1.0]
+
+
+def test_an_alignment_that_is_not_positive_is_refused_where_it_is_needed():
+    gates = Gates(Weights(), alignment=np.array([1.0, 0.0]))
+    assert gates.align(Graph.build("ab"), np.array([0])).tolist() == [1.0]
+    with pytest.raises(ParameterError, match="alignment is 0"):
+        gates.align(Graph.build("ab"), np.array([0, 1]))
+
+
+def test_a_query_that_is_not_finite_is_refused():
+    with pytest.raises(ParameterError, match="not finite"):
+        Gates(Weights(), np.array([np.nan, 1.0], np.float32))
