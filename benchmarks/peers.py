@@ -61,7 +61,7 @@ def push(indptr, neighbors, similarity, vectors, query, sink, seeds, delta, x, m
     pushes = 0
     while waiting > head and pushes < cap:
         if random:
-            k = head + np.random.randint(waiting - head)
+            k = head + np.random.randint(waiting - head)  # noqa: NPY002  numba has no Generator
             v = line[k]
             waiting -= 1
             line[k] = line[waiting]
