@@ -145,7 +145,8 @@ def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p,
     _in64, _in32, _real, _real, _rows, _row, _real, types.int64, types.float64,
     types.float64, types.int64, types.int64, types.float64, types.float64, types.float64,
     _i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2,
-    _in64, _real, types.float64, types.int64, types.int64), nogil=True, cache=True, error_model="numpy")
+    _in64, _real, types.float64, types.int64, types.int64),
+    nogil=True, cache=True, error_model="numpy")
 def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, floor, gamma,
            outer, inner_op, a, b, c, mark, token, reals, whole, ends, weights, seeds, delta, rtol,
            most_rounds, most_touched):
