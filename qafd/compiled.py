@@ -6,7 +6,7 @@ nodes it counts as expansions, and the vectors and capacities of the nodes they 
 have fixed signatures: importing this module compiles them once (about 10 s) and later loads
 them from numba's cache on disk.
 """
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,type-arg"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,type-arg,call-overload"
 # The types of compiled functions are in their decorators, for numba.
 
 from dataclasses import dataclass
