@@ -3,7 +3,7 @@
 import streamlit as st
 
 from qafd import ui
-from qafd.knowledge import assets
+from qafd.package import assets
 
 st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
 page = st.navigation([

@@ -7,5 +7,5 @@ from qafd import ui
 knowledge = ui.workspace()
 st.title("Settings")
 ui.workspace_settings(knowledge)
-ui.versions(knowledge)
+ui.versions()
 ui.wipe(knowledge)

@@ -101,19 +101,10 @@ def _add_knobs(parser: argparse.ArgumentParser) -> None:
 
     for spec in fields(FlowDiffusion):
         meta = spec.metadata
-        kind = {"int": int, "bool": _yes_no}.get(getattr(spec.type, "__name__", ""), None)
+        kind: type = type(spec.default)
         parser.add_argument(
             "--" + spec.name.replace("_", "-"), dest="knob_" + spec.name, default=None,
-            choices=meta["options"] or None, help=meta["help"],
-            type=kind or (str if meta["options"] else float))
-
-
-def _yes_no(text: str) -> bool:
-    if text.lower() in ("yes", "true", "1"):
-        return True
-    if text.lower() in ("no", "false", "0"):
-        return False
-    raise argparse.ArgumentTypeError(f"{text!r} is neither yes nor no")
+            choices=meta["options"] or None, help=meta["help"].replace("%", "%%"), type=kind)
 
 
 def _knobs(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -144,7 +135,7 @@ def _text(argument: str) -> str:
 
 def _app(arguments: argparse.Namespace) -> int:
     """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
-    from qafd.knowledge import app_file
+    from qafd.package import app_file
 
     if arguments.host not in ("127.0.0.1", "localhost", "::1") and not arguments.i_know:
         raise ParameterError(
@@ -158,7 +149,7 @@ def _app(arguments: argparse.Namespace) -> int:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(script.parent), os.environ.get("PYTHONPATH")]))
     os.execv(sys.executable, [
-        sys.executable, "-P", "-m", "streamlit", "run", str(script),
+        sys.executable, "-P", "-m", "qafd.ui.serve", str(script),
         "--server.port", str(arguments.port), "--server.address", arguments.host])
 
 
@@ -292,8 +283,8 @@ def _verify(arguments: argparse.Namespace) -> int:
     from qafd.verify import verify
 
     try:
-        text = sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text("utf-8")
-        result = verify(json.loads(text))
+        result = verify(json.loads(
+            sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise QafdError(f"{arguments.file} is not a stored query: {error}") from error
     if arguments.json:

@@ -14,6 +14,7 @@ from qafd.answer import Answer, extract_answer
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.models import Embedder, LocalEmbedder
+from qafd.package import assets
 from qafd.plan import Planner
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
@@ -144,12 +145,14 @@ class KnowledgeGraph:
             if method not in METHODS:
                 raise ParameterError(f"there is no method {method!r}; "
                                      f"choose {', '.join(METHODS)}")
-            method = METHODS[method](**params)
+            chosen = METHODS[method](**params)
             if "mass" not in params:
-                method = method.fitted(graph)
+                chosen = chosen.fitted(graph)
+        else:
+            chosen = method
         plan = self.plan(question) if isinstance(question, str) else question
         with self.store() as store:
-            retrieval = method.retrieve(graph, passages_of(graph, partial(_texts, store)), plan)
+            retrieval = chosen.retrieve(graph, passages_of(graph, partial(_texts, store)), plan)
             return _with_texts(retrieval, store)
 
     def answer(self, retrieval: Retrieval, plan: QueryPlan) -> Answer:
@@ -193,14 +196,6 @@ def local_embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-@cache
-def assets() -> Path:
-    """The folder of samples and of the page's scripts: in the wheel or in a checkout."""
-    package = Path(__file__).resolve().parent
-    installed = package / "_app" / "assets"
-    return installed if installed.is_dir() else package.parent / "assets"
-
-
 class _Graphs:
     """The graphs read last, by file and version of the file's graph."""
 
@@ -241,8 +236,3 @@ def _with_texts(retrieval: Retrieval, store: Store) -> Retrieval:
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading)
         for ranked, chunk in found))
-
-
-def app_file() -> Path:
-    """The app's entry point, beside `assets()`."""
-    return assets().parent / "app.py"

@@ -1,11 +1,11 @@
 """The bundled samples: what Figure 1 claims, and that they are what their documents make."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from qafd.knowledge import EXAMPLES, SAMPLES, KnowledgeGraph, assets
+from qafd.knowledge import EXAMPLES, SAMPLES, KnowledgeGraph
+from qafd.package import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 
@@ -58,10 +58,10 @@ def test_multi_hop_question_reaches_the_birthplace_of_the_singer(tmp_path: Path)
 
 @pytest.fixture(scope="module", params=list(SAMPLES))
 def rebuilt(request: pytest.FixtureRequest,
-            tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, KnowledgeGraph]]:
+            tmp_path_factory: pytest.TempPathFactory) -> tuple[str, KnowledgeGraph]:
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("new") / "sample.db")
     knowledge.add_files([assets() / "samples" / request.param], processes=1)
-    yield request.param, knowledge
+    return request.param, knowledge
 
 
 def test_a_bundled_workspace_is_what_its_documents_make(

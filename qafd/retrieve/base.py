@@ -121,7 +121,11 @@ class Retrieval:
 
 
 class Retriever(Protocol):
-    """A retrieval method: a frozen dataclass of its parameters with one call."""
+    """A retrieval method: a frozen dataclass of its parameters."""
+
+    def fitted(self, graph: Graph) -> "Retriever":
+        """The method with the parameters suggested for a graph of this size."""
+        ...
 
     def retrieve(self, graph: Graph, passages: Passages, plan: QueryPlan) -> Retrieval:
         """The subgraph and passages for a question; never calls a language model."""

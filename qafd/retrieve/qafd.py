@@ -9,7 +9,7 @@ from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
 from qafd.graph import CAPACITIES, Graph
 from qafd.rank import rank
-from qafd.records import Floats, Nodes, QueryPlan
+from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import (
     DRY,
     SATURATED,

@@ -17,8 +17,8 @@ from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, ta
 from qafd.ui.workspace import keep_workers_going, run, workspace
 
 __all__ = [
-    "answer_tab", "ask_something", "certificate_tab", "code_tab", "documents_table", "drawing_controls",
-    "empty_workspace", "explored", "intake", "jobs_panel", "keep_workers_going",
+    "answer_tab", "ask_something", "certificate_tab", "code_tab", "documents_table",
+    "drawing_controls", "empty_workspace", "explored", "intake", "jobs_panel", "keep_workers_going",
     "method_controls", "node_detail", "passages_tab", "picture", "question_box", "run",
     "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
 ]

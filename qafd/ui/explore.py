@@ -14,6 +14,7 @@ from qafd.knowledge import EXAMPLES, KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.ui.workspace import forget, keep
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions, layout
 from qafd.view.panel import RAMPS, Caption, clean, panel_data
@@ -49,12 +50,11 @@ def question_box(knowledge: KnowledgeGraph) -> str:
     """The question, from the box, an example or the link."""
     examples = EXAMPLES.get(knowledge.path.stem, ())
     # A question belongs to its workspace: another one starts with its own.
-    if st.query_params.get("ws_seen", knowledge.path.stem) != knowledge.path.stem:
-        st.session_state.pop("q", None)
-    st.query_params["ws_seen"] = knowledge.path.stem
-
+    if st.session_state.get("asked_in", knowledge.path) != knowledge.path:
+        forget("q")
+    st.session_state["asked_in"] = knowledge.path
     question = st.text_input(
-        "Question", value=examples[0] if examples else "", key="q", bind="query-params",
+        "Question", value=examples[0] if examples else "", key=keep("q"), bind="query-params",
         placeholder="Ask your documents a question", label_visibility="collapsed",
         icon=":material/search:")
     if examples:
@@ -85,7 +85,7 @@ def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
     """The parameters of flow diffusion, in the sidebar; each preset keeps its own values."""
     with st.sidebar:
         name = st.segmented_control(
-            "Preset", list(PRESETS), default=next(iter(PRESETS)), required=True, key="preset",
+            "Preset", list(PRESETS), default=next(iter(PRESETS)), required=True, key=keep("preset"),
             bind="query-params", format_func=lambda key: PRESETS[key].label) or next(iter(PRESETS))
         preset = PRESETS[name]
         st.caption(preset.quality)
@@ -102,13 +102,11 @@ def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
 def _control(spec: Any, method: FlowDiffusion, preset: str, highest: float) -> Any:
     """The control of one parameter, made from its range or options."""
     value, meta = getattr(method, spec.name), spec.metadata
-    key = f"{preset}_{spec.name}"
+    key = keep(f"{preset}_{spec.name}")
     label = _label(spec.name, method)
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value), key=key,
                             bind="query-params", help=meta["help"])
-    if isinstance(value, bool):
-        return st.toggle(label, value, key=key, bind="query-params", help=meta["help"])
     low, high = meta["low"], {
         "mass": highest,
         "seeds": NEAREST if method.seeding == "question" else meta["high"],
@@ -135,13 +133,13 @@ def drawing_controls() -> Drawing:
     """How to draw, in the sidebar."""
     with st.sidebar, st.expander("Picture"):
         contract = st.toggle(
-            "Contract passages", True, key="contract", bind="query-params",
+            "Contract passages", True, key=keep("contract"), bind="query-params",
             help="Draw the flow that passages carry between their entities; it still adds up.")
         thickness = st.segmented_control(
             "Edge thickness", ("flow", "weight"), default="flow", required=True, key="thickness",
             bind="query-params", help="Flow w (x_u - x_v), or the query-aware weight w alone.")
         ramp = st.segmented_control("Colors", list(RAMPS), default="green", required=True,
-                                    key="ramp", bind="query-params")
+                                    key=keep("ramp"), bind="query-params")
     return Drawing(contract, thickness or "flow", ramp or "green")
 
 
@@ -155,7 +153,7 @@ def empty_workspace(knowledge: KnowledgeGraph) -> None:
              "Add documents, and their knowledge graph appears here.")
     if st.button("See the progress" if waiting else "Add documents", type="primary",
                  icon=":material/upload_file:"):
-        st.switch_page("pages/documents.py", query_params={"ws": knowledge.path.stem})
+        st.switch_page("pages/documents.py")
 
 
 def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> View:

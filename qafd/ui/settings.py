@@ -9,7 +9,7 @@ import streamlit as st
 from qafd import __version__
 from qafd.errors import ParameterError
 from qafd.knowledge import SAMPLES, KnowledgeGraph
-from qafd.ui.workspace import names, path_of
+from qafd.ui.workspace import choose, names, path_of
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
              "pyvis", "plotly", "openai")
@@ -34,12 +34,11 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
             path = path_of(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             KnowledgeGraph.open(path)
-            st.query_params["ws"] = name
-            st.session_state.pop("ws", None)
-            st.switch_page("pages/documents.py", query_params={"ws": name})
+            choose(name)
+            st.switch_page("pages/documents.py")
 
 
-def versions(knowledge: KnowledgeGraph) -> None:
+def versions() -> None:
     """What to name in a report."""
     st.subheader("Versions")
     rows = {"qafd": __version__, "Python": platform.python_version(),

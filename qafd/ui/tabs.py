@@ -21,8 +21,8 @@ def answer_tab(view: View) -> None:
     st.caption("Extractive: sentences of your documents, quoted, no language model."
                f" Best similarity {answer.best:.2f}.")
     if answer.abstained:
-        st.write(f"**Not in these documents.** The most similar sentence reaches {answer.best:.2f}; "
-                 f"an answer needs {answer.threshold:.2f}.")
+        st.write("**Not in these documents.** The most similar sentence reaches "
+                 f"{answer.best:.2f}; an answer needs {answer.threshold:.2f}.")
         if not answer.sentences:
             return
         st.caption("The nearest sentences:")
@@ -128,7 +128,7 @@ def code_tab(view: View) -> None:
 
 
 def _flag(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _shell(text: str) -> str:

@@ -43,11 +43,36 @@ def names() -> list[str]:
     return list(dict.fromkeys([*([given.stem] if given else []), *SAMPLES, *own]))
 
 
+def keep(key: str) -> str:
+    """The key of a widget whose value shall outlive a visit to another page; links win over it."""
+    kept: dict[str, object] = st.session_state.setdefault("kept", {})
+    if key in st.session_state:
+        # Setting it takes it along to the widget of the same key on another page.
+        st.session_state[key] = kept[key] = st.session_state[key]
+    elif key in kept and key not in st.query_params:
+        st.session_state[key] = kept[key]
+    return key
+
+
+def forget(key: str) -> None:
+    """Let a kept widget start anew."""
+    st.session_state.get("kept", {}).pop(key, None)
+    st.session_state.pop(key, None)
+
+
+def choose(name: str) -> None:
+    """Let the next run begin with another workspace."""
+    st.session_state["next_ws"] = name
+
+
 def workspace() -> KnowledgeGraph:
     """The chosen workspace; a sample is copied when it is first opened."""
     choices = names()
+    if "next_ws" in st.session_state:
+        st.session_state["ws"] = st.session_state.pop("next_ws")
+    keep("ws")
     if st.session_state.get("ws") not in choices:
-        st.session_state.pop("ws", None)
+        forget("ws")
     chosen = st.sidebar.selectbox(
         "Workspace", choices, key="ws", bind="query-params",
         format_func=lambda name: SAMPLES.get(name, name),

@@ -2,20 +2,14 @@
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from qafd.package import assets
+
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
-
-
-def assets() -> Path:
-    """The folder of samples, the component's js and css: in the wheel or in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    installed = package / "_app" / "assets"
-    return installed if installed.is_dir() else package.parent / "assets"
 
 
 def panels(data: dict[str, Any], *, key: str,

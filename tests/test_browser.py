@@ -1,0 +1,203 @@
+"""The app in a real Chromium, used as a person would."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docx import Document as WordDocument
+from hostile import PWN, STRINGS
+from playwright.sync_api import expect
+
+from qafd.knowledge import KnowledgeGraph
+
+pytestmark = pytest.mark.browser
+PAINTED = "[data-painted]"
+IDLE = '[data-test-script-state="notRunning"]'
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def open_page(browser: Any, app_url: str) -> Iterator[Open]:
+    """Opens a path of the app in a context of its own; fails on foreign requests and errors."""
+    contexts, foreign, errors = [], [], []
+
+    def visit(path: str = "/", width: int = 1280, height: int = 900, scheme: str = "light") -> Any:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme,
+            accept_downloads=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda r: None if r.url.startswith(
+            (app_url, app_url.replace("http", "ws"), "data:", "blob:")) else foreign.append(r.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(app_url + path)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert foreign == [], "the app asked other hosts"
+    assert errors == []
+
+
+def settle(page: Any) -> None:
+    page.wait_for_selector(IDLE, state="attached", timeout=30_000)
+    page.wait_for_timeout(300)
+    page.wait_for_selector(IDLE, state="attached", timeout=30_000)
+
+
+def places(page: Any) -> dict[str, tuple[float, float]]:
+    """Where each drawn node stands, in pixels of the page."""
+    return dict(page.locator("[data-node]").evaluate_all("""nodes => nodes.map(n => {
+        const r = (n.querySelector('circle, rect') || n).getBoundingClientRect();
+        return [n.dataset.node, [Math.round(r.x + r.width / 2), Math.round(r.y + r.height / 2)]];
+    })"""))
+
+
+def test_the_sample_is_drawn_at_once_with_its_three_states(open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    assert page.get_by_text(re.compile(r"\d+ of \d+ nodes retrieved")).is_visible()
+    legend = page.get_by_text("touched only")
+    assert legend.first.is_visible()
+    assert page.locator("[data-node]").count() > 20
+
+
+def test_moving_the_mass_moves_no_node(open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    before = places(page)
+    runs = page.locator(PAINTED).first.get_attribute("data-painted")
+    page.get_by_role("slider").first.press("PageUp")
+    page.get_by_role("slider").first.press("PageUp")
+    expect(page.locator(PAINTED).first).not_to_have_attribute("data-painted", runs)
+    settle(page)
+    after = places(page)
+    both = before.keys() & after.keys()
+    assert len(both) > 20
+    moved = {n for n in both if max(abs(before[n][i] - after[n][i]) for i in (0, 1)) > 2}
+    assert not moved
+
+
+def test_selecting_a_node_explains_it_and_the_link_restores_it(
+        open_page: Open, app_url: str) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    node = page.get_by_role("button", name=re.compile("^iPod")).first
+    node.click()
+    page.get_by_text(re.compile("iPod is full: it holds 1 of 1")).wait_for()
+    assert page.get_by_text("pocket music player").first.is_visible()
+    assert "node=" in page.url
+    again = open_page(page.url.removeprefix(app_url))
+    again.get_by_text(re.compile("iPod is full: it holds 1 of 1")).wait_for(timeout=30_000)
+
+
+def test_the_keyboard_reaches_nodes_and_selects_them(open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    page.get_by_role("button", name=re.compile("^Steve Jobs")).first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_text(re.compile("it holds|was not touched")).first.wait_for()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"),
+                                               (390, "dark")])
+@pytest.mark.parametrize("path", ["/", "/documents", "/settings"])
+def test_no_page_is_wider_than_the_window(
+        path: str, width: int, scheme: str, open_page: Open) -> None:
+    page = open_page(path, width=width, scheme=scheme)
+    settle(page)
+    page.locator("[data-testid=stMainBlockContainer]").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def new_workspace(page: Any, name: str) -> None:
+    page.get_by_label("New workspace").fill(name)
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("heading", name="Documents").wait_for()
+    settle(page)
+
+
+def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path: Path) -> None:
+    word = WordDocument()
+    word.add_heading("Lighthouses", 1)
+    word.add_paragraph("Augustin Fresnel built a lens for the Cordouan lighthouse in France. "
+                       "Thomas Stevenson later worked on lighthouses in Scotland.")
+    word.save(str(tmp_path / "lights.docx"))
+    page = open_page("/settings")
+    settle(page)
+    new_workspace(page, "lights")
+    assert page.get_by_text("No documents yet").is_visible()
+    page.locator("input[type=file]").first.set_input_files(str(tmp_path / "lights.docx"))
+    page.get_by_text("lights.docx").first.wait_for()
+    page.get_by_role("button", name="Add to the graph").click()
+    page.get_by_text(re.compile("1 files .* 1 passages")).wait_for(timeout=60_000)
+    page.get_by_role("link", name="Explore").click()
+    page.get_by_role("button", name=re.compile("What is said about")).first.click()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    assert page.get_by_text("built a lens for the Cordouan lighthouse").first.is_visible()
+
+
+@pytest.fixture(scope="module")
+def hostile_workspace(app_home: Path) -> int:
+    """A workspace whose titles, names and texts are hostile; returns how many nodes it has."""
+    knowledge = KnowledgeGraph(app_home / "hostile.db")
+    records = [{"id": str(i), "title": f"{s[:300]} Curie", "text": f"Maria Curie met {s[:300]}."}
+               for i, s in enumerate(STRINGS)]
+    lines = "\n".join(json.dumps(record) for record in records)
+    knowledge.add_text("<img src=x onerror=window.__pwn=1>.jsonl", lines)
+    return len(knowledge.graph)
+
+
+def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: int) -> None:
+    assert hostile_workspace > 200
+    page = open_page("/?ws=hostile&contract=false&q=Whom+did+<script>+Maria+Curie+meet")
+    page.wait_for_selector(PAINTED, timeout=60_000)
+    settle(page)
+    title = page.title()
+    nodes = page.locator("[data-node]")
+    assert nodes.count() > 20
+    for i in range(0, min(nodes.count(), 60), 3):
+        nodes.nth(i).dispatch_event("pointerenter")
+        nodes.nth(i).focus()
+        page.keyboard.press("Enter")
+    settle(page)
+    for tab in ("Passages", "Table", "Certificate", "Code", "Answer"):
+        page.get_by_role("tab", name=tab, exact=True).click()
+        settle(page)
+    page.get_by_role("link", name="Documents").click()
+    settle(page)
+    assert page.evaluate(f"window.{PWN}") is None
+    assert page.title() in (title, title.replace("Explore", "Documents"), "Documents")
+
+
+def test_uploads_need_the_token_of_the_session(app_url: str) -> None:
+    import urllib.error
+    import urllib.request
+
+    request = urllib.request.Request(
+        f"{app_url}/_stcore/upload_file/none/none", data=b"x", method="PUT")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=5)
+    refused.value.close()
+    assert refused.value.code in (400, 403)
+
+
+def test_a_foreign_origin_gets_no_websocket(app_url: str) -> None:
+    import http.client
+
+    connection = http.client.HTTPConnection(app_url.removeprefix("http://"), timeout=5)
+    connection.request("GET", "/_stcore/stream", headers={
+        "Connection": "Upgrade", "Upgrade": "websocket", "Origin": "http://evil.example",
+        "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw=="})
+    try:
+        assert connection.getresponse().status == 403
+    finally:
+        connection.close()

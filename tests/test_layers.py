@@ -1,0 +1,83 @@
+"""The import rule of docs/architecture.md: a module imports only from lower layers."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Lowest first. A module may also import from its own layer where the list below says so.
+LAYERS = (
+    ("errors", "package", "records"),
+    ("graph", "prompts", "text", "plaintext", "bm25", "formats", "parsing", "schema"),
+    ("weights", "certificate", "sources", "models", "region", "elimination", "kernel",
+     "compiled", "nearest"),
+    ("diffusion", "extract", "rows"),
+    ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "log", "plan"),
+    ("workspace",),
+    ("store",),
+    ("engine", "seeds"),
+    ("index", "rank", "retrieve"),
+    ("explain", "answer", "verify", "export", "view", "doctor"),
+    ("jobs", "knowledge"),
+    ("cli", "ui"),
+)
+ONLY_IN = {
+    "streamlit": ("app.py", "pages/", "qafd/ui/", "qafd/view/component.py"),
+    "sqlite_utils": ("qafd/store.py", "qafd/schema.py"),
+    "openai": ("qafd/models.py",),
+    "pyvis": ("qafd/export.py",),
+    "spacy": ("qafd/extract.py", "qafd/plan.py"),
+    "onnxruntime": ("qafd/models.py",),
+}
+FILES = sorted([ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "qafd").rglob("*.py")])
+
+
+def imported(path: Path) -> set[str]:
+    """The modules a file imports when it runs, those only for type checkers left out."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(path.read_text("utf-8")))
+    return found
+
+
+def layer(module: str) -> int:
+    return next((i for i, names in enumerate(LAYERS) if module in names), -1)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_imports_point_downward(path: Path) -> None:
+    place = path.relative_to(ROOT).as_posix()
+    if place.startswith("qafd/") and path.stem != "__init__" or place.startswith("qafd/retrieve"):
+        own = place.split("/")[1].removesuffix(".py")
+        assert layer(own) >= 0, f"{own} has no layer yet; give it one here"
+        for name in imported(path):
+            parts = name.split(".")
+            if parts[0] == "qafd" and len(parts) > 1 and layer(parts[1]) >= 0:
+                assert layer(parts[1]) <= layer(own), f"{own} imports {name} from above"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_libraries_are_used_in_their_one_place(path: Path) -> None:
+    place = path.relative_to(ROOT).as_posix()
+    for library, allowed in ONLY_IN.items():
+        if any(name.split(".")[0] == library for name in imported(path)):
+            assert place.startswith(allowed), f"{place} imports {library}"
+
+
+def test_pages_hold_no_arithmetic_and_no_sql() -> None:
+    for path in (ROOT / "pages").glob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        assert not any(isinstance(node, ast.BinOp) for node in ast.walk(tree)), path.name
+        assert "SELECT" not in path.read_text("utf-8")
