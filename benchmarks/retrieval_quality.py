@@ -71,6 +71,7 @@ METHODS = {
     "fusion": Method(base="fusion"),
     "pagerank .5": Method(damping=0.5, variant="plain"),
     "pagerank .95": Method(damping=0.95),
+    "pagerank .95, its best ranking": Method(damping=0.95, ranking=Ranking(flow=3)),
     "qafd": Method(),
     "qafd, plain weights": Method(variant="plain"),
     "qafd, mean": Method(variant="mean"),

@@ -14,6 +14,9 @@ from qafd.records import Floats, Nodes, QueryPlan
 from qafd.text import canonical
 
 
+COMMON = 0.2  # total rarity at which names and passages would share the mass equally
+
+
 class Passages:
     """The passages of a graph, ready to be compared with questions.
 
@@ -94,12 +97,13 @@ def select_seeds(
     graph: Graph, passages: Passages, plan: QueryPlan, found: Match, *,
     entity_share: float = 0.75, best: int = 5,
 ) -> Seeds:
-    """Sources of the diffusion: `entity_share` on the plan's names, the rest on passages.
+    """Sources of the diffusion: most mass on the plan's names, the rest on passages.
 
-    A name takes mass in proportion to 1 / log2(1 + number of its passages), a passage in
-    proportion to how far its fusion score is above the best one that is left out. What is
-    missing, names or passages, gives its share to the other. Both shares were measured on
-    three question sets, see docs/retrieval.md.
+    A name takes mass in proportion to its rarity 1 / log2(1 + number of its passages), a
+    passage in proportion to how far its fusion score is above the best one that is left out.
+    Names take `entity_share` of the mass, but no more than t / (t + 0.2) where t is the sum
+    of their rarities: names that are everywhere say little. Without names the passages take
+    all, and the other way round. Measured in docs/retrieval.md.
 
     Parameters
     ----------
@@ -117,11 +121,12 @@ def select_seeds(
     chosen = order[:best] if entity_share < 1 or not named else order[:0]
     left_out = fusion[order[best]] if len(order) > best else fusion.min(initial=0.0) - 1e-3
     above = fusion[chosen] - left_out + 1e-9
-    share = (entity_share if len(chosen) else 1.0) if named else 0.0
+    total = float(rare.sum())
+    share = min(entity_share, total / (total + COMMON)) if len(chosen) else 1.0
     asked = {canonical(keyword.text) for keyword in plan.keywords}
     return Seeds(
         np.concatenate([entities, passages.rows[chosen]]),
-        np.concatenate([share * rare / max(rare.sum(), 1e-300),
+        np.concatenate([share * rare / max(total, 1e-300),
                         (1 - share) * above / max(above.sum(), 1e-300)]),
         (*(_named_reason(graph, row, asked) for row in named),
          *(f"number {place} of the passages nearest to the question in meaning and words"

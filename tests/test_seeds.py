@@ -80,6 +80,21 @@ def test_rare_names_take_more_mass(graph, passages):
     assert seeds.shares[:2] == pytest.approx(0.75 * rare / rare.sum())
 
 
+def test_names_that_are_everywhere_leave_more_to_the_passages():
+    ids = [node_id("entity", "mill"), *(f"p{i}" for i in range(15))]
+    graph = Graph.build(ids, ["Mill", *(f"P{i}" for i in range(15))],
+                        ["entity"] + ["passage"] * 15, [0] * 15, range(1, 16),
+                        edge_kinds="mention")
+    passages = Passages(graph, lambda _: ["the mill"] * 15)
+    asked = QueryPlan("the mill", (), np.zeros(1, np.float32), np.zeros((0, 1), np.float32),
+                      ("mill",))
+    found = Match(np.arange(15.0), np.zeros((15, 1)))
+    seeds = select_seeds(graph, passages, asked, found)
+    assert seeds.shares[0] == pytest.approx(0.25 / (0.25 + 0.2))
+    assert select_seeds(graph, passages, asked, found, entity_share=0.1).shares[0] == (
+        pytest.approx(0.1))
+
+
 def test_passages_take_mass_by_their_lead_over_the_best_left_out(graph, passages):
     dense = np.array([0.0, 0.8, 0.2, 0.6, 0.5, 1.0, 0.1])
     found = Match(dense, np.zeros((7, 1)))
