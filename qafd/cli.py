@@ -285,7 +285,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     try:
         result = verify(json.loads(
             sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text("utf-8")))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise QafdError(f"{arguments.file} is not a stored query: {error}") from error
     if arguments.json:
         _print_json(asdict(result))

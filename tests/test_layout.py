@@ -204,3 +204,11 @@ def test_an_impossible_aspect_is_refused(aspect: float) -> None:
 def test_an_impossible_edge_length_is_refused(length: float) -> None:
     with pytest.raises(ParameterError, match="a - b has length"):
         layout(["a", "b"], [("a", "b", length)])
+
+
+@pytest.mark.parametrize("leaves", [99, 245, 398])
+def test_a_star_whose_leaves_are_all_alike_is_laid_out(leaves: int) -> None:
+    nodes = [str(i) for i in range(leaves + 1)]
+    places = layout(nodes, [("0", leaf) for leaf in nodes[1:]])
+    assert places.keys() == set(nodes)
+    assert np.isfinite(list(places.values())).all()

@@ -223,12 +223,12 @@ def _component(lengths: csr_array, older: Floats) -> Floats:
 
 def _classical(distance: Floats) -> Floats:
     """Classical scaling: the two leading principal coordinates of a distance matrix."""
-    n = len(distance)
     square = distance**2
     mean = square.mean(axis=0)
     gram = -(square - mean[:, None] - mean[None, :] + mean.mean()) / 2
-    values, vectors = eigh(gram, subset_by_index=[max(0, n - 2), n - 1])
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1])
+    # All eigenvectors: LAPACK's search for the last two finds none when many values are equal.
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0)))[:, :-3:-1])
 
 
 def _warm_start(distance: Floats, older: Floats, old: np.ndarray) -> Floats:
