@@ -13,7 +13,6 @@ from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.text import canonical
 
-
 COMMON = 0.2  # total rarity at which names and passages would share the mass equally
 
 
