@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -201,6 +202,47 @@ def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
     (job,) = jobs.jobs(store)
     assert job.state == "failed"
     assert "died 5 times" in job.error
+
+
+def test_a_worker_that_dies_often_but_gets_further_each_time_is_not_given_up(store, path):
+    jobs.enqueue(store, [(f"{i}.txt", f"Ada met Bob{i}.".encode()) for i in range(12)])
+    deaths = 0
+    while jobs.needs_worker(store):
+        worker = started(tiny_work, path, crash_at=20)
+        worker.join()
+        deaths += worker.exitcode == 70
+    assert deaths > jobs.STARTS
+    assert jobs.jobs(store)[0].state == "done"
+    assert [file.status for file in store.files()] == ["done"] * 12
+
+
+@pytest.mark.chaos
+def test_a_disk_without_a_byte_left_pauses_the_job_and_can_be_read(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], capture_output=True)
+    if not made or made.returncode:
+        pytest.skip("only root can make a small disk")
+    path = disk / "work.db"
+    text = " ".join(f"Name{i} met Name{i + 1}." for i in range(600)).encode()
+    try:
+        tiny_index(path, FILES)
+        with Store.open(path) as store:
+            jobs.enqueue(store, [("long.txt", text)])
+        free = shutil.disk_usage(disk).free
+        (disk / "ballast").write_bytes(bytes(free - 500_000))
+        tiny_work(path)
+        with Store.open(path, read_only=True) as store:
+            assert jobs.jobs(store)[0].state == "paused"
+            assert "Ada" in store.graph().names
+        (disk / "ballast").unlink()
+        tiny_work(path)
+        with Store.open(path) as store:
+            assert jobs.jobs(store)[0].state == "done"
+            assert store.digest() == tiny_index(tmp_path / "o.db", [*FILES, ("long.txt", text)])
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.mark.chaos

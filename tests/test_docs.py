@@ -1,0 +1,61 @@
+"""Examples in the documents run, and what the documents must name is there."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from qafd.cli import _parser
+from qafd.errors import QafdError
+from qafd.retrieve import METHODS
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"```python\n(.*?)```\n+```\n(.*?)```", re.S)
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
+
+
+def examples() -> list[object]:
+    return [pytest.param(code, output, id=f"{page.name}-{i}") for page in PAGES
+            for i, (code, output) in enumerate(BLOCK.findall(page.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize(("code", "output"), examples())
+def test_an_example_prints_what_the_document_says(
+        code: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "example", "exec"), {})
+    assert printed.getvalue().strip() == output.strip()
+
+
+def test_every_page_command_and_method_is_described() -> None:
+    titles = re.findall(r'title="(\w+)"', (ROOT / "app.py").read_text("utf-8"))
+    commands = next(a for a in _parser()._actions if a.choices).choices or {}
+    missing = [name for name in (*titles, *commands, *METHODS) if name not in TEXT]
+    assert titles
+    assert not missing
+
+
+def test_the_tree_of_errors_in_its_docstring_is_complete() -> None:
+    import qafd.errors
+
+    def below(kind: type) -> set[str]:
+        return {kind.__name__}.union(*(below(child) for child in kind.__subclasses__()
+                                       if child.__module__ == "qafd.errors"))
+    assert below(QafdError) == set(re.findall(r"\w+Error", qafd.errors.__doc__ or "")) - {
+        "ValueError"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_files_named_in_the_map_exist() -> None:
+    for name in re.findall(r"`((?:qafd|pages|assets|benchmarks|tests|docs)/[\w/.]*)`", TEXT):
+        assert (ROOT / name).exists(), name
