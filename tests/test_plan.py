@@ -8,7 +8,7 @@ from qafd.plan import READ, Planner
 from qafd.text import canonical
 
 NAMES = ["Apple", "Steve Jobs", "iPhone", "Amazon River", "Paper Lanterns", "Gala",
-         "operating system", "studio album"]
+         "operating system", "studio album", "Captain America"]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,10 @@ def test_an_empty_question_is_refused(planner, question):
 
 def test_a_misspelled_name_stands_for_the_nearest_one(planner):
     assert "steve jobs" in planner.plan("Where was Steven Jobs born?").names
+
+
+def test_a_single_unknown_word_stands_for_no_longer_name(planner):
+    assert planner.plan("Which ship did Captain sail?").names == ()
 
 
 def test_unknown_names_are_said_to_be_unknown(planner):
