@@ -1,6 +1,6 @@
 """Algorithm 1: the N rows most similar to any keyword, exactly or in two steps at scale.
 
-Up to some ten thousand rows a matrix product is fastest. Above, each unit vector is kept as the
+Up to about 20,000 rows a matrix product is fastest. Above, each unit vector is kept as the
 signs of its coordinates about their mean (48 bytes instead of 1,536 at d = 384): rows whose signs
 agree best with a keyword's are candidates, and the exact similarity ranks those. The loss is
 measured in benchmarks/results/nearest.json.
@@ -16,8 +16,6 @@ import numpy.typing as npt
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes, Vectors
 
-# From this many rows on, sign codes are faster than the exact product (benchmarks/nearest.py).
-LARGE = 20_000
 # Candidates per row wanted; recall 0.99 or more on real embeddings.
 CANDIDATES = 25
 BLOCK = 1 << 17
