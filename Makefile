@@ -14,11 +14,12 @@ help:            ## list the targets
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e .
+	$(BIN)/qafd doctor --quick
 	touch $@
 
 $(TEST_STAMP): $(STAMP)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group dev
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt --group dev
 	sh tests/install_chromium.sh
 	touch $@
 
