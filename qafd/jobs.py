@@ -132,26 +132,29 @@ def work(
     BusyError
         Another process is doing them.
     """
-    with Store.open(path) as store, store.lease(), ExitStack() as stack:
-        engine: Engine | None = None
-        while (job := _claim(store)) is not None:
-            try:
-                if engine is None:
-                    engine = (stack.enter_context(Pool(extractor, embedder, processes))
-                              if processes > 1 else Here(extractor(), embedder()))
-                report = _Report(store, job)
-                extend(store, _files(store, job), engine, report, report.cancelled)
-                _close(store, job, "cancelled" if report.cancelled() else "done")
-            except DiskFullError as error:
-                store.free_reserve()
-                _close(store, job, "paused", str(error))
-                return
-            except BusyError:
-                raise
-            except QafdError as error:
-                _close(store, job, "failed", str(error))
-                stack.close()
-                engine = None
+    with Store.open(path) as store:
+        try:
+            with store.lease(), ExitStack() as stack:
+                engine: Engine | None = None
+                while (job := _claim(store)) is not None:
+                    try:
+                        if engine is None:
+                            engine = (stack.enter_context(Pool(extractor, embedder, processes))
+                                      if processes > 1 else Here(extractor(), embedder()))
+                        report = _Report(store, job)
+                        extend(store, _files(store, job), engine, report, report.cancelled)
+                        _close(store, job, "cancelled" if report.cancelled() else "done")
+                    except (BusyError, DiskFullError):
+                        raise
+                    except QafdError as error:
+                        _close(store, job, "failed", str(error))
+                        stack.close()
+                        engine = None
+        except DiskFullError as error:
+            with store.transaction() as connection:
+                connection.execute(
+                    "UPDATE jobs SET state = 'paused', error = ? "
+                    "WHERE state IN ('queued', 'running')", (str(error),))
 
 
 class _Report:
@@ -236,7 +239,7 @@ def _close(store: Store, job: int, state: str, error: str = "") -> None:
             error = f"{failed} of its files could not be read." if failed else ""
         connection.execute(
             "UPDATE jobs SET state = ?, error = ?, cancel = 0, finished_at = ? WHERE id = ?",
-            (state, error, None if state == "paused" else now(), job))
+            (state, error, now(), job))
 
 
 def main() -> None:

@@ -161,12 +161,12 @@ class Workspace:
         finally:
             over.set()
             pulse.join()
-            self.free_reserve()
+            self._free_reserve()
             with suppress(DiskFullError):  # the claim then ends with this process
                 self.give_back_lease()
             self._token = ""
 
-    def free_reserve(self) -> None:
+    def _free_reserve(self) -> None:
         """On a full disk: make room for the few pages that say so."""
         self._reserved.unlink(missing_ok=True)
 
@@ -174,7 +174,7 @@ class Workspace:
         try:
             self._reserved.write_bytes(bytes(RESERVE))
         except OSError as error:
-            self.free_reserve()
+            self._free_reserve()
             raise DiskFullError(
                 f"There is no room beside {self.path.name} to work on it ({error.strerror}); free "
                 "some space and resume.") from error
@@ -222,10 +222,16 @@ def remove(path: str | os.PathLike[str]) -> None:
         A process is indexing it.
     """
     place = Path(path)
-    with Workspace.open(place) as workspace:
-        if (writer := workspace.writer) is not None:
-            raise BusyError(
-                f"Process {writer} is indexing {place.name}; cancel its jobs before you delete it.")
+    try:
+        with Workspace.open(place) as workspace:
+            writer = workspace.writer
+    except BusyError:
+        raise
+    except StoreError:
+        writer = None  # a damaged file can be deleted too
+    if writer is not None:
+        raise BusyError(
+            f"Process {writer} is indexing {place.name}; cancel its jobs before you delete it.")
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
     for file in (place, *beside, *place.parent.glob(f"{place.name}.schema*.backup")):
         file.unlink(missing_ok=True)
