@@ -27,8 +27,8 @@ _DOTTED = re.compile(r"(?:\w\.)+\w?\.?")
 def count_tokens(text: str) -> int:
     """About how many word pieces a text has, without a tokenizer.
 
-    Within 0.9 and 1.2 times the bundled model's own count on nine English passages of ten
-    (benchmarks/retrieval_quality.py); other scripts count one piece a character.
+    0.9 to 1.2 times the bundled model's own count on nine English passages of ten; scripts
+    other than Latin count one piece a character.
     """
     return sum(1 if len(piece) < 8 else 2 for piece in _PIECE.findall(text))
 
