@@ -4,6 +4,9 @@ import streamlit as st
 
 from qafd import ui
 
+TABS = {"Answer": ui.answer_tab, "Passages": ui.passages_tab, "Table": ui.table_tab,
+        "Certificate": ui.certificate_tab, "Code": ui.code_tab}
+
 knowledge = ui.workspace()
 question = ui.question_box(knowledge)
 method = ui.method_controls(knowledge)
@@ -25,15 +28,8 @@ with picture:
 with detail:
     ui.node_detail(view, selected)
 
-answer, passages, table, certificate, code = st.tabs(
-    ["Answer", "Passages", "Table", "Certificate", "Code"], key="tab", bind="query-params")
-with answer:
-    ui.answer_tab(view)
-with passages:
-    ui.passages_tab(view)
-with table:
-    ui.table_tab(view)
-with certificate:
-    ui.certificate_tab(view)
-with code:
-    ui.code_tab(view)
+for tab, draw in zip(st.tabs(list(TABS), key="tab", bind="query-params"), TABS.values(),
+                     strict=True):
+    if tab.open:
+        with tab:
+            draw(view)

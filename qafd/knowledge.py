@@ -155,6 +155,15 @@ class KnowledgeGraph:
             retrieval = chosen.retrieve(graph, passages_of(graph, partial(_texts, store)), plan)
             return _with_texts(retrieval, store)
 
+    def wipe(self) -> None:
+        """Empty the workspace for good; a sample is copied anew when it is next opened."""
+        with self.store() as store:
+            store.wipe()
+        if self.path.stem in SAMPLES:
+            self.path.unlink()
+        # The revisions of the emptied file start again.
+        _GRAPHS.forget(self.path)
+
     def answer(self, retrieval: Retrieval, plan: QueryPlan) -> Answer:
         """The sentences of the retrieved passages that answer the question, cited."""
         with self.store() as store:
@@ -217,14 +226,21 @@ class _Graphs:
                 self._read.popitem(last=False)
         return graph
 
+    def forget(self, path: Path) -> None:
+        """Drop all versions of a file."""
+        with self._lock:
+            for key in [key for key in self._read if key[0] == path.resolve()]:
+                del self._read[key]
+
 
 _GRAPHS = _Graphs()
 
 
 def _texts(store: Store, ids: Sequence[str]) -> list[str]:
     """Title and text of passages, for the words that are searched."""
+    # A passage that was deleted since the graph was read has no text any more.
     nodes = store.nodes(ids)
-    return [f"{nodes[i].name}\n{nodes[i].text}" for i in ids]
+    return [f"{nodes[i].name}\n{nodes[i].text}" if i in nodes else "" for i in ids]
 
 
 def _with_texts(retrieval: Retrieval, store: Store) -> Retrieval:

@@ -101,3 +101,32 @@ def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Pa
     after = knowledge.retrieve("Who wrote to Charles Babbage?")
     assert before.passages
     assert (after.nodes, after.passages) == ((), ())
+
+
+def test_a_wiped_workspace_forgets_its_old_graph(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "w.db")
+    knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")
+    assert "Ada Lovelace" in knowledge.graph.names
+    knowledge.wipe()
+    assert len(knowledge.graph) == 0
+    knowledge.add_text("note.txt", "Grace Hopper wrote to Howard Aiken in Boston.")
+    assert "Grace Hopper" in knowledge.graph.names
+    assert "Ada Lovelace" not in knowledge.graph.names
+
+
+def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_path: Path) -> None:
+    from qafd.index import refresh
+    from qafd.seeds import passages_of
+
+    knowledge = KnowledgeGraph(tmp_path / "w.db")
+    knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")
+    graph, plan = knowledge.graph, knowledge.plan("Who wrote to Charles Babbage?")
+    with knowledge.store() as store:
+        store.delete("note.txt")
+    refresh(knowledge.path)
+    with knowledge.store() as store:
+        from qafd.knowledge import _texts, _with_texts
+        passages = passages_of(graph, lambda ids: _texts(store, ids))
+        late = _with_texts(FlowDiffusion().retrieve(graph, passages, plan), store)
+    assert late.nodes
+    assert late.passages == ()

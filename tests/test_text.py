@@ -116,7 +116,8 @@ def test_short_sections_share_a_passage():
     ("iOS runs. Every iOS does.", ["ios", "ios"]),
 ])
 def test_names_are_linked_by_longest_match(text, found):
-    index = NameIndex(["steve jobs", "new york", "new york city", "will", "u.s.", "store", "x", "ios"])
+    index = NameIndex(
+        ["steve jobs", "new york", "new york city", "will", "u.s.", "store", "x", "ios"])
     matches = list(index.find(text, [0]))
     assert [key for key, _, _ in matches] == found
     assert all(canonical(text[start:end]) == key for key, start, end in matches)

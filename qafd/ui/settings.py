@@ -55,8 +55,6 @@ def wipe(knowledge: KnowledgeGraph) -> None:
              + ("A sample starts anew after that." if name in SAMPLES else ""))
     typed = st.text_input(f"Type {name} to confirm", key="wipe_name")
     if st.button("Wipe this workspace", disabled=typed != name):
-        with knowledge.store() as store:
-            store.wipe()
-        if name in SAMPLES:
-            knowledge.path.unlink()
+        knowledge.wipe()
+        st.cache_resource.clear()
         st.rerun()
