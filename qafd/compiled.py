@@ -17,11 +17,12 @@ from numba import njit, types
 from qafd.weights import positive
 
 ROUNDING = 4e-15
-WIDE = 1e8
+WIDE = 1e12
 COARSE = 1e-2
 STEP = 1e-4
 LAST = 1e-3
 SHARP = 1e-7
+SHARPENED = 1500
 CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE = 0, 1, 2, 3, 4
 TIMES, PLUS = 0, 1
 TINY = 1e-60
@@ -323,7 +324,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             continue
         if residual <= 1.0:
             blurred = False
-            for j in range(k):
+            for j in range(k if k <= SHARPENED else 0):
                 blurred |= ROUNDING * through[inside[j]] > SHARP * sink[inside[j]]
             if blurred:
                 status = TOO_WIDE

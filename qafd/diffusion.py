@@ -20,19 +20,23 @@ from qafd.certificate import ROUNDING, Certificate, certify
 from qafd.errors import ParameterError
 from qafd.graph import Graph, sum_at
 from qafd.records import Floats, Nodes
-from qafd.region import Region
+from qafd.region import REFINEMENTS, Region
 from qafd.sources import Sources, fit
 from qafd.weights import Gates
 
-# Beyond this ratio of largest to smallest weight, conjugate gradients lose the small ones.
-WIDE = 1e8
+# Beyond this ratio of largest to smallest weight, conjugate gradients are not even tried.
+WIDE = 1e12
 # Tolerance of the first inner solves; a round that adds no node multiplies it by STEP, down to
 # rtol, and below that only when rounding left the residual too large.
 COARSE = 1e-2
 STEP = 1e-4
 LAST = 1e-3
-# Rounding above this share of a capacity is removed by a direct solve in twice the digits.
+# Rounding above this share of a capacity is removed by a direct solve in twice the digits, unless
+# more than SHARPENED nodes are active: seconds of work for digits that nobody sees.
 SHARP = 1e-7
+SHARPENED = 1500
+# A direct solve of this many active nodes takes a minute and 800 MB.
+MOST_DIRECT = 10_000
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
 
 def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str]:
     """Find the support and x; returns the rounds used and why it stopped, if early."""
-    inner, direct = max(COARSE, rtol), False
+    inner, direct, settled = max(COARSE, rtol), False, False
     over = region.source - region.sink
     late = np.flatnonzero(over > 0)
     for rounds in range(1, budget.rounds + 1):
@@ -196,7 +200,11 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
             return rounds, f"more than {budget.touched} nodes were touched"
         direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
         if direct:
-            region.eliminate()
+            count = int(region.active.sum())
+            if count > MOST_DIRECT:
+                return rounds, (f"the weights span {region.width:.0e} and {count} nodes are too "
+                                "many to solve directly; lower the mass")
+            region.eliminate(REFINEMENTS if settled else 0)
         negative = region.active & (region.x < 0)
         dropped = bool(negative.any())
         region.drop(negative)
@@ -206,10 +214,15 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
         if dropped:  # too coarse: a node could be added and dropped for ever
             inner = max(0.1 * inner, rtol * LAST)
         if dropped or len(late):
+            settled = False
+            continue
+        if direct and not settled:
+            settled = True
             continue
         if np.all(np.where(region.active, np.abs(over), over) <= allowed):
-            if not direct and np.any(ROUNDING * through > SHARP * region.sink):
-                direct = True
+            blurred = ROUNDING * through > SHARP * region.sink
+            if not direct and blurred.any() and region.active.sum() <= SHARPENED:
+                direct = settled = True
                 continue
             # x this small is rounding: without it the node still fits.
             trifle = region.active & (region.total * region.x <= ROUNDING * through)

@@ -129,15 +129,15 @@ class Region:
         once = (u >= 0) & (u < v)
         return u[once], v[once], self.weight[once], leak, inside
 
-    def eliminate(self) -> None:
-        """Solve L_SS x_S = (Delta - T)_S directly, x to twice the digits of a float.
+    def eliminate(self, refinements: int) -> None:
+        """Solve L_SS x_S = (Delta - T)_S directly; refined, x has twice the digits of a float.
 
         Behind a weak gate x is large, and the flow on a strong edge is a difference of x that
         plain floats cannot hold. The correction of the residual goes into `rest`.
         """
         u, v, weight, leak, inside = self.system()
         self.x[inside] = self.rest[inside] = 0.0
-        for _ in range(1 + REFINEMENTS):
+        for _ in range(1 + refinements):
             residual = self.excess()[0][inside]
             step = eliminate(len(inside), u, v, weight, leak.copy(), residual)
             x, rest = self.x[inside], self.rest[inside] + step
