@@ -81,7 +81,7 @@ def main():
         seconds = time.perf_counter() - begin
         digest, passages, versions = measured(whole)
         rows = [{"run": "undisturbed", "records": records, "passages": passages,
-                 "seconds": round(seconds, 1), "records_per_second": round(records / seconds, 1),
+                 "seconds": round(seconds, 1), "passages_per_second": round(passages / seconds, 1),
                  "peak_mb_per_process": memory[:4], "graph_versions": versions,
                  "file_mb": round(whole.stat().st_size / 1e6, 1)}]
         print(rows[-1])
