@@ -13,9 +13,11 @@ from scipy.optimize import minimize
 from solver import path, problem, scatter  # noqa: F401
 
 from qafd import kernel
-from qafd.diffusion import Budget, solve
+from qafd.diffusion import Budget, _find_support, solve
 from qafd.errors import ParameterError
 from qafd.graph import Graph
+from qafd.region import Region
+from qafd.sources import fit
 from qafd.weights import PLAIN, VARIANTS, Gates, Weights
 
 
@@ -312,3 +314,38 @@ def test_a_gate_that_is_not_positive_is_refused(wrong):
     gates = Gates(Weights.named("product"), alignment=np.array([1.0, wrong, 1.0]))
     with pytest.raises(ParameterError, match="alignment"):
         solve(chain(3), gates, np.array([0]), np.array([2.5]))
+
+
+def from_any_start(graph, rows, mass, capacity="unit"):
+    """The support found when the neighbors of the neighbors of the seeds start out active."""
+    region = Region(graph, PLAIN, fit(graph, rows, mass, capacity), graph.capacity(capacity))
+    try:
+        for _ in range(3):
+            everyone = np.arange(len(region.rows))
+            region.grow(everyone, -region.sink, np.inf)
+        region.x[:] = region.rest[:] = 0.0
+        _, reason = _find_support(region, 1e-9, Budget())
+        assert reason == ""
+        return set(region.rows[region.x > 0].tolist())
+    finally:
+        region.close()
+
+
+def test_nodes_that_were_added_by_mistake_are_dropped():
+    assert from_any_start(chain(30), np.array([10]), np.array([1.5])) == {10}
+    graph = random_graph(np.random.default_rng(2), 60, 60)
+    rows, mass = np.array([4, 9]), np.array([5.0, 8.0])
+    kernel.unload()
+    expected = set(solve(graph, PLAIN, rows, mass).support.tolist())
+    assert from_any_start(graph, rows, mass) == expected
+
+
+def test_nodes_that_are_exactly_full_are_dropped_when_they_were_active():
+    """A star whose widest leaf gets just the 1 it can hold; a chain hangs on the narrowest."""
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        weights = np.sort(rng.uniform(0.1, 1, 4))
+        graph = Graph.build([str(i) for i in range(12)], None, None, [0, 0, 0, 0, 1, *range(5, 11)],
+                            [1, 2, 3, 4, *range(5, 12)], [*weights, *[1.0] * 7])
+        exactly = 1.0 + float((weights / weights.max()).sum())
+        assert from_any_start(graph, np.array([0]), np.array([exactly])) == {0}
