@@ -29,7 +29,7 @@ from qafd.models import LocalEmbedder
 from qafd.plan import Planner
 from qafd.rank import Ranking, rank
 from qafd.records import Chunk, Document, Floats, QueryPlan, Vectors
-from qafd.retrieve.qafd import LAYERS
+from qafd.retrieve.qafd import LAYERS, PRESETS
 from qafd.seeds import Match, Passages, match, select_seeds
 from qafd.sources import source_mass
 from qafd.text import chunk
@@ -63,6 +63,7 @@ class Method:
     best: int = 5
     ranking: Ranking | None = Ranking()
     base: str = ""  # "dense", "bm25", "fusion": no graph
+    preset: str = ""  # a key of PRESETS: what the app and the command line run
 
 
 METHODS = {
@@ -73,6 +74,8 @@ METHODS = {
     "pagerank .95": Method(damping=0.95),
     "pagerank .95, its best ranking": Method(damping=0.95, ranking=Ranking(flow=3)),
     "qafd": Method(),
+    "preset best": Method(preset="best"),
+    "preset paper": Method(preset="paper"),
     "qafd, plain weights": Method(variant="plain"),
     "qafd, mean": Method(variant="mean"),
     "qafd, hybrid": Method(variant="hybrid"),
@@ -188,6 +191,9 @@ def pagerank(graph: Graph, gates: Gates, rows: np.ndarray, shares: Floats,
 
 def ranked(data: QuestionSet, plan: QueryPlan, method: Method) -> list[str]:
     """The pids of a question, best first."""
+    if method.preset:
+        found = PRESETS[method.preset].method.retrieve(data.graph, data.passages, plan)
+        return list(dict.fromkeys(data.document[data.graph.row[p.id]] for p in found.ranking))
     found = match(data.graph, data.passages, plan)
     if method.base and method.ranking and method.ranking.flow == 0:
         order, _ = rank(data.passages, found, np.zeros(len(data.graph)), method.ranking)

@@ -1,6 +1,6 @@
 """The command line: stdout is data, stderr is messages.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found, 4 over a budget.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found.
 """
 
 import argparse
@@ -11,10 +11,15 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qafd import __version__
 from qafd.errors import ParameterError, QafdError
+from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from qafd.knowledge import KnowledgeGraph
+    from qafd.retrieve.base import Retrieval
 
 DONE, FAILED, USAGE, NOTHING_FOUND = 0, 1, 2, 3
 
@@ -55,13 +60,19 @@ def _parser() -> argparse.ArgumentParser:
 
     for name, summary in (("demo", "start the app on its sample"), ("app", "start the app")):
         app = command(name, _app, summary, db=name == "app", as_json=False)
-        app.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8501")))
+        if name == "demo":
+            app.set_defaults(db=None)
+        app.add_argument("--port", type=int, default=os.environ.get("PORT", "8501"))
         app.add_argument("--host", default="127.0.0.1")
         app.add_argument("--i-know", action="store_true",
                          help="allow a public host although the app has no login")
 
     index = command("index", _index, "add files and folders, and build their graph")
     index.add_argument("files", nargs="*", help="files or folders; '-' reads text from stdin")
+    index.add_argument("--rebuild", action="store_true",
+                       help="make the graph anew from what was extracted")
+    index.add_argument("--re-embed", action="store_true",
+                       help="compute all vectors anew, with the model of this installation")
     index.add_argument("--name", default="stdin.txt", help="the name of a document from stdin")
 
     command("status", _status, "count what the workspace holds")
@@ -80,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--format", required=True,
                         choices=("json", "graphml", "nodes.csv", "edges.csv", "html"))
     export.add_argument("--out", type=Path, help="the file to write (default: stdout)")
+    export.add_argument("--method", default="qafd")
     export.add_argument("--preset", choices=("best", "paper"), default="best")
     _add_knobs(export)
 
@@ -117,13 +129,13 @@ def _print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
-def _open(arguments: argparse.Namespace, *, create: bool = False) -> Any:
+def _open(arguments: argparse.Namespace) -> "KnowledgeGraph":
     from qafd.knowledge import KnowledgeGraph
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     path = Path(arguments.db)
-    if not create and not path.exists():
+    if not path.exists():
         raise ParameterError(f"there is no workspace at {path}; 'qafd index FILE --db {path}' "
                              "makes one")
     return KnowledgeGraph.open(path)
@@ -142,7 +154,8 @@ def _app(arguments: argparse.Namespace) -> int:
             f"{arguments.host} can be reached by others and the app has no login; put it behind "
             "a proxy that asks for one, or add --i-know")
     script = app_file()
-    if getattr(arguments, "db", None):
+    os.environ.pop("QAFD_DB", None)
+    if arguments.db is not None:
         os.environ["QAFD_DB"] = str(Path(arguments.db).absolute())
     print(f"QAFD Explorer: http://{arguments.host}:{arguments.port}", file=sys.stderr, flush=True)
     os.chdir(script.parent)  # where Streamlit looks for its configuration
@@ -159,35 +172,38 @@ def _index(arguments: argparse.Namespace) -> int:
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
-    if arguments.files == ["-"]:
-        sources = [(arguments.name, sys.stdin.buffer.read())]
-    else:
-        sources = list(files_below(arguments.files))
-    stop = False
+    path = Path(arguments.db)
+    sources = ([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
+               else files_below(arguments.files))
+    stopped = False
 
     def interrupted(*_: object) -> None:
-        nonlocal stop
-        stop = True
+        nonlocal stopped
+        stopped = True
         print("\nqafd: stopping after the passages at work; run the command again to go on",
               file=sys.stderr)
 
     def show(progress: Progress) -> None:
         if sys.stderr.isatty():
-            print(f"\r{progress.stage} {progress.done}/{progress.total} {progress.current[:40]:40}",
-                  end="", file=sys.stderr, flush=True)
+            print(f"\r{progress.stage} {progress.done}/{progress.total} "
+                  f"{one_line(progress.current, 40):40}", end="", file=sys.stderr, flush=True)
 
     signal.signal(signal.SIGINT, interrupted)
-    Path(arguments.db).absolute().parent.mkdir(parents=True, exist_ok=True)
-    index(arguments.db, sources, progress=show, stopped=lambda: stop)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    if arguments.rebuild or arguments.re_embed:
+        with _open(arguments).store() as store:
+            if arguments.re_embed:
+                store.forget_embedder()
+            store.drop_graph()
+    worked_on = set(index(path, sources, progress=show, stopped=lambda: stopped))
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    knowledge = _open(arguments)
-    with knowledge.store() as store:
-        failed = [f for f in store.files() if f.status == "failed"]
+    with _open(arguments).store() as store:
+        failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
     for file in failed:
-        print(f"qafd: {file.name}: {file.error}", file=sys.stderr)
+        print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
     _status(arguments)
-    return FAILED if failed else DONE
+    return FAILED if failed or stopped else DONE
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -227,20 +243,23 @@ def _docs(arguments: argparse.Namespace) -> int:
     else:
         for file in files:
             state = "deleted" if file.deleted_at else file.status
-            print(f"{state:10} {file.passages:5} passages  {file.name}  {file.error}".rstrip())
+            print(f"{state:10} {file.passages:5} passages  {one_line(file.name, 200)}  "
+                  f"{file.error}".rstrip())
     return DONE if files else NOTHING_FOUND
 
 
-def _retrieve(arguments: argparse.Namespace) -> Any:
+def _retrieve(arguments: argparse.Namespace) -> "Retrieval":
     from qafd.retrieve import METHODS
     from qafd.retrieve.qafd import PRESETS
 
-    method_name = getattr(arguments, "method", "qafd")
-    if method_name not in METHODS:
-        raise ParameterError(f"there is no method {method_name!r}; choose {', '.join(METHODS)}")
+    if arguments.method not in METHODS:
+        raise ParameterError(f"there is no method {arguments.method!r}; "
+                             f"choose {', '.join(METHODS)}")
     knowledge = _open(arguments)
     knobs = _knobs(arguments)
-    method = replace(PRESETS[arguments.preset].method, **knobs)
+    method: Any = (PRESETS[arguments.preset].method if arguments.method == "qafd"
+                   else METHODS[arguments.method]())
+    method = replace(method, **knobs)
     if "mass" not in knobs:
         method = method.fitted(knowledge.graph)
     return knowledge.retrieve(_text(arguments.question), method)
@@ -254,11 +273,13 @@ def _query(arguments: argparse.Namespace) -> int:
         _print_json(sealed(retrieval.to_dict()))
     else:
         for notice in retrieval.notices:
-            print(f"qafd: {notice}", file=sys.stderr)
+            print(f"qafd: {one_line(notice, 400)}", file=sys.stderr)
         for rank, passage in enumerate(retrieval.passages[:5], 1):
-            print(f"{rank}. {passage.title}  ({passage.document}, score {passage.score:.3f})")
-            print(f"   {passage.text.strip()[:400]}\n")
-        full = [n.name for n in retrieval.nodes if n.state == "saturated" and n.kind != "passage"]
+            print(f"{rank}. {one_line(passage.title, 200)}  ({one_line(passage.document, 200)}, "
+                  f"score {passage.score:.3f})")
+            print(f"   {one_line(passage.text, 400)}\n")
+        full = [one_line(n.name, 100) for n in retrieval.nodes
+                if n.state == "saturated" and n.kind != "passage"]
         print("nodes:", ", ".join(full[:20]))
     return DONE if retrieval.nodes else NOTHING_FOUND
 
@@ -275,8 +296,11 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         sys.stdout.write(text)
     else:
-        arguments.out.write_text(text, encoding="utf-8")
-    return DONE
+        try:
+            arguments.out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ParameterError(f"{arguments.out} cannot be written: {error.strerror}") from error
+    return DONE if retrieval.nodes else NOTHING_FOUND
 
 
 def _verify(arguments: argparse.Namespace) -> int:

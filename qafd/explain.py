@@ -51,8 +51,8 @@ def _largest_first(flows: list[tuple[str, float]]) -> tuple[tuple[str, float], .
 def balance_sentence(balance: Balance, names: dict[str, str], most: int = 3) -> str:
     """The balance in words, e.g. "holds 1.00 of 1: 0.46 from Steve Jobs, 0.2 went on to iPad".
 
-    At most `most` neighbors are named on each side; the rest is summed, so that the numbers
-    of the sentence still add up.
+    At most `most` neighbors are named on each side; the rest is summed. Numbers are rounded to
+    three digits; `Balance` has them in full.
     """
     node = balance.node
     head = {
@@ -74,5 +74,6 @@ def _named(flows: tuple[tuple[str, float], ...], names: dict[str, str], most: in
     shown = [f"{flow:.3g} {word} {names.get(v, v)}" for v, flow in flows[:most]]
     rest = flows[most:]
     if rest:
-        shown.append(f"{sum(f for _, f in rest):.3g} {word} {len(rest)} others")
+        shown.append(f"{sum(f for _, f in rest):.3g} {word} {len(rest)} "
+                     f"other{'s' * (len(rest) != 1)}")
     return shown

@@ -89,6 +89,13 @@ def jobs(store: Store, limit: int = 20) -> tuple[Job, ...]:
             f"SELECT {_JOB} FROM jobs ORDER BY id DESC LIMIT ?", (limit,)))
 
 
+def open_jobs(store: Store) -> tuple[Job, ...]:
+    """The jobs that are not over, oldest first."""
+    with store.snapshot() as connection:
+        return tuple(Job(*row) for row in connection.execute(
+            f"SELECT {_JOB} FROM jobs WHERE state IN ('queued', 'running', 'paused') ORDER BY id"))
+
+
 def needs_worker(store: Store) -> bool:
     """Whether work waits, or was left by a process that died, and no worker is alive.
 

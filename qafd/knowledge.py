@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
@@ -42,7 +43,7 @@ class KnowledgeGraph:
     Parameters
     ----------
     path : Path
-        The SQLite file; it is made when the first document comes.
+        The SQLite file; it is made when it is first opened.
     embedder : Embedder, optional
         The model that indexed it; the bundled local one by default.
     """
@@ -70,9 +71,13 @@ class KnowledgeGraph:
         path = folder / f"{name}.db"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            copy = path.with_suffix(f".{os.getpid()}.new")
-            shutil.copyfile(assets() / "samples" / f"{name}.db", copy)
-            copy.replace(path)
+            with TemporaryDirectory(dir=folder) as aside:
+                copy = Path(aside) / path.name
+                shutil.copyfile(assets() / "samples" / path.name, copy)
+                with Store.open(copy) as store:
+                    store.renew()
+                    store.compact()
+                copy.replace(path)
         return cls.open(path)
 
     def store(self) -> Store:
@@ -106,8 +111,12 @@ class KnowledgeGraph:
         """The embedding model of this workspace."""
         return self._embedder or local_embedder()
 
-    def plan(self, question: str) -> QueryPlan:
-        """The question, read against this graph.
+    def version(self, graph: Graph) -> str:
+        """Names the state of the workspace that a graph was read from."""
+        return _GRAPHS.version(graph)
+
+    def plan(self, question: str, graph: Graph | None = None) -> QueryPlan:
+        """The question, read against `graph`, by default the one of this moment.
 
         Raises
         ------
@@ -121,10 +130,10 @@ class KnowledgeGraph:
             if stored is not None:
                 return stored
             store.check_embedder(self.embedder.name, self.embedder.dimension)
-        return Planner(self.graph, self.embedder).plan(question)
+        return Planner(graph or self.graph, self.embedder).plan(question)
 
-    def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd",
-                 **params: Any) -> Retrieval:
+    def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
+                 graph: Graph | None = None, **params: Any) -> Retrieval:
         """What one method retrieves for a question, with the texts of the best passages.
 
         Parameters
@@ -134,13 +143,15 @@ class KnowledgeGraph:
         method : str or Retriever
             A key of `qafd.retrieve.METHODS` with its `params`, or a configured method. Without
             `mass`, small graphs get less than the default, see `FlowDiffusion.fitted`.
+        graph : Graph, optional
+            The version to retrieve from; by default the one of this moment.
 
         Raises
         ------
         ParameterError
             On an unknown method or a parameter outside its range.
         """
-        graph = self.graph
+        graph = graph or self.graph
         if isinstance(method, str):
             if method not in METHODS:
                 raise ParameterError(f"there is no method {method!r}; "
@@ -150,19 +161,16 @@ class KnowledgeGraph:
                 chosen = chosen.fitted(graph)
         else:
             chosen = method
-        plan = self.plan(question) if isinstance(question, str) else question
+        plan = self.plan(question, graph) if isinstance(question, str) else question
         with self.store() as store:
             retrieval = chosen.retrieve(graph, passages_of(graph, partial(_texts, store)), plan)
-            return _with_texts(retrieval, store)
+            return replace(_with_texts(retrieval, store),
+                           notices=plan.notices + retrieval.notices)
 
     def wipe(self) -> None:
-        """Empty the workspace for good; a sample is copied anew when it is next opened."""
+        """Empty the workspace for good."""
         with self.store() as store:
             store.wipe()
-        if self.path.stem in SAMPLES:
-            self.path.unlink()
-        # The revisions of the emptied file start again.
-        _GRAPHS.forget(self.path)
 
     def answer(self, retrieval: Retrieval, plan: QueryPlan) -> Answer:
         """The sentences of the retrieved passages that answer the question, cited."""
@@ -210,27 +218,28 @@ class _Graphs:
 
     def __init__(self, keep: int = 4) -> None:
         self._keep = keep
-        self._read: OrderedDict[tuple[Path, int], Graph] = OrderedDict()
+        self._read: OrderedDict[tuple[Path, str], Graph] = OrderedDict()
         self._lock = Lock()
 
     def get(self, path: Path, store: Store) -> Graph:
-        key = (path.resolve(), store.revision)
+        """The graph of an open store, read when it is not here yet."""
+        with store.snapshot():
+            key = (path.resolve(), store.version)
+            with self._lock:
+                if key in self._read:
+                    self._read.move_to_end(key)
+                    return self._read[key]
+            graph = store.graph()
         with self._lock:
-            if key in self._read:
-                self._read.move_to_end(key)
-                return self._read[key]
-        graph = store.graph()
-        with self._lock:
-            self._read[path.resolve(), graph.revision] = graph
+            self._read[key] = graph
             while len(self._read) > self._keep:
                 self._read.popitem(last=False)
         return graph
 
-    def forget(self, path: Path) -> None:
-        """Drop all versions of a file."""
+    def version(self, graph: Graph) -> str:
+        """The version under which a graph was read, "" when it is no longer kept."""
         with self._lock:
-            for key in [key for key in self._read if key[0] == path.resolve()]:
-                del self._read[key]
+            return next((key[1] for key, kept in self._read.items() if kept is graph), "")
 
 
 _GRAPHS = _Graphs()
@@ -248,7 +257,14 @@ def _with_texts(retrieval: Retrieval, store: Store) -> Retrieval:
     chunks = store.passages(node.key for node in nodes.values())
     found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
              if ranked.id in nodes and nodes[ranked.id].key in chunks]
-    return replace(retrieval, passages=tuple(
+    edges = retrieval.edges
+    if any(edge.kind == "relation" for edge in edges):
+        ids = [n.id for n in retrieval.nodes if n.importance > 0]
+        said = {frozenset((e.source, e.target)): e.label for e in store.edges(ids)
+                if e.kind == "relation" and e.label}
+        edges = tuple(replace(e, label=said.get(frozenset((e.source, e.target)), ""))
+                      for e in edges)
+    return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading)
         for ranked, chunk in found))

@@ -100,6 +100,39 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
     raise ParameterError(f"{rule!r} is not a source-mass rule; choose {', '.join(RULES)}")
 
 
+def seed_paths(graph: Graph, rows: Nodes, most: int = 20_000) -> tuple[Nodes, ...]:
+    """For each seed the nodes of a shortest path to the nearest other seed (P of A2.2.1).
+
+    All seeds are searched from at once, breadth first; two that meet are nearest to each
+    other over the edge where they do. A seed that meets none within `most` nodes has itself.
+    """
+    came: dict[int, int] = {int(row): -1 for row in rows}
+    owner = {row: row for row in came}
+    paths: dict[int, list[int]] = {}
+
+    def trail(node: int) -> list[int]:
+        nodes = []
+        while node >= 0:
+            nodes.append(node)
+            node = came[node]
+        return nodes
+
+    front = sorted(owner)
+    while front and len(paths) < len(rows) and len(owner) < most:
+        frontier = graph.expand(np.array(front, np.int64))
+        starts = np.repeat(frontier.nodes, frontier.counts).tolist()
+        front = []
+        for start, end in zip(starts, frontier.neighbors.tolist(), strict=True):
+            if end not in owner:
+                owner[end], came[end] = owner[start], start
+                front.append(end)
+            elif owner[end] != owner[start]:
+                whole = trail(start)[::-1] + trail(end)
+                paths.setdefault(owner[start], whole)
+                paths.setdefault(owner[end], whole)
+    return tuple(np.array(paths.get(int(row), [int(row)]), np.int64) for row in rows)
+
+
 def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sources:
     """Sources that the graph can hold: distinct rows, none isolated, no component overfull.
 

@@ -97,6 +97,12 @@ class Store(LogStore):
             bump(connection, "log_revision")
 
     @property
+    def version(self) -> str:
+        """Names one state of one graph; never the same for two, also after a wipe."""
+        with self.snapshot() as connection:
+            return f"{meta(connection, 'id')}-{meta(connection, 'graph_revision', '0')}"
+
+    @property
     def revision(self) -> int:
         """Counts the versions of the graph; 0 is the empty one."""
         with self.snapshot() as connection:

@@ -110,9 +110,15 @@ class Workspace:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
                           "retrievals", "plans", "meta"):
                 connection.execute(f"DELETE FROM {table}")
+        self.renew()
         with schema.translated(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def renew(self) -> None:
+        """Give the file a new identity: its revisions count another history from now on."""
+        with self.transaction() as connection:
+            set_meta(connection, "id", secrets.token_hex(8))
 
     def compact(self) -> None:
         """Make the file as small as it can be, and one file: to ship it or to archive it.

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
-from qafd.ui.workspace import path_of
+from qafd.ui.workspaces import path_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["explore", "documents", "settings"]
@@ -128,3 +128,142 @@ def test_each_preset_keeps_its_own_values(home: Path) -> None:
 def test_a_workspace_name_cannot_be_a_path(name: str, home: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be a workspace name"):
         path_of(name)
+
+
+def app_on(page_name: str, **query: str) -> AppTest:
+    app = page(page_name, **query)
+    assert not app.exception
+    return app
+
+
+def test_changing_the_workspace_starts_its_question_and_parameters_anew(home: Path) -> None:
+    KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")
+    app = app_on("explore", q="Which cities lie on the Amazon?", best_mass="60")
+    app.selectbox(key="ws").set_value("tiny").run()
+    assert not app.exception
+    assert app.text_input(key="q").value == ""
+    assert app.slider(key="best_mass").max < 60
+    app.selectbox(key="ws").set_value("apple-amazon").run()
+    assert app.text_input(key="q").value == "Introduce Steve Jobs's products in Apple."
+    assert app.slider(key="best_mass").value == 30.0
+
+
+def test_an_unknown_workspace_in_a_link_is_said(home: Path) -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["ws"] = "nobody-made-this"
+    app.run()
+    assert "there is no workspace 'nobody" in app.error[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize(("rule", "label"), [
+    ("volume", "Source mass alpha"), ("source-degree", "Source mass alpha"),
+    ("source-unit", "Source mass alpha"), ("path", "Source mass alpha"),
+    ("budget", "About how many nodes")])
+def test_every_source_rule_has_a_control_in_its_own_words_and_works(
+        rule: str, label: str, home: Path) -> None:
+    app = app_on("explore")
+    app.selectbox(key="best_rule").set_value(rule).run()
+    assert not app.exception
+    assert label in [slider.label for slider in app.slider]
+    assert "nodes retrieved" in shown(app)
+
+
+def test_keyword_seeding_is_labeled_as_algorithm_1(home: Path) -> None:
+    app = app_on("explore")
+    app.selectbox(key="best_seeding").set_value("keywords").run()
+    assert "Seeds N" in [slider.label for slider in app.slider]
+
+
+def test_the_status_line_counts_the_tokens_of_what_was_retrieved(home: Path) -> None:
+    app = app_on("explore")
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    graph = knowledge.graph
+    full = [n for n in knowledge.retrieve("Introduce Steve Jobs's products in Apple.").nodes
+            if n.state == "saturated"]
+    tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in full)
+    assert f"{len(full)} of {len(graph)} nodes retrieved · {tokens:,} tokens" in shown(app)
+
+
+def test_notices_of_plan_and_retrieval_are_shown_once(home: Path) -> None:
+    app = app_on("explore", q="xyzzy plugh frotz")
+    assert shown(app).count("No name in the question") == 1
+
+
+def test_code_of_the_view_names_the_mass_that_was_used(home: Path) -> None:
+    app = app_on("explore", tab="Code", best_mass="12")
+    assert "mass=12.0" in app.code[0].value
+    assert "--mass 12" in app.code[1].value
+
+
+@pytest.fixture
+def two_files(home: Path) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph(home / "mine.db")
+    knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    knowledge.add_text("bad.pdf", "%PDF-1.4 nothing")
+    return knowledge
+
+
+def states(knowledge: KnowledgeGraph) -> dict[str, tuple[str, bool]]:
+    with knowledge.store() as store:
+        return {f.name: (f.status, f.deleted_at is not None) for f in store.files()}
+
+
+def test_delete_undo_and_retry_do_what_they_say(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qafd.ui.documents import apply
+
+    started: list[Path] = []
+    monkeypatch.setattr("qafd.ui.documents.start_worker", started.append)
+    apply(two_files, "delete", ["ada.txt"])
+    assert states(two_files)["ada.txt"] == ("done", True)
+    apply(two_files, "undo", ["ada.txt"])
+    assert states(two_files)["ada.txt"] == ("done", False)
+    assert states(two_files)["bad.pdf"][0] == "failed"
+    apply(two_files, "retry", ["bad.pdf"])
+    assert states(two_files)["bad.pdf"][0] == "queued"
+    assert started == [two_files.path] * 3
+
+
+def test_undo_without_a_choice_brings_back_what_was_deleted_last(
+        two_files: KnowledgeGraph, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.documents.start_worker", lambda _: None)
+    with two_files.store() as store:
+        store.delete("bad.pdf")
+        store.delete("ada.txt")
+    app = app_on("documents", ws="mine")
+    app.button(key="undo").click().run()
+    assert states(two_files)["ada.txt"] == ("done", False)
+    assert states(two_files)["bad.pdf"][1]
+
+
+def test_pasting_twice_under_one_name_keeps_both_texts(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.documents.start_worker", lambda _: None)
+    for text in ("Grace Hopper met Howard Aiken.", "Alan Turing met Max Newman."):
+        app = app_on("documents", ws="mine")
+        app.text_area[0].set_value(text)
+        next(b for b in app.button if b.label == "Add the text").click().run()
+    assert {"note.txt", "note-2.txt"} <= states(two_files).keys()
+
+
+def test_wiping_needs_the_name_and_leaves_nothing(two_files: KnowledgeGraph) -> None:
+    app = app_on("settings", ws="mine")
+    wipe = next(b for b in app.button if b.label == "Wipe this workspace")
+    assert wipe.disabled
+    app.text_input(key="wipe_name").set_value("mine").run()
+    next(b for b in app.button if b.label == "Wipe this workspace").click().run()
+    assert not app.exception
+    assert states(two_files) == {}
+    assert len(two_files.graph) == 0
+
+
+def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qafd.jobs import enqueue
+
+    started: list[Path] = []
+    monkeypatch.setattr("qafd.ui.workspaces.start_worker", started.append)
+    with two_files.store() as store:
+        enqueue(store, [("late.txt", b"Grace Hopper met Howard Aiken.")])
+    AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert started == [two_files.path]

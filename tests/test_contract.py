@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from qafd.diffusion import solve
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, Vectors
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, Retriever
-from qafd.retrieve.qafd import PRESETS
-from qafd.seeds import Passages, passages_of
+from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _importance, _nodes
+from qafd.seeds import Passages, Seeds, passages_of
+from qafd.weights import PLAIN
 
 CASES = [pytest.param(method(), id=name) for name, method in METHODS.items()]
 CASES += [pytest.param(preset.method, id=f"preset-{name}") for name, preset in PRESETS.items()]
@@ -109,3 +111,44 @@ def test_a_graph_without_edges_keeps_its_seeds_dry(method: Retriever) -> None:
     retrieval = method.retrieve(graph, passages_of(graph, lambda _: ["name 3"]), plan())
     assert retrieval.seeds
     assert {n.state for n in retrieval.nodes} == {"dry"}
+
+
+# A star: hub 0 with leaves 1 and 2; mass enters at leaf 1. Flow runs 1 -> 0 -> 2.
+def star() -> tuple[Graph, Passages]:
+    vectors = unit(np.ones((3, 16), np.float32))
+    graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
+                        [1.0, 0.5], ["relation", "synonym"], vectors, vectors, [1, 1, 1])
+    return graph, passages_of(graph, lambda _: [])
+
+
+def test_edges_carry_the_kind_they_have_in_the_graph() -> None:
+    graph, passages = star()
+    method = FlowDiffusion(mass=2.5, seeds=1, seeding="keywords", layer="entities",
+                           variant="plain")
+    kinds = {frozenset((e.source, e.target)): e.kind
+             for e in method.retrieve(graph, passages, plan()).edges}
+    assert kinds == {frozenset("ab"): "relation", frozenset("ac"): "synonym"}
+
+
+def test_the_reason_names_where_the_largest_part_came_from() -> None:
+    # Leaves shed what they cannot hold: 0.2 from "narrow", 0.6 from "wide" into the hub.
+    graph = Graph.build(["a", "b", "c"], ["hub", "narrow", "wide"], ["entity"] * 3, [0, 0], [1, 2])
+    diffusion = solve(graph, PLAIN, np.array([1, 2]), np.array([1.2, 1.6]))
+    seeds = Seeds(np.array([1, 2]), np.array([0.5, 0.5]), ("one", "another"))
+    reasons = {n.name: n.reason for n in _nodes(graph, diffusion, seeds)}
+    assert reasons == {
+        "hub": "Touched by the front but not full: the largest part of its mass came from wide.",
+        "narrow": "Seed: one.", "wide": "Seed: another."}
+
+
+def test_passages_outside_the_diffusion_are_ranked_by_their_entities() -> None:
+    graph, passages = library(np.arange(32))
+    preset = PRESETS["paper"].method
+    importance = _importance(graph, solve(
+        graph.layer(LAYERS["entities"]), PLAIN, np.array([0, 1, 2]), np.array([3.0, 3.0, 3.0])),
+        preset.layer)
+    mentioned = graph.layer({"mention"})
+    for row in passages.rows.tolist():
+        around = mentioned.expand(np.array([row]))
+        assert importance[row] == pytest.approx(
+            float((importance[around.neighbors] * around.similarity).sum()))

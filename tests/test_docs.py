@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from qafd.cli import _parser
 from qafd.errors import QafdError
 from qafd.retrieve import METHODS
+from qafd.retrieve.qafd import PRESETS
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```\n+```\n(.*?)```", re.S)
@@ -59,3 +61,10 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
 def test_files_named_in_the_map_exist() -> None:
     for name in re.findall(r"`((?:qafd|pages|assets|benchmarks|tests|docs)/[\w/.]*)`", TEXT):
         assert (ROOT / name).exists(), name
+
+
+def test_the_quality_beside_each_preset_is_the_measured_one() -> None:
+    stored = json.loads((ROOT / "benchmarks/results/retrieval_quality.json").read_text("utf-8"))
+    for key, preset in PRESETS.items():
+        recall = stored["methods"][f"preset {key}"]["mean"]["recall@5"]
+        assert preset.quality == f"Recall@5 {recall:.2f}, mean of three question sets."

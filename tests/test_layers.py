@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
     ("errors", "package", "records"),
-    ("graph", "prompts", "text", "plaintext", "bm25", "formats", "parsing", "schema"),
+    ("graph", "text", "plaintext", "bm25", "formats", "parsing", "schema"),
     ("weights", "certificate", "sources", "models", "region", "elimination", "kernel",
      "compiled", "nearest"),
     ("diffusion", "extract", "rows"),

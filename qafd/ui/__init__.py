@@ -14,7 +14,7 @@ from qafd.ui.explore import (
 )
 from qafd.ui.settings import versions, wipe, workspace_settings
 from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, table_tab
-from qafd.ui.workspace import keep_workers_going, run, workspace
+from qafd.ui.workspaces import keep_workers_going, run, workspace
 
 __all__ = [
     "answer_tab", "ask_something", "certificate_tab", "code_tab", "documents_table",

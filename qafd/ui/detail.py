@@ -1,13 +1,12 @@
 """The selected node: its state, its mass balance in words and numbers, and its evidence."""
 
-import html
-
 import streamlit as st
 
 from qafd.explain import balance_sentence, mass_balance
 from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.store import Evidence
 from qafd.ui.explore import View
+from qafd.ui.workspaces import safe
 from qafd.view.panel import clean
 
 SENTENCES = 6
@@ -19,7 +18,7 @@ def node_detail(view: View, selected: str | None) -> None:
     if node is not None:
         _card(view, node)
     elif selected and selected in view.graph.row:
-        st.html(f"<b>{_safe(view.graph.names[view.graph.row[selected]])}</b>")
+        st.html(f"<b>{safe(view.graph.names[view.graph.row[selected]])}</b>")
         st.write("This node was not touched: no mass reached it.")
         _evidence(view, selected)
     else:
@@ -27,11 +26,11 @@ def node_detail(view: View, selected: str | None) -> None:
 
 
 def _card(view: View, node: RetrievedNode) -> None:
-    st.html(f"<h4 style='margin:0'>{_safe(node.name)}</h4>"
-            f"<small>{_safe(node.kind)} · {node.state}{' · seed' if node.seed else ''}</small>")
+    st.html(f"<h4 style='margin:0'>{safe(node.name)}</h4>"
+            f"<small>{safe(node.kind)} · {node.state}{' · seed' if node.seed else ''}</small>")
     names = {n.id: clean(n.name, 80) for n in view.retrieval.nodes}
     balance = mass_balance(view.retrieval, node.id)
-    st.html(f"<p>{_safe(balance_sentence(balance, names))}</p><p>{_safe(node.reason)}</p>")
+    st.html(f"<p>{safe(balance_sentence(balance, names))}</p><p>{safe(node.reason)}</p>")
     with st.expander("Mass balance"):
         rows = [("injected by the question", balance.injected)] if balance.injected else []
         rows += [(f"from {names[v]}", flow) for v, flow in balance.inflows]
@@ -60,12 +59,18 @@ def _quoted(evidence: Evidence) -> str:
     for start, end in evidence.mentions:
         start, end = start - evidence.start, end - evidence.start
         if at <= start < end <= len(text):
-            parts += [html.escape(text[at:start]), f"<mark>{html.escape(text[start:end])}</mark>"]
+            parts += [_quote(text[at:start]), f"<mark>{_quote(text[start:end])}</mark>"]
             at = end
     page = "" if evidence.page is None else f", page {evidence.page}"
     where = evidence.document + page
-    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}{html.escape(text[at:])}<br>"
-            f"<small style='opacity:.7'>{_safe(where)}</small></p>")
+    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}{_quote(text[at:])}<br>"
+            f"<small style='opacity:.7'>{safe(where)}</small></p>")
+
+
+def _quote(text: str) -> str:
+    """A part of a sentence, with the spaces at its ends."""
+    inner = safe(text)
+    return f"{' ' * text[:1].isspace()}{inner}{' ' * text[-1:].isspace()}" if inner else " "
 
 
 def _foremost(view: View) -> None:
@@ -76,7 +81,3 @@ def _foremost(view: View) -> None:
         {"name": [clean(n.name, 80) for n in full], "importance": [n.importance for n in full]},
         hide_index=True, column_config={"importance": st.column_config.ProgressColumn(
             format="%.3g", min_value=0.0, max_value=top, width="small")})
-
-
-def _safe(text: str) -> str:
-    return html.escape(clean(text, 2000))

@@ -1,18 +1,20 @@
 """The Documents page: adding, watching the work, and the list with delete, undo and retry."""
 
+from collections.abc import Sequence
+from itertools import count
 from pathlib import PurePosixPath
 
 import streamlit as st
 
-from qafd.jobs import cancel, enqueue, jobs, needs_worker, retry, start_worker
+from qafd.jobs import cancel, enqueue, needs_worker, open_jobs, retry, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import File
+from qafd.ui.workspaces import plain
 from qafd.view.panel import clean
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub"]
 _STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
            "done": "done", "failed": "failed", "cancelled": "cancelled"}
-OPEN = ("queued", "running", "paused")
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
@@ -33,7 +35,17 @@ def intake(knowledge: KnowledgeGraph) -> None:
         name = st.text_input("Name", "note.txt", max_chars=120)
         text = st.text_area("Text", height=160)
         if st.form_submit_button("Add the text", type="primary"):
-            _add(knowledge, [(name.strip() or "note.txt", text.encode())] if text.strip() else [])
+            _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
+                 if text.strip() else [])
+
+
+def _free(knowledge: KnowledgeGraph, name: str) -> str:
+    """The name, numbered when a file has it: pasted text never replaces anything."""
+    with knowledge.store() as store:
+        taken = {file.name for file in store.files()}
+    path = PurePosixPath(name)
+    numbered = (f"{path.stem}-{i}{path.suffix}" for i in count(2))
+    return name if name not in taken else next(n for n in numbered if n not in taken)
 
 
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
@@ -50,20 +62,18 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
 def jobs_panel(knowledge: KnowledgeGraph) -> None:
     """The running and waiting work; polls while there is any."""
     with knowledge.store() as store:
-        busy = any(job.state in OPEN for job in jobs(store))
+        busy = bool(open_jobs(store))
     st.fragment(_jobs, run_every=1.0 if busy else None)(knowledge, busy)
 
 
 def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
     with knowledge.store() as store:
-        latest = jobs(store, 5)
+        waiting = open_jobs(store)
         orphaned = needs_worker(store)
         revision = store.revision
     if orphaned:
         start_worker(knowledge.path)
-    for job in latest:
-        if job.state not in OPEN:
-            continue
+    for job in waiting:
         share = job.done / job.total if job.total else 0.0
         current = clean(job.current, 80)
         unit = "files" if job.stage == "parsing" else "passages"
@@ -71,16 +81,15 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
             job.state, f"{job.stage.capitalize()} {current}: {job.done:,} of {job.total:,} {unit}"
             if job.stage else "Starting")
         bar, stop = st.columns([6, 1], vertical_alignment="center")
-        bar.progress(min(share, 1.0), label.replace("[", "\\[").replace("$", "\\$"))
+        bar.progress(min(share, 1.0), plain(label))
         if job.error:
-            st.warning(job.error)
+            st.warning(plain(job.error))
         if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
             start_worker(knowledge.path)
-        if job.state != "paused" and stop.button("Cancel", key=f"cancel{job.id}"):
+        if stop.button("Cancel", key=f"cancel{job.id}"):
             with knowledge.store() as store:
                 cancel(store, job.id)
-    still = any(job.state in OPEN for job in latest)
-    if busy and (not still or revision != st.session_state.setdefault("seen", revision)):
+    if busy and (not waiting or revision != st.session_state.setdefault("seen", revision)):
         st.session_state["seen"] = revision
         st.rerun()
 
@@ -110,7 +119,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         _button("Delete", [f for f in chosen if f.deleted_at is None], knowledge, "delete")
         _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")],
                 knowledge, "retry")
-        _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or gone[-1:],
+        _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or
+                [f for f in gone if f.deleted_at == max(g.deleted_at or "" for g in gone)],
                 knowledge, "undo")
     st.caption("Choose rows to delete or retry. A deleted file leaves the graph as if it had "
                "never been there, and can be brought back.")
@@ -129,7 +139,12 @@ def _button(label: str, files: list[File], knowledge: KnowledgeGraph, action: st
     many = f" {len(files)} files" if len(files) > 1 else ""
     if not st.button(label + many, disabled=not files, key=action):
         return
-    names = [f.name for f in files]
+    apply(knowledge, action, [f.name for f in files])
+    st.rerun()
+
+
+def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
+    """Delete, undo or retry files, and let a worker bring the graph up to date."""
     with knowledge.store() as store:
         if action == "retry":
             retry(store, names)
@@ -138,4 +153,3 @@ def _button(label: str, files: list[File], knowledge: KnowledgeGraph, action: st
                 (store.delete if action == "delete" else store.undo)(name)
             enqueue(store)
     start_worker(knowledge.path)
-    st.rerun()

@@ -1,9 +1,9 @@
 """The Explore page: question, controls, status line and picture."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import sqrt
+from math import cos, sin, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import streamlit as st
 from qafd.graph import Graph
 from qafd.knowledge import EXAMPLES, KnowledgeGraph
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, Retrieval
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.ui.workspace import forget, keep
+from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions, layout
 from qafd.view.panel import RAMPS, Caption, clean, panel_data
@@ -31,10 +31,17 @@ class View:
 
     knowledge: KnowledgeGraph
     graph: Graph
+    version: str
     question: str
     plan: QueryPlan
     method: FlowDiffusion
     retrieval: Retrieval
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The certificate of the diffusion, as plain values."""
+        assert self.retrieval.certificate is not None
+        return self.retrieval.certificate
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,11 @@ class Drawing:
 def question_box(knowledge: KnowledgeGraph) -> str:
     """The question, from the box, an example or the link."""
     examples = EXAMPLES.get(knowledge.path.stem, ())
-    # A question belongs to its workspace: another one starts with its own.
+    # Question, selection and parameters belong to their workspace: another one starts anew.
     if st.session_state.get("asked_in", knowledge.path) != knowledge.path:
-        forget("q")
+        st.session_state["anew"] = True
+        st.session_state["q"] = examples[0] if examples else ""
+        st.query_params.pop("node", None)
     st.session_state["asked_in"] = knowledge.path
     question = st.text_input(
         "Question", value=examples[0] if examples else "", key=keep("q"), bind="query-params",
@@ -78,7 +87,7 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     with st.container(horizontal=True, gap="small"):
         for row in best.tolist():
             question = f"What is said about {clean(graph.names[row], 60)}?"
-            st.button(question, key=f"ask{row}", on_click=_ask, args=(question,))
+            st.button(plain(question), key=f"ask{row}", on_click=_ask, args=(question,))
 
 
 def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
@@ -87,33 +96,45 @@ def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
         name = st.segmented_control(
             "Preset", list(PRESETS), default=next(iter(PRESETS)), required=True, key=keep("preset"),
             bind="query-params", format_func=lambda key: PRESETS[key].label) or next(iter(PRESETS))
-        preset = PRESETS[name]
-        st.caption(preset.quality)
-        start = preset.method.fitted(knowledge.graph)
-        shown = [spec for spec in fields(FlowDiffusion) if not spec.metadata["advanced"]]
-        top = start.highest(knowledge.graph)
-        chosen = {spec.name: _control(spec, start, name, top) for spec in shown}
-        with st.expander("Advanced"):
-            chosen |= {spec.name: _control(spec, start, name, top)
-                       for spec in fields(FlowDiffusion) if spec.metadata["advanced"]}
-    return FlowDiffusion(**chosen)
+        method = PRESETS[name].method
+        if st.session_state.pop("anew", False):
+            forget_all_but("ws", "q", "preset", "contract", "thickness", "ramp")
+            fitted = method.fitted(knowledge.graph)
+            for spec in fields(FlowDiffusion):
+                st.session_state[f"{name}_{spec.name}"] = getattr(fitted, spec.name)
+        st.caption(PRESETS[name].quality)
+        basic, advanced = st.container(), st.expander("Advanced")
+        # Rule and seeding come before the controls whose meaning they decide.
+        with advanced:
+            chosen = {spec.name: _control(spec, method, name, knowledge.graph)
+                      for spec in fields(FlowDiffusion) if spec.metadata["advanced"]}
+        method = replace(method, **chosen).fitted(knowledge.graph)
+        with basic:
+            chosen = {spec.name: _control(spec, method, name, knowledge.graph)
+                      for spec in fields(FlowDiffusion) if not spec.metadata["advanced"]}
+    return replace(method, **chosen)
 
 
-def _control(spec: Any, method: FlowDiffusion, preset: str, highest: float) -> Any:
+def _control(spec: Any, method: FlowDiffusion, preset: str, graph: Graph) -> Any:
     """The control of one parameter, made from its range or options."""
     value, meta = getattr(method, spec.name), spec.metadata
-    key = keep(f"{preset}_{spec.name}")
+    key = f"{preset}_{spec.name}"
+    if spec.name == "mass" and method.rule != PRESETS[preset].method.rule:
+        key += f"_{method.rule}"
     label = _label(spec.name, method)
     if meta["options"]:
-        return st.selectbox(label, meta["options"], index=meta["options"].index(value), key=key,
-                            bind="query-params", help=meta["help"])
+        return st.selectbox(label, meta["options"], index=meta["options"].index(value),
+                            key=keep(key), bind="query-params", help=meta["help"])
     low, high = meta["low"], {
-        "mass": highest,
+        "mass": method.highest(graph),
         "seeds": NEAREST if method.seeding == "question" else meta["high"],
     }.get(spec.name, meta["high"])
     whole = isinstance(value, int) or (spec.name == "mass" and method.rule == "budget")
     step = 1.0 if whole else 0.01 if high <= 2 else 0.1
-    kind = int if isinstance(value, int) else float
+    kind = type(spec.default)
+    keep(key)
+    if key in st.session_state:  # the graph may have become smaller since
+        st.session_state[key] = kind(min(max(st.session_state[key], low), high))
     return st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
                      format="%d" if whole else "%.2f", bind="query-params", help=meta["help"])
 
@@ -136,8 +157,9 @@ def drawing_controls() -> Drawing:
             "Contract passages", True, key=keep("contract"), bind="query-params",
             help="Draw the flow that passages carry between their entities; it still adds up.")
         thickness = st.segmented_control(
-            "Edge thickness", ("flow", "weight"), default="flow", required=True, key="thickness",
-            bind="query-params", help="Flow w (x_u - x_v), or the query-aware weight w alone.")
+            "Edge thickness", ("flow", "weight"), default="flow", required=True,
+            key=keep("thickness"), bind="query-params",
+            help="Flow w (x_u - x_v), or the query-aware weight w alone.")
         ramp = st.segmented_control("Colors", list(RAMPS), default="green", required=True,
                                     key=keep("ramp"), bind="query-params")
     return Drawing(contract, thickness or "flow", ramp or "green")
@@ -157,36 +179,39 @@ def empty_workspace(knowledge: KnowledgeGraph) -> None:
 
 
 def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> View:
-    """The question answered by the method; repeated views come from memory."""
+    """The question answered by the method on the graph as it is now; repeats come from memory."""
     graph = knowledge.graph
-    plan = _plan(knowledge.path, graph.revision, question, knowledge)
-    retrieval = _retrieval(knowledge.path, graph.revision, question, method, knowledge, plan)
-    return View(knowledge, graph, question, plan, method, retrieval)
+    version = knowledge.version(graph)
+    plan = _plan(knowledge.path, version, question, knowledge, graph)
+    retrieval = _retrieval(knowledge.path, version, question, method, knowledge, graph, plan)
+    return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _plan(path: Any, revision: int, question: str, _knowledge: KnowledgeGraph) -> QueryPlan:  # noqa: ARG001
-    return _knowledge.plan(question)
+def _plan(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
+          _graph: Graph) -> QueryPlan:
+    return _knowledge.plan(question, _graph)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def _retrieval(path: Any, revision: int, question: str, method: FlowDiffusion,  # noqa: ARG001
-               _knowledge: KnowledgeGraph, _plan: QueryPlan) -> Retrieval:
-    return _knowledge.retrieve(_plan, method)
+def _retrieval(path: Path, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
+               _knowledge: KnowledgeGraph, _graph: Graph, _plan: QueryPlan) -> Retrieval:
+    return _knowledge.retrieve(_plan, method, graph=_graph)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(path: Any, revision: int, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
-            _plan: QueryPlan) -> tuple[Positions, tuple[Any, ...]]:
-    """One layout for everything any setting may show, so that no slider moves a node."""
-    graph = _knowledge.graph
-    widest = [_knowledge.retrieve(_plan, replace(p.method, mass=p.method.highest(graph)))
-              for p in PRESETS.values()]
-    nodes: dict[str, Any] = {}
+def _frozen(path: Path, version: str, question: str, _view: View,  # noqa: ARG001
+            ) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+    """One layout for what the presets show at their largest mass: no slider moves a node."""
+    widest = [_view.knowledge.retrieve(_view.plan, replace(
+        p.method, mass=p.method.highest(_view.graph)), graph=_view.graph)
+        for p in PRESETS.values()]
+    nodes: dict[str, RetrievedNode] = {}
     for retrieval in widest:
-        for node in _foremost(retrieval, DRAWN):
+        for node in foremost(retrieval, DRAWN):
             nodes.setdefault(node.id, node)
-    first = {n.id for n in _knowledge.retrieve(_plan).nodes if n.state == SATURATED}
+    first = {n.id for n in _view.knowledge.retrieve(_view.plan, graph=_view.graph).nodes
+             if n.state == SATURATED}
     degree = Counter(end for r in widest for e in r.edges for end in (e.source, e.target))
     edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)
               * (LENS if e.source in first and e.target in first else 1.0))
@@ -195,7 +220,30 @@ def _frozen(path: Any, revision: int, question: str, _knowledge: KnowledgeGraph,
     return layout(nodes, edges, aspect=ASPECT, labels=names), tuple(nodes.values())
 
 
-def _foremost(retrieval: Retrieval, most: int) -> Sequence[Any]:
+def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+    """Positions of all that the picture may show, and the nodes they were made for.
+
+    What only an unusual setting retrieves is put beside its neighbors, so that nothing else
+    moves.
+    """
+    frozen, others = _frozen(view.knowledge.path, view.version, view.question, view)
+    positions = dict(frozen)
+    near: dict[str, list[str]] = {}
+    for edge in view.retrieval.edges:
+        near.setdefault(edge.source, []).append(edge.target)
+        near.setdefault(edge.target, []).append(edge.source)
+    for i, node in enumerate(foremost(view.retrieval, DRAWN)):
+        if node.id not in positions:
+            known = [positions[n] for n in near.get(node.id, ()) if n in positions]
+            x = sum(p[0] for p in known) / len(known) if known else ASPECT / 2
+            y = sum(p[1] for p in known) / len(known) if known else 0.5
+            positions[node.id] = (min(max(x + 0.07 * cos(2.4 * i), 0.03), ASPECT - 0.03),
+                                  min(max(y + 0.07 * sin(2.4 * i), 0.03), 0.97))
+    return positions, others
+
+
+def foremost(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
+    """The nodes a picture needs first: seeds, full ones, then wet ones."""
     return sorted(retrieval.nodes, key=lambda n: (
         not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
 
@@ -204,28 +252,28 @@ def status_line(view: View) -> None:
     """The result in one line."""
     retrieval = view.retrieval
     full = [n for n in retrieval.nodes if n.state == SATURATED]
-    certificate = retrieval.certificate or {}
-    exact = (f"exact, gap {abs(certificate['gap']):.1g}" if certificate.get("optimal")
-             else f"not converged: {certificate.get('reason')}")
+    certificate = view.certificate
+    exact = (f"exact, gap {abs(certificate['gap']):.1g}" if certificate["optimal"]
+             else f"not converged: {certificate['reason']}")
     parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved",
              f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} tokens",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
     st.caption(" · ".join(parts))
-    for notice in (*view.plan.notices, *retrieval.notices):
-        st.caption(f":material/info: {notice}")
+    for notice in retrieval.notices:
+        st.caption(f":material/info: {plain(notice)}")
 
 
 def picture(view: View, drawing: Drawing) -> str | None:
     """The drawn subgraph; returns the selected node."""
-    positions, others = _frozen(view.knowledge.path, view.graph.revision, view.question,
-                                view.knowledge, view.plan)
-    chosen = selected("picture") or st.query_params.get("node")
+    positions, others = placed(view)
+    key = f"picture-{view.knowledge.path.stem}"
+    chosen = selected(key) or st.query_params.get("node")
     data = panel_data(
         [view.retrieval], positions=positions, others=others, contract=drawing.contract,
         thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, limit=DRAWN,
         aspect=ASPECT, graph_size=len(view.graph),
         captions=[Caption("QAFD", "query-aware flow diffusion")])
-    picked = panels(data, key="picture")
+    picked = panels(data, key=key)
     if picked:
         st.query_params["node"] = picked
     else:

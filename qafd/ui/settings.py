@@ -9,7 +9,8 @@ import streamlit as st
 from qafd import __version__
 from qafd.errors import ParameterError
 from qafd.knowledge import SAMPLES, KnowledgeGraph
-from qafd.ui.workspace import choose, names, path_of
+from qafd.ui.workspaces import choose, home, names, path_of, plain
+from qafd.workspace import remove
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
              "pyvis", "plotly", "openai")
@@ -51,10 +52,12 @@ def wipe(knowledge: KnowledgeGraph) -> None:
     """Empty the workspace, after its name was typed."""
     st.subheader("Wipe")
     name = knowledge.path.stem
-    st.write("Removes all documents, the graph and the saved runs of this workspace for good. "
-             + ("A sample starts anew after that." if name in SAMPLES else ""))
-    typed = st.text_input(f"Type {name} to confirm", key="wipe_name")
+    st.write("Removes all documents, uploads and the graph of this workspace for good.")
+    typed = st.text_input(f"Type {plain(name)} to confirm", key="wipe_name")
     if st.button("Wipe this workspace", disabled=typed != name):
         knowledge.wipe()
-        st.cache_resource.clear()
+        st.rerun()
+    if knowledge.path == home() / f"{name}.db" and name in SAMPLES and st.button(
+            "Restore the sample", help="As it was bundled; what you added to it is gone."):
+        remove(knowledge.path)
         st.rerun()

@@ -1,14 +1,14 @@
 """The tabs under the picture: answer, passages, table, certificate and code."""
 
-import html
 import json
 
 import streamlit as st
 
 from qafd import export
-from qafd.retrieve.base import RetrievedPassage
+from qafd.answer import where
 from qafd.retrieve.qafd import PRESETS
-from qafd.ui.explore import View
+from qafd.ui.explore import View, placed
+from qafd.ui.workspaces import safe
 from qafd.verify import sealed
 from qafd.view.panel import clean
 
@@ -27,10 +27,10 @@ def answer_tab(view: View) -> None:
             return
         st.caption("The nearest sentences:")
     st.html("<p style='font-size:1.05rem;line-height:1.6'>" + " ".join(
-        f"{_safe(s.text)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>")
+        f"{safe(s.text)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>")
     st.html("".join(
-        f"<p style='margin:.1em 0'><small>[{c.number}] <b>{_safe(c.title)}</b> — "
-        f"{_safe(c.where)}</small></p>" for c in answer.citations))
+        f"<p style='margin:.1em 0'><small>[{c.number}] <b>{safe(c.title)}</b> — "
+        f"{safe(c.where)}</small></p>" for c in answer.citations))
 
 
 def passages_tab(view: View) -> None:
@@ -38,23 +38,14 @@ def passages_tab(view: View) -> None:
     if not view.retrieval.passages:
         st.write("No passage was retrieved; raise the source mass.")
     for rank, passage in enumerate(view.retrieval.passages[:PASSAGES], 1):
-        st.html(f"<p style='margin:0'><b>{rank}. {_safe(passage.title)}</b> "
-                f"<small style='opacity:.7'>score {passage.score:.3f} · {_safe(_where(passage))}"
-                f"</small></p><p style='margin:.2em 0 1em'>{_safe(passage.text, 4000)}</p>")
-
-
-def _where(passage: RetrievedPassage) -> str:
-    parts = [passage.document]
-    if passage.page is not None:
-        parts.append(f"page {passage.page}")
-    if passage.heading:
-        parts.append(passage.heading)
-    return ", ".join([*parts, f"characters {passage.start}-{passage.end}"])
+        st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
+                f"<small style='opacity:.7'>score {passage.score:.3f} · {safe(where(passage))}"
+                f"</small></p><p style='margin:.2em 0 1em'>{safe(passage.text, 4000)}</p>")
 
 
 def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
-    retrieval = view.retrieval
+    retrieval, contract = view.retrieval, bool(st.session_state.get("contract", True))
     names = {n.id: clean(n.name, 120) for n in retrieval.nodes}
     nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
     with nodes:
@@ -78,13 +69,14 @@ def table_tab(view: View) -> None:
         st.download_button(
             "Node-link JSON", lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
             "retrieval.json", "application/json", on_click="ignore")
-        st.download_button("Offline HTML", lambda: export.html(retrieval), "retrieval.html",
-                           "text/html", on_click="ignore")
+        st.download_button("Offline HTML",
+                           lambda: export.html(retrieval, placed(view)[0], contract=contract),
+                           "retrieval.html", "text/html", on_click="ignore")
 
 
 def certificate_tab(view: View) -> None:
     """The proof that the diffusion is optimal, number by number."""
-    certificate = view.retrieval.certificate or {}
+    certificate = view.certificate
     st.write("It proves that the diffusion is the optimum of problem (5), not that the answer "
              "is relevant.")
     st.dataframe([
@@ -116,15 +108,16 @@ def certificate_tab(view: View) -> None:
 def code_tab(view: View) -> None:
     """The Python and the command that reproduce this view."""
     default = PRESETS["best"].method
+    # The mass is always named: without it, a small graph gets a suggested one.
     changed = {name: value for name, value in view.retrieval.params.items()
-               if value != getattr(default, name)}
+               if name == "mass" or value != getattr(default, name)}
     arguments = "".join(f",\n               {k}={v!r}" for k, v in changed.items())
     st.code(f"import qafd\n\nkg = qafd.KnowledgeGraph.open({str(view.knowledge.path)!r})\n"
             f"r = kg.retrieve({view.question!r}{arguments})\n"
             "r.nodes, r.edges, r.passages, r.certificate", language="python")
     flags = "".join(f" --{k.replace('_', '-')} {_flag(v)}" for k, v in changed.items())
-    st.code(f"qafd query {_shell(view.question)} --db {_shell(str(view.knowledge.path))}{flags} "
-            "--json > run.json\nqafd verify run.json", language="bash")
+    st.code(f"qafd query --db {_shell(str(view.knowledge.path))}{flags} --json "
+            f"-- {_shell(view.question)} > run.json\nqafd verify run.json", language="bash")
 
 
 def _flag(value: object) -> str:
@@ -133,7 +126,3 @@ def _flag(value: object) -> str:
 
 def _shell(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
-
-
-def _safe(text: str, length: int = 2000) -> str:
-    return html.escape(clean(text, length))

@@ -1,5 +1,6 @@
 """Which workspace a page works on, and the one place where errors become sentences."""
 
+import html
 import os
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 from qafd.errors import ParameterError, QafdError
 from qafd.jobs import needs_worker, start_worker
 from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.view.panel import clean
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
@@ -60,6 +62,12 @@ def forget(key: str) -> None:
     st.session_state.pop(key, None)
 
 
+def forget_all_but(*keys: str) -> None:
+    """Let all kept widgets but these start anew."""
+    for key in set(st.session_state.get("kept", {})) - set(keys):
+        forget(key)
+
+
 def choose(name: str) -> None:
     """Let the next run begin with another workspace."""
     st.session_state["next_ws"] = name
@@ -70,13 +78,18 @@ def workspace() -> KnowledgeGraph:
     choices = names()
     if "next_ws" in st.session_state:
         st.session_state["ws"] = st.session_state.pop("next_ws")
+    asked = st.query_params.get("ws")
     keep("ws")
     if st.session_state.get("ws") not in choices:
         forget("ws")
     chosen = st.sidebar.selectbox(
         "Workspace", choices, key="ws", bind="query-params",
-        format_func=lambda name: SAMPLES.get(name, name),
         help="Samples and your own document collections. Settings makes new ones.")
+    if chosen in SAMPLES:
+        st.sidebar.caption(SAMPLES[chosen])
+    if asked is not None and asked not in choices:
+        raise ParameterError(f"there is no workspace {asked[:60]!r} here; choose one at the left, "
+                             "or make it in Settings")
     if chosen in SAMPLES and path_of(chosen) != named_file():
         return KnowledgeGraph.sample(chosen, home())
     return KnowledgeGraph.open(path_of(chosen))
@@ -87,7 +100,8 @@ def keep_workers_going() -> None:
     if st.session_state.get("checked_workers"):
         return
     st.session_state["checked_workers"] = True
-    for path in home().glob("*.db"):
+    given = named_file()
+    for path in [*home().glob("*.db"), *([given] if given and given.exists() else [])]:
         try:
             with KnowledgeGraph.open(path).store() as store:
                 waiting = needs_worker(store)
@@ -102,9 +116,14 @@ def run(page: StreamlitPage) -> None:
     try:
         page.run()
     except QafdError as error:
-        st.error(_plain(str(error)), icon=":material/error:")
+        st.error(plain(str(error)), icon=":material/error:")
 
 
-def _plain(text: str) -> str:
-    """Text as Streamlit's markdown shows it, with nothing in it taken for markup."""
+def safe(text: str, length: int = 2000) -> str:
+    """Text for st.html: one line, without direction characters, with nothing taken for markup."""
+    return html.escape(clean(text, length))
+
+
+def plain(text: str) -> str:
+    """Text for Streamlit's markdown in which nothing is taken for markup."""
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)
