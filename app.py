@@ -6,11 +6,8 @@ from qafd import ui
 from qafd.package import assets
 
 st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
-page = st.navigation([
-    st.Page("pages/explore.py", title="Explore", icon=":material/hub:", default=True),
-    st.Page("pages/documents.py", title="Documents", icon=":material/description:"),
-    st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
-])
+page = st.navigation(ui.pages())
+st.logo(assets() / "logo.png", size="large")
 st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem}</style>")
 ui.keep_workers_going()
 ui.run(page)

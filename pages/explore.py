@@ -9,12 +9,13 @@ TABS = {"Answer": ui.answer_tab, "Passages": ui.passages_tab, "Table": ui.table_
 
 knowledge = ui.workspace()
 question = ui.question_box(knowledge)
-method = ui.method_controls(knowledge)
-drawing = ui.drawing_controls()
 
 if not len(knowledge.graph):
     ui.empty_workspace(knowledge)
     st.stop()
+
+method = ui.method_controls(knowledge)
+drawing = ui.drawing_controls()
 
 if not question.strip():
     ui.ask_something(knowledge)

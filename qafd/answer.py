@@ -1,11 +1,11 @@
 """An answer without a language model: the sentences of the retrieved passages, cited."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qafd.bm25 import words
-from qafd.records import QueryPlan
+from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 
@@ -95,16 +95,22 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         chosen.append(best)
         left &= ~has[best]
     chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
-    numbers = {rank: number for number, rank in enumerate(
-        dict.fromkeys(rows[i][0] for i in chosen), 1)}
+    places = [_place(store, rows[i][1], rows[i][2]) for i in chosen]
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places), 1)}
     citations = tuple(
-        Citation(number, passages[rank].title, where(passages[rank]), passages[rank])
-        for rank, number in numbers.items())
+        Citation(number, place.title, where(place), place) for place, number in numbers.items())
     sentences = tuple(
-        Sentence(passage.text[start:end].strip(), numbers[rank], float(similarity[i]),
+        Sentence(passage.text[start:end].strip(), numbers[place], float(similarity[i]),
                  passage.start + start, passage.start + end)
-        for i in chosen for rank, passage, start, end, _ in [rows[i]])
+        for i, place in zip(chosen, places, strict=True)
+        for _, passage, start, end, _ in [rows[i]])
     return Answer(sentences, citations, float(similarity.max()))
+
+
+def _place(store: Store, passage: RetrievedPassage, start: int) -> RetrievedPassage:
+    """The passage with page and heading of the sentence that starts there, not of its own start."""
+    mark = mark_at(store.document(passage.document).marks, passage.start + start)
+    return replace(passage, page=mark.page, heading=mark.heading)
 
 
 def where(passage: RetrievedPassage) -> str:

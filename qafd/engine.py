@@ -149,11 +149,14 @@ class Pool:
         self._pool.shutdown(cancel_futures=True)
 
     def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
-        """Every batch with its readings, in order; two batches wait for each child."""
+        """Every batch with its readings, in order; four batches wait for each child.
+
+        That keeps them busy while the caller assembles the graph.
+        """
         waiting: deque[tuple[Batch, Future[Readings]]] = deque()
         try:
             while True:
-                for batch in islice(batches, 3 * self._processes - len(waiting)):
+                for batch in islice(batches, 5 * self._processes - len(waiting)):
                     waiting.append((batch, self._pool.submit(_read, batch[1])))
                 if not waiting:
                     return

@@ -66,7 +66,7 @@ def balance_sentence(balance: Balance, names: dict[str, str], most: int = 3) -> 
     gone = _named(balance.outflows, names, most, "to")
     if gone:
         parts.append("of which " + ", ".join(gone) + " went on")
-    return head + (": " + ", ".join(parts) if parts else "") + "."
+    return (head + (": " + ", ".join(parts) if parts else "")).rstrip(".") + "."
 
 
 def _named(flows: tuple[tuple[str, float], ...], names: dict[str, str], most: int,

@@ -17,7 +17,7 @@ from qafd.graph import Graph
 from qafd.models import Embedder, LocalEmbedder
 from qafd.package import assets
 from qafd.plan import Planner
-from qafd.records import QueryPlan
+from qafd.records import QueryPlan, mark_at
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedPassage, Retriever
 from qafd.seeds import passages_of
@@ -180,7 +180,12 @@ class KnowledgeGraph:
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""
         with self.store() as store:
-            return store.evidence(node_ids)
+            found = store.evidence(node_ids)
+            marks = {name: store.document(name).marks for name in {e.document for e in found}}
+        # A passage may span pages; the sentence has its own.
+        at = [mark_at(marks[e.document], e.start) for e in found]
+        return tuple(replace(e, page=mark.page, heading=mark.heading)
+                     for e, mark in zip(found, at, strict=True))
 
 
 def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, bytes]]:

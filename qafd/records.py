@@ -4,6 +4,8 @@ Offsets are Python string offsets (code points), half open. Names of nodes are t
 from documents: they are shown, never trusted.
 """
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +23,12 @@ class Mark:
     start: int
     page: int | None = None
     heading: str = ""
+
+
+def mark_at(marks: Sequence[Mark], offset: int) -> Mark:
+    """The page and heading in force at an offset; `marks` in order of `start`."""
+    at = bisect_right(marks, offset, key=lambda mark: mark.start)
+    return marks[at - 1] if at else Mark(0)
 
 
 @dataclass(frozen=True)

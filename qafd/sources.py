@@ -171,9 +171,12 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         held = float(room[part])
         if amount > FILL * held:
             scale[part] = FILL * held / amount
-            notices.append(
-                f"mass capped: {amount:g} units were asked for and their connected component holds "
-                f"{held:g}; it was filled to {FILL:.1%}, lower alpha to see a local answer")
+    if scale:
+        wanted = sum(asked[part] for part in scale)
+        notices.append(
+            f"mass capped: {wanted:,.4g} units were asked for where only "
+            f"{sum(float(room[part]) for part in scale):,.4g} fit, so everything connected to "
+            "these seeds is filled; choose less mass to see a local answer")
     fitted = np.array(list(total.values()))
     if scale:
         fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])

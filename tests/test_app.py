@@ -24,7 +24,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def page(name: str, **query: str) -> AppTest:
     """One page, run once with these query parameters."""
-    app = AppTest.from_file(str(ROOT / "pages" / f"{name}.py"), default_timeout=60)
+    app = AppTest.from_string(
+        f"import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages({name!r})))",
+        default_timeout=60)
     for key, value in query.items():
         app.query_params[key] = value
     return app.run()
@@ -73,7 +75,7 @@ def test_an_empty_workspace_says_what_is_missing_and_offers_it(home: Path) -> No
     KnowledgeGraph.open(home / "fresh.db")
     app = page("explore", ws="fresh")
     assert "This workspace is empty" in shown(app)
-    assert [button.label for button in app.button] == ["Add documents"]
+    assert [link.proto.label for link in app.get("page_link")] == ["Add documents"]
 
 
 @pytest.mark.parametrize(("question", "expected"), [
@@ -181,7 +183,8 @@ def test_the_status_line_counts_the_tokens_of_what_was_retrieved(home: Path) -> 
     full = [n for n in knowledge.retrieve("Introduce Steve Jobs's products in Apple.").nodes
             if n.state == "saturated"]
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in full)
-    assert f"{len(full)} of {len(graph)} nodes retrieved · {tokens:,} tokens" in shown(app)
+    assert f"{len(full)} of {len(graph)} nodes retrieved" in shown(app)
+    assert f"· {tokens:,} tokens ·" in shown(app)
 
 
 def test_notices_of_plan_and_retrieval_are_shown_once(home: Path) -> None:

@@ -207,7 +207,7 @@ def test_hover_makes_neighbors_stand_out_in_all_panels(page: Page, server: str) 
 
 
 def test_hovering_an_edge_shows_its_relation_and_flow(page: Page, server: str) -> None:
-    show(page, server)
+    show(page, server + "?contract")
     ends = page.locator('[data-edge="iPhone|iOS"], [data-edge="iOS|iPhone"]')
     box = ends.bounding_box()
     assert box

@@ -12,6 +12,7 @@ from qafd.cli import _parser
 from qafd.errors import QafdError
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
+from qafd.ui.pages import PAGES as PAGES_OF_THE_APP
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```\n+```\n(.*?)```", re.S)
@@ -35,7 +36,7 @@ def test_an_example_prints_what_the_document_says(
 
 
 def test_every_page_command_and_method_is_described() -> None:
-    titles = re.findall(r'title="(\w+)"', (ROOT / "app.py").read_text("utf-8"))
+    titles = [title for title, _ in PAGES_OF_THE_APP.values()]
     commands = next(a for a in _parser()._actions if a.choices).choices or {}
     missing = [name for name in (*titles, *commands, *METHODS) if name not in TEXT]
     assert titles

@@ -85,7 +85,9 @@ def _survive(read: Callable[[], T], otherwise: T) -> T:
 
 
 def _metadata_title(reader: "PdfReader") -> str:
-    return (reader.metadata and reader.metadata.title) or ""
+    title = (reader.metadata and reader.metadata.title) or ""
+    nobody = title.strip("() ").casefold() in ("anonymous", "untitled", "unspecified")
+    return "" if nobody else title
 
 
 def _outline(reader: "PdfReader") -> dict[int, list[str]]:
@@ -107,7 +109,7 @@ def _outline(reader: "PdfReader") -> dict[int, list[str]]:
 
 def _without_running_lines(texts: list[str]) -> list[str]:
     """Page texts without headers, footers and page numbers that repeat on most pages."""
-    if len(texts) < 4:
+    if len(texts) < 3:
         return texts
     pages = [text.split("\n") for text in texts]
     for place in (0, -1):

@@ -185,7 +185,7 @@ def _reason(layer: Graph, row: int, state: str, reasons: dict[int, str], rows: l
         return _sentence(reasons[row])
     if inflow is None:
         return "No mass reached it."
-    came = f"the largest part of its mass came from {layer.names[rows[inflow[1]]]}"
+    came = f"the largest part of its mass came from {layer.names[rows[inflow[1]]].rstrip('.')}"
     return (f"Filled up: {came}." if state == SATURATED else
             f"Touched by the front but not full: {came}.")
 

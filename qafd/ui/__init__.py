@@ -12,6 +12,7 @@ from qafd.ui.explore import (
     question_box,
     status_line,
 )
+from qafd.ui.pages import pages
 from qafd.ui.settings import versions, wipe, workspace_settings
 from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, table_tab
 from qafd.ui.workspaces import keep_workers_going, run, workspace
@@ -19,6 +20,6 @@ from qafd.ui.workspaces import keep_workers_going, run, workspace
 __all__ = [
     "answer_tab", "ask_something", "certificate_tab", "code_tab", "documents_table",
     "drawing_controls", "empty_workspace", "explored", "intake", "jobs_panel", "keep_workers_going",
-    "method_controls", "node_detail", "passages_tab", "picture", "question_box", "run",
+    "method_controls", "node_detail", "pages", "passages_tab", "picture", "question_box", "run",
     "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
 ]

@@ -7,7 +7,7 @@ from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.store import Evidence
 from qafd.ui.explore import View
 from qafd.ui.workspaces import safe
-from qafd.view.panel import clean
+from qafd.view.panel import clean, shown_name
 
 SENTENCES = 6
 
@@ -26,9 +26,9 @@ def node_detail(view: View, selected: str | None) -> None:
 
 
 def _card(view: View, node: RetrievedNode) -> None:
-    st.html(f"<h4 style='margin:0'>{safe(node.name)}</h4>"
+    st.html(f"<h4 style='margin:0'>{safe(shown_name(node))}</h4>"
             f"<small>{safe(node.kind)} · {node.state}{' · seed' if node.seed else ''}</small>")
-    names = {n.id: clean(n.name, 80) for n in view.retrieval.nodes}
+    names = {n.id: shown_name(n) for n in view.retrieval.nodes}
     balance = mass_balance(view.retrieval, node.id)
     st.html(f"<p>{safe(balance_sentence(balance, names))}</p><p>{safe(node.reason)}</p>")
     with st.expander("Mass balance"):
@@ -39,7 +39,7 @@ def _card(view: View, node: RetrievedNode) -> None:
         st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]},
                      hide_index=True, column_config={
                          "mass": st.column_config.NumberColumn(format="%.4f")})
-        st.caption(f"In minus out is what it holds, to {abs(balance.error):.0e} units of mass.")
+        st.caption("In minus out is what it holds, to rounding.")
     _evidence(view, node.id)
 
 

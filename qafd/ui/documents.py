@@ -9,6 +9,7 @@ import streamlit as st
 from qafd.jobs import cancel, enqueue, needs_worker, open_jobs, retry, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import File
+from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
 from qafd.view.panel import clean
 
@@ -113,6 +114,9 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
             "what happened": st.column_config.TextColumn(width="large")})
+    for file in live:
+        if file.error:
+            st.caption(f":material/error: **{plain(clean(file.name, 120))}**: {plain(file.error)}")
     chosen = [files[i] for i in event["selection"]["rows"] if i < len(files)]
     gone = [f for f in files if f.deleted_at is not None]
     with st.container(horizontal=True):
@@ -122,6 +126,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or
                 [f for f in gone if f.deleted_at == max(g.deleted_at or "" for g in gone)],
                 knowledge, "undo")
+    if len(graph):
+        st.page_link(page("explore"), label="Explore the graph", icon=":material/hub:")
     st.caption("Choose rows to delete or retry. A deleted file leaves the graph as if it had "
                "never been there, and can be brought back.")
 

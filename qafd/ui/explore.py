@@ -10,10 +10,12 @@ import numpy as np
 import streamlit as st
 
 from qafd.graph import Graph
+from qafd.jobs import open_jobs
 from qafd.knowledge import EXAMPLES, KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions, layout
@@ -133,8 +135,13 @@ def _control(spec: Any, method: FlowDiffusion, preset: str, graph: Graph) -> Any
     step = 1.0 if whole else 0.01 if high <= 2 else 0.1
     kind = type(spec.default)
     keep(key)
-    if key in st.session_state:  # the graph may have become smaller since
+    suggested = st.session_state.setdefault("suggested", {})
+    if key in st.session_state:
+        # Graphs grow and shrink: an untouched control follows, and none stays out of range.
+        if st.session_state[key] == suggested.get(key, value):
+            st.session_state[key] = kind(value)
         st.session_state[key] = kind(min(max(st.session_state[key], low), high))
+    suggested[key] = kind(value)
     return st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
                      format="%d" if whole else "%.2f", bind="query-params", help=meta["help"])
 
@@ -166,16 +173,21 @@ def drawing_controls() -> Drawing:
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
-    """What is missing and the one button that mends it."""
+    """What is missing and where to mend it; looks again while documents are being read."""
     with knowledge.store() as store:
-        waiting = any(file.status in ("queued", "parsing", "extracting")
-                      for file in store.files())
+        waiting = bool(open_jobs(store))
     st.subheader("Documents are being read" if waiting else "This workspace is empty")
     st.write("The graph appears with the first passages." if waiting else
              "Add documents, and their knowledge graph appears here.")
-    if st.button("See the progress" if waiting else "Add documents", type="primary",
-                 icon=":material/upload_file:"):
-        st.switch_page("pages/documents.py")
+    st.page_link(page("documents"), icon=":material/upload_file:",
+                 label="See the progress" if waiting else "Add documents")
+    if waiting:
+        st.fragment(_until_there_is_a_graph, run_every=1.0)(knowledge)
+
+
+def _until_there_is_a_graph(knowledge: KnowledgeGraph) -> None:
+    if len(knowledge.graph):
+        st.rerun()
 
 
 def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> View:
@@ -253,9 +265,11 @@ def status_line(view: View) -> None:
     retrieval = view.retrieval
     full = [n for n in retrieval.nodes if n.state == SATURATED]
     certificate = view.certificate
-    exact = (f"exact, gap {abs(certificate['gap']):.1g}" if certificate["optimal"]
+    exact = (f"exact, gap {abs(certificate['relative_gap']):.0e}" if certificate["optimal"]
              else f"not converged: {certificate['reason']}")
-    parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved",
+    passages = sum(n.kind == "passage" for n in full)
+    kinds = f" ({len(full) - passages:,} names, {passages:,} passages)" if passages else ""
+    parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
              f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} tokens",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
     st.caption(" · ".join(parts))

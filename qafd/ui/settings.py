@@ -9,6 +9,7 @@ import streamlit as st
 from qafd import __version__
 from qafd.errors import ParameterError
 from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.ui.pages import page
 from qafd.ui.workspaces import choose, home, names, path_of, plain
 from qafd.workspace import remove
 
@@ -30,13 +31,27 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     with st.form("new_workspace", clear_on_submit=True):
         name = st.text_input("New workspace", placeholder="letters, digits, - and _")
         if st.form_submit_button("Create"):
-            if name in names():
-                raise ParameterError(f"there is a workspace {name!r} already; choose another name")
-            path = path_of(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            KnowledgeGraph.open(path)
-            choose(name)
-            st.switch_page("pages/documents.py")
+            _create(name.strip().replace(" ", "-"))
+    if st.session_state.pop("created", False):
+        st.success(f"The workspace {plain(knowledge.path.stem)} is ready and chosen.")
+        st.page_link(page("documents"), label="Add documents", icon=":material/upload_file:")
+
+
+def _create(name: str) -> None:
+    """Make a workspace and choose it; a name that cannot be is said beside the form."""
+    try:
+        path = path_of(name)
+    except ParameterError as error:
+        st.error(plain(str(error)))
+        return
+    if name in names():
+        st.error(plain(f"There is a workspace {name} already; choose another name."))
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    KnowledgeGraph.open(path)
+    choose(name)
+    st.session_state["created"] = True
+    st.rerun()
 
 
 def versions() -> None:

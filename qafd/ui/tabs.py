@@ -10,7 +10,7 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.ui.explore import View, placed
 from qafd.ui.workspaces import safe
 from qafd.verify import sealed
-from qafd.view.panel import clean
+from qafd.view.panel import clean, shown_name
 
 PASSAGES = 10
 
@@ -46,7 +46,7 @@ def passages_tab(view: View) -> None:
 def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
     retrieval, contract = view.retrieval, bool(st.session_state.get("contract", True))
-    names = {n.id: clean(n.name, 120) for n in retrieval.nodes}
+    names = {n.id: shown_name(n) for n in retrieval.nodes}
     nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
     with nodes:
         st.dataframe([{

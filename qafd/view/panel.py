@@ -121,7 +121,7 @@ def panel_data(
     words = captions or [Caption()] * len(retrievals)
     return {
         "aspect": aspect,
-        "nodes": [{"id": node, "name": clean(drawn[node].name, NAME_LENGTH) or "(no name)",
+        "nodes": [{"id": node, "name": shown_name(drawn[node]),
                    "kind": clean(drawn[node].kind, NAME_LENGTH),
                    "x": round(positions[node][0] / aspect, 4), "y": round(positions[node][1], 4)}
                   for node in index],
@@ -144,6 +144,12 @@ def clean(text: str, length: int) -> str:
         if c not in _UNSHOWN and unicodedata.category(c) != "Cs")
     line = " ".join(kept.split())
     return line if len(line) <= length and len(text) <= 4 * length else line[:length - 1] + "…"
+
+
+def shown_name(node: RetrievedNode) -> str:
+    """The name of a node; a passage, often named like an entity, begins with a pilcrow."""
+    name = clean(node.name, NAME_LENGTH) or "(no name)"
+    return f"¶ {name}" if node.kind == "passage" else name
 
 
 def number(value: float) -> str:

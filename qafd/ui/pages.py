@@ -1,0 +1,21 @@
+"""The pages of the app, in the order of the navigation."""
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from qafd.package import root
+
+PAGES = {"explore": ("Explore", ":material/hub:"),
+         "documents": ("Documents", ":material/description:"),
+         "settings": ("Settings", ":material/settings:")}
+
+
+def page(name: str, default: str = "explore") -> StreamlitPage:
+    """One page; `default` names the one that opens first."""
+    title, icon = PAGES[name]
+    return st.Page(root() / "pages" / f"{name}.py", title=title, icon=icon, default=name == default)
+
+
+def pages(default: str = "explore") -> list[StreamlitPage]:
+    """All pages."""
+    return [page(name, default) for name in PAGES]
