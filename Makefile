@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 $(TEST_STAMP): $(STAMP)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt --group dev
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e ".[test]"
 	sh tests/install_chromium.sh
 	touch $@
 
@@ -41,6 +41,11 @@ test-quick: $(TEST_STAMP)  ## unit and page tests without chaos and browser
 
 test-browser: $(TEST_STAMP) ## only what needs Chromium
 	$(BIN)/python -m pytest -m browser
+
+bench: $(TEST_STAMP)     ## measure what needs no data of your own, and remake the table
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/solver.py
+	$(BIN)/python benchmarks/table.py
 
 samples: $(STAMP) ## rebuild the sample workspaces in assets/samples
 	$(BIN)/python assets/samples/build.py

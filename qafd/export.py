@@ -22,7 +22,7 @@ from qafd.view.layout import layout
 from qafd.view.panel import panel_data
 
 if TYPE_CHECKING:
-    import networkx
+    pass
 
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
                  "degree", "alignment", "reason")  # fmt: skip
@@ -32,31 +32,11 @@ _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
-def to_networkx(retrieval: Retrieval) -> "networkx.MultiDiGraph":
-    """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
-
-    Nodes are ids with the fields of `RetrievedNode`, edges have kind, flow, weight and label;
-    `graph` holds query, method, seeds, params and revision.
-    """
-    import networkx
-
-    graph = networkx.MultiDiGraph(
-        query=retrieval.query, method=retrieval.method, seeds=list(retrieval.seeds),
-        params=dict(retrieval.params), revision=retrieval.revision,
-    )  # fmt: skip
-    for node in retrieval.nodes:
-        graph.add_node(node.id, **{c: getattr(node, c) for c in _NODE_COLUMNS[1:]})
-    for edge in retrieval.edges:
-        graph.add_edge(edge.source, edge.target, key=edge.kind,
-                       **{c: getattr(edge, c) for c in _EDGE_COLUMNS[2:]})  # fmt: skip
-    return graph
-
-
 def node_link(retrieval: Retrieval) -> dict[str, Any]:
     """The subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
     import networkx
 
-    linked: dict[str, Any] = networkx.node_link_data(to_networkx(retrieval), edges="edges")
+    linked: dict[str, Any] = networkx.node_link_data(retrieval.to_networkx(), edges="edges")
     return linked
 
 
@@ -68,7 +48,7 @@ def graphml(retrieval: Retrieval) -> str:
     """
     import networkx
 
-    graph = to_networkx(retrieval)
+    graph = retrieval.to_networkx()
     plain = networkx.MultiDiGraph(
         query=_xml(retrieval.query), method=_xml(retrieval.method), revision=retrieval.revision,
         params=_xml(json.dumps(retrieval.params, sort_keys=True, default=str)),

@@ -142,7 +142,8 @@ class KnowledgeGraph:
             A plan saves reading the question again.
         method : str or Retriever
             A key of `qafd.retrieve.METHODS` with its `params`, or a configured method. Without
-            `mass`, small graphs get less than the default, see `FlowDiffusion.fitted`.
+            `mass`, small graphs get less than the default, see `FlowDiffusion.fitted`. `alpha` is
+            the paper's word: `alpha=50` is short for rule "source-degree" with mass 50.
         graph : Graph, optional
             The version to retrieve from; by default the one of this moment.
 
@@ -156,6 +157,9 @@ class KnowledgeGraph:
             if method not in METHODS:
                 raise ParameterError(f"there is no method {method!r}; "
                                      f"choose {', '.join(METHODS)}")
+            if "alpha" in params:
+                mass = float(params.pop("alpha"))
+                params = {"rule": "source-degree", **params, "mass": mass}
             chosen = METHODS[method](**params)
             if "mass" not in params:
                 chosen = chosen.fitted(graph)

@@ -1,6 +1,7 @@
 """Examples in the documents run, and what the documents must name is there."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import re
@@ -69,3 +70,12 @@ def test_the_quality_beside_each_preset_is_the_measured_one() -> None:
     for key, preset in PRESETS.items():
         recall = stored["methods"][f"preset {key}"]["mean"]["recall@5"]
         assert preset.quality == f"Recall@5 {recall:.2f}, mean of three question sets."
+
+
+def test_the_table_of_measurements_is_made_from_the_results() -> None:
+    spec = importlib.util.spec_from_file_location("table", ROOT / "benchmarks" / "table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.table() in (ROOT / "README.md").read_text("utf-8"), "run benchmarks/table.py"

@@ -50,7 +50,7 @@ def hostile():
 
 
 def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
-    graph = export.to_networkx(retrieval)
+    graph = retrieval.to_networkx()
     assert dict(graph.nodes["a"]) == {
         "name": "Steve Jobs", "kind": "entity", "seed": True, "state": "saturated",
         "importance": 2.0, "mass": 1.0, "capacity": 1.0, "source": 3.0, "degree": 2,
@@ -67,7 +67,7 @@ def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
 def test_node_link_json_comes_back_as_the_same_graph(retrieval):
     text = json.dumps(export.node_link(retrieval))
     back = nx.node_link_graph(json.loads(text), edges="edges")
-    assert nx.utils.graphs_equal(back, export.to_networkx(retrieval))
+    assert nx.utils.graphs_equal(back, retrieval.to_networkx())
 
 
 def test_graphml_comes_back_with_numbers_as_numbers(retrieval):
@@ -151,13 +151,13 @@ def test_the_page_draws_the_frozen_layout_with_the_marks_of_the_app(retrieval):
     drawn = {n["label"]: n for n in nodes}
     assert {name: (n["shape"], n["fixed"], n["physics"]) for name, n in drawn.items()} == {
         "Steve Jobs": ("box", True, False), "Apple Inc.": ("dot", True, False),
-        "On Apple": ("square", True, False), "iPhone": ("dot", True, False)}
+        "¶ On Apple": ("square", True, False), "iPhone": ("dot", True, False)}
     assert (drawn["Apple Inc."]["x"], drawn["Apple Inc."]["y"]) == (
         pytest.approx(700, abs=1), pytest.approx(500, abs=1))
     assert drawn["Steve Jobs"]["color"]["background"] == "#0a6330"
     assert drawn["iPhone"]["color"]["background"] == "#ffffff"
     widths = {(e["from"], e["to"]): e["width"] for e in edges}
-    jobs, apple, passage = (drawn[n]["id"] for n in ("Steve Jobs", "Apple Inc.", "On Apple"))
+    jobs, apple, passage = (drawn[n]["id"] for n in ("Steve Jobs", "Apple Inc.", "¶ On Apple"))
     assert widths[jobs, apple] > widths[apple, passage]
 
 
@@ -174,7 +174,7 @@ def test_the_page_draws_at_most_the_limit_and_says_so(retrieval):
 
 def test_the_page_can_do_without_passages(retrieval):
     nodes, _ = vis_data(export.html(retrieval, POSITIONS, contract=True))
-    assert "On Apple" not in {n["label"] for n in nodes}
+    assert "¶ On Apple" not in {n["label"] for n in nodes}
 
 
 def test_the_page_of_nothing_is_a_page():

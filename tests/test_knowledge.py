@@ -130,3 +130,12 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
         late = _with_texts(FlowDiffusion().retrieve(graph, passages, plan), store)
     assert late.nodes
     assert late.passages == ()
+
+
+def test_alpha_is_the_mass_of_the_papers_rule(songs: KnowledgeGraph) -> None:
+    question = "Who founded the prize that Salt Road won?"
+    short = songs.retrieve(question, alpha=2, seeds=3, variant="hybrid")
+    long = songs.retrieve(question, mass=2.0, rule="source-degree", seeds=3, variant="hybrid")
+    assert short.nodes == long.nodes
+    assert short.params["rule"] == "source-degree"
+    assert short.to_networkx().number_of_nodes() == len(short.nodes)

@@ -2,11 +2,14 @@
 
 import json
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from qafd.graph import Graph
 from qafd.records import QueryPlan
 from qafd.seeds import Passages
+
+if TYPE_CHECKING:
+    import networkx
 
 SATURATED, WET, DRY = "saturated", "wet", "dry"
 
@@ -118,6 +121,26 @@ class Retrieval:
     def to_json(self) -> str:
         """The retrieval as one JSON object; floats keep all their digits."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+    def to_networkx(self) -> "networkx.MultiDiGraph":
+        """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
+
+        Nodes are ids with the fields of `RetrievedNode`, edges have kind, flow, weight and
+        label; `graph` holds query, method, seeds, params and revision.
+        """
+        import networkx
+
+        graph = networkx.MultiDiGraph(
+            query=self.query, method=self.method, seeds=list(self.seeds),
+            params=dict(self.params), revision=self.revision)
+        for node in self.nodes:
+            values = asdict(node)
+            graph.add_node(values.pop("id"), **values)
+        for edge in self.edges:
+            values = asdict(edge)
+            graph.add_edge(values.pop("source"), values.pop("target"), key=edge.kind, **values)
+        return graph
 
 
 class Retriever(Protocol):

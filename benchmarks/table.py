@@ -1,0 +1,70 @@
+"""Write the README's table of measurements from benchmarks/results.
+
+    python benchmarks/table.py
+"""
+
+import json
+import re
+import statistics
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BETWEEN = re.compile(r"<!-- measured -->.*<!-- /measured -->", re.DOTALL)
+
+
+def result(name):
+    """The stored rows of one benchmark, or its methods."""
+    stored = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text("utf-8"))
+    return stored.get("rows") or stored["methods"]
+
+
+def lines():
+    """(what, measured, wanted, script) of every line."""
+    starts = [row for row in result("start") if "start" in row]
+    foreign = next(row for row in result("start") if "foreign_requests" in row)
+    indexing = result("indexing")[0]
+    kills = result("indexing")[1]
+    query = {row["what"]: row for row in result("query")}
+    quality = {name: row["mean"] for name, row in result("retrieval_quality").items()}
+    solver = {(row["path"], row["nodes"], row["alpha"]): row for row in result("solver")
+              if "path" in row and "alpha" in row}
+    first = statistics.median(row["first_picture_s"] for row in starts)
+    slider = statistics.median(row["slider_ms_median"] for row in starts)
+    yield "server start to colored sample in the browser", f"{first:.1f} s", "5 s", "start.py"
+    yield "slider move to redrawn graph, median", f"{slider:.0f} ms", "300 ms", "start.py"
+    yield "requests to other hosts", str(foreign["foreign_requests"]), "0", "start.py"
+    yield (f"indexing {indexing['passages']:,} passages",
+           f"{indexing['passages_per_second']:.1f} a second", "25 a second", "indexing.py")
+    yield ("largest process while indexing", f"{max(indexing['peak_mb_per_process'])} MB",
+           "1,000 MB", "indexing.py")
+    yield (f"same graph after {kills['kills']} kill -9", "yes" if kills["same_digest"] else "no",
+           "yes", "indexing.py")
+    yield ("question on that graph, median", f"{query['whole question']['median_ms']:.0f} ms",
+           "60 ms", "query.py")
+    yield ("... of it diffusion", f"{query['diffusion']['median_ms']:.1f} ms", "10 ms", "query.py")
+    for name, label in (("preset best", "recall@5, mean of three question sets"),
+                        ("pagerank .95, its best ranking", "... PageRank, same graph and seeds"),
+                        ("fusion", "... dense + BM25"), ("preset paper", "... as in the paper")):
+        yield label, f"{quality[name]['recall@5']:.3f}", "", "retrieval_quality.py"
+    for path, wanted in (("numpy", "10 ms"), ("compiled", "2 ms")):
+        yield (f"diffusion over 100,000 nodes, support near 800, {path}",
+               f"{solver[path, 100000, 50.0]['ms']:.1f} ms", wanted, "solver.py")
+
+
+def table():
+    """The table in Markdown."""
+    rows = [f"| {what} | {measured} | {wanted} | `benchmarks/{script}` |"
+            for what, measured, wanted, script in lines()]
+    return "\n".join(["| what | measured | goal | script |", "|---|---|---|---|", *rows])
+
+
+def main():
+    """Replace the table in the README."""
+    readme = ROOT / "README.md"
+    text = readme.read_text("utf-8")
+    readme.write_text(BETWEEN.sub(f"<!-- measured -->\n{table()}\n<!-- /measured -->", text),
+                      "utf-8")
+
+
+if __name__ == "__main__":
+    main()
