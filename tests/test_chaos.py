@@ -259,7 +259,7 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
             assert writer.is_alive()
     finally:
         killed(writer)
-    assert len(versions) > 10
+    assert len(versions) > 1, "nothing was written meanwhile"
 
 
 def add_color(db) -> None:
