@@ -141,7 +141,7 @@ def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path
     page.get_by_text("lights.docx").first.wait_for()
     page.get_by_role("button", name="Add to the graph").click()
     page.get_by_text(re.compile("1 files .* 1 passages")).wait_for(timeout=60_000)
-    page.get_by_role("link", name="Explore").click()
+    page.get_by_role("link", name="Explore").first.click()
     page.get_by_role("button", name=re.compile("What is said about")).first.click()
     page.wait_for_selector(PAINTED, timeout=30_000)
     assert page.get_by_text("built a lens for the Cordouan lighthouse").first.is_visible()

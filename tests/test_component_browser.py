@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,13 +13,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from qafd.view.component import _source
 
 pytestmark = pytest.mark.browser
 TESTS = Path(__file__).parent
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -50,22 +48,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if not found:
-        pytest.fail("no Chromium found; install it with `apt-get install -y chromium` or "
-                    "`playwright install chromium`, or name it in $CHROMIUM")
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=found, args=["--no-sandbox"] if root else [])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def context(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 1300},
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 1300},
                                    reduced_motion="reduce")
     yield context
     context.close()
@@ -357,8 +341,8 @@ def test_states_differ_by_shape_and_not_by_color_alone(page: Page, server: str) 
     assert looks["ghost"][3]
 
 
-def test_a_touch_selects_and_shows_the_tooltip(chromium: Browser, server: str) -> None:
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
+def test_a_touch_selects_and_shows_the_tooltip(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
                                    is_mobile=True)
     page = context.new_page()
     show(page, server)
