@@ -14,7 +14,10 @@ def main() -> None:
     """Run the script that the command line names; app.py alone decides which pages there are."""
     # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
     PagesManager.uses_pages_directory = False
-    threading.Thread(target=kernel.warm, daemon=True).start()
+    # Compiling or loading takes seconds of processor time that the first visitors need.
+    patience = threading.Timer(30, kernel.warm)
+    patience.daemon = True
+    patience.start()
     sys.argv[:1] = ["streamlit", "run"]
     cli.main()
 
