@@ -19,7 +19,6 @@ TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
-SYNONYM_LIMIT = 10  # nearest names an entity may be joined with
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
 
 _LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")

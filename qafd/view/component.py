@@ -1,6 +1,5 @@
 """The panels of a page in the browser: one Streamlit component that draws SVG."""
 
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 
-def panels(data: dict[str, Any], *, key: str,
-           on_select: Callable[[], None] = lambda: None) -> str | None:
+def panels(data: dict[str, Any], *, key: str) -> str | None:
     """Draw panels and return the id of the node the user selected, None without one.
 
     Parameters
@@ -22,15 +20,13 @@ def panels(data: dict[str, Any], *, key: str,
         From `qafd.view.panel.panel_data`.
     key : str
         Names the instance; its selection stays while pages rerun.
-    on_select : callable
-        Called before the rerun that a selection causes.
 
     The root element's `data-painted` counts the runs of the script that have been drawn.
     """
     runs = f"{key}-runs"
     st.session_state[runs] = st.session_state.get(runs, 0) + 1
     result = _component()(key=key, data={**data, "run": st.session_state[runs]},
-                          default={"selected": data["selected"]}, on_selected_change=on_select)
+                          default={"selected": data["selected"]}, on_selected_change=lambda: None)
     selected: str | None = result.selected
     return selected
 
