@@ -29,6 +29,7 @@ from qafd.models import LocalEmbedder
 from qafd.plan import Planner
 from qafd.rank import Ranking, rank
 from qafd.records import Chunk, Document, Floats, QueryPlan, Vectors
+from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import LAYERS, PRESETS
 from qafd.seeds import Match, Passages, match, select_seeds
 from qafd.sources import source_mass
@@ -192,7 +193,7 @@ def pagerank(graph: Graph, gates: Gates, rows: np.ndarray, shares: Floats,
 def ranked(data: QuestionSet, plan: QueryPlan, method: Method) -> list[str]:
     """The pids of a question, best first."""
     if method.preset:
-        found = PRESETS[method.preset].method.retrieve(data.graph, data.passages, plan)
+        found = PRESETS[method.preset].method.retrieve(Corpus(data.graph, data.passages), plan)
         return list(dict.fromkeys(data.document[data.graph.row[p.id]] for p in found.ranking))
     found = match(data.graph, data.passages, plan)
     if method.base and method.ranking and method.ranking.flow == 0:

@@ -6,6 +6,7 @@
     ├── StoreError                           the workspace file
     │   ├── EmbedderMismatchError            indexed with another embedding model
     │   ├── NewerSchemaError                 written by a newer version of qafd
+    │   ├── MissingLayerError                a method's layer is not built for this graph
     │   ├── BusyError                        another process holds the writer lease
     │   └── DiskFullError                    the file cannot grow
     ├── ModelError                           a language or embedding model
@@ -37,6 +38,10 @@ class EmbedderMismatchError(StoreError):
 
 class NewerSchemaError(StoreError):
     """The workspace was written by a newer version of qafd."""
+
+
+class MissingLayerError(StoreError):
+    """A retrieval method needs a layer that is not built for this version of the graph."""
 
 
 class BusyError(StoreError):

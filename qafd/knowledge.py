@@ -19,7 +19,7 @@ from qafd.package import assets
 from qafd.plan import Planner
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import Retrieval, RetrievedPassage, Retriever
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever
 from qafd.seeds import passages_of
 from qafd.store import Evidence, Store
 
@@ -167,7 +167,7 @@ class KnowledgeGraph:
             chosen = method
         plan = self.plan(question, graph) if isinstance(question, str) else question
         with self.store() as store:
-            retrieval = chosen.retrieve(graph, passages_of(graph, partial(_texts, store)), plan)
+            retrieval = chosen.retrieve(_corpus(graph, store), plan)
             return replace(_with_texts(retrieval, store),
                            notices=plan.notices + retrieval.notices)
 
@@ -252,6 +252,10 @@ class _Graphs:
 
 
 _GRAPHS = _Graphs()
+
+
+def _corpus(graph: Graph, store: Store) -> Corpus:
+    return Corpus(graph, passages_of(graph, partial(_texts, store)))
 
 
 def _texts(store: Store, ids: Sequence[str]) -> list[str]:

@@ -245,7 +245,8 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
     versions: dict[int, tuple[object, ...]] = {}
     try:
         with Store.open(path) as store:
-            for _ in range(1000):
+            while len(versions) < 8:
+                assert writer.is_alive()
                 with store.snapshot():
                     graph = store.graph()
                     keys = [node.key for node in store.nodes(graph.ids).values()
@@ -256,10 +257,8 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
                 assert hits == found
                 same = (graph.ids, graph.neighbors.tobytes(), graph.vectors.tobytes())
                 assert versions.setdefault(graph.revision, same) == same
-            assert writer.is_alive()
     finally:
         killed(writer)
-    assert len(versions) > 1, "nothing was written meanwhile"
 
 
 def add_color(db) -> None:

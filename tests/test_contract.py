@@ -7,9 +7,9 @@ from qafd.diffusion import solve
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, Vectors
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import Retrieval, Retriever
+from qafd.retrieve.base import Corpus, Retrieval, Retriever
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _importance, _nodes
-from qafd.seeds import Passages, Seeds, passages_of
+from qafd.seeds import Seeds, passages_of
 from qafd.weights import PLAIN
 
 CASES = [pytest.param(method(), id=name) for name, method in METHODS.items()]
@@ -20,7 +20,7 @@ def unit(rows: Vectors) -> Vectors:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def library(order: np.ndarray) -> tuple[Graph, Passages]:
+def library(order: np.ndarray) -> Corpus:
     """24 entities and 8 passages, each passage mentioning 4 entities; rows in a given order."""
     rng = np.random.default_rng(7)
     n = 32
@@ -36,7 +36,7 @@ def library(order: np.ndarray) -> tuple[Graph, Passages]:
         [u for u, _ in ends], [v for _, v in ends], np.full(len(ends), 0.5),
         ["mention"] * len(mentions) + ["relation"] * len(relations),
         vectors[order], vectors[order], np.full(n, 10))
-    return graph, passages_of(graph, lambda ids: [f"text of {i}" for i in ids])
+    return Corpus(graph, passages_of(graph, lambda ids: [f"text of {i}" for i in ids]))
 
 
 def plan(text: str = "what is name 3") -> QueryPlan:
@@ -47,17 +47,17 @@ def plan(text: str = "what is name 3") -> QueryPlan:
 
 
 @pytest.fixture(scope="module")
-def shelves() -> tuple[Graph, Passages]:
+def shelves() -> Corpus:
     return library(np.arange(32))
 
 
-def run(method: Retriever, shelves: tuple[Graph, Passages]) -> Retrieval:
-    return method.retrieve(*shelves, plan())
+def run(method: Retriever, shelves: Corpus) -> Retrieval:
+    return method.retrieve(shelves, plan())
 
 
 @pytest.mark.parametrize("method", CASES)
 def test_seeds_are_among_the_nodes_and_say_so(
-        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+        method: Retriever, shelves: Corpus) -> None:
     retrieval = run(method, shelves)
     assert retrieval.seeds
     assert {n.id for n in retrieval.nodes if n.seed} == set(retrieval.seeds)
@@ -65,7 +65,7 @@ def test_seeds_are_among_the_nodes_and_say_so(
 
 @pytest.mark.parametrize("method", CASES)
 def test_nodes_are_ranked_and_edges_stay_among_them(
-        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+        method: Retriever, shelves: Corpus) -> None:
     retrieval = run(method, shelves)
     importance = [n.importance for n in retrieval.nodes]
     ids = {n.id for n in retrieval.nodes}
@@ -80,7 +80,7 @@ def test_nodes_are_ranked_and_edges_stay_among_them(
 
 @pytest.mark.parametrize("method", CASES)
 def test_the_same_question_brings_the_same_result(
-        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+        method: Retriever, shelves: Corpus) -> None:
     first, second = run(method, shelves).to_dict(), run(method, shelves).to_dict()
     del first["work"], second["work"]
     assert first == second
@@ -88,7 +88,7 @@ def test_the_same_question_brings_the_same_result(
 
 @pytest.mark.parametrize("method", CASES)
 def test_the_order_of_nodes_does_not_matter(
-        method: Retriever, shelves: tuple[Graph, Passages]) -> None:
+        method: Retriever, shelves: Corpus) -> None:
     shuffled = library(np.random.default_rng(1).permutation(32))
     one = {n.id: n.importance for n in run(method, shelves).nodes}
     other = {n.id: n.importance for n in run(method, shuffled).nodes}
@@ -99,7 +99,7 @@ def test_the_order_of_nodes_does_not_matter(
 def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
     vectors = np.zeros((0, 16), np.float32)
     graph = Graph.build([], vectors=vectors, name_vectors=vectors)
-    retrieval = method.retrieve(graph, passages_of(graph, lambda _: []), plan())
+    retrieval = method.retrieve(Corpus(graph, passages_of(graph, lambda _: [])), plan())
     assert (retrieval.nodes, retrieval.edges, retrieval.ranking) == ((), (), ())
 
 
@@ -108,25 +108,25 @@ def test_a_graph_without_edges_keeps_its_seeds_dry(method: Retriever) -> None:
     vectors = unit(np.ones((2, 16), np.float32))
     graph = Graph.build(["e", "p"], ["name 3", "p"], ["entity", "passage"], vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1])
-    retrieval = method.retrieve(graph, passages_of(graph, lambda _: ["name 3"]), plan())
+    retrieval = method.retrieve(
+        Corpus(graph, passages_of(graph, lambda _: ["name 3"])), plan())
     assert retrieval.seeds
     assert {n.state for n in retrieval.nodes} == {"dry"}
 
 
 # A star: hub 0 with leaves 1 and 2; mass enters at leaf 1. Flow runs 1 -> 0 -> 2.
-def star() -> tuple[Graph, Passages]:
+def star() -> Corpus:
     vectors = unit(np.ones((3, 16), np.float32))
     graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
                         [1.0, 0.5], ["relation", "synonym"], vectors, vectors, [1, 1, 1])
-    return graph, passages_of(graph, lambda _: [])
+    return Corpus(graph, passages_of(graph, lambda _: []))
 
 
 def test_edges_carry_the_kind_they_have_in_the_graph() -> None:
-    graph, passages = star()
     method = FlowDiffusion(mass=2.5, seeds=1, seeding="keywords", layer="entities",
                            variant="plain")
     kinds = {frozenset((e.source, e.target)): e.kind
-             for e in method.retrieve(graph, passages, plan()).edges}
+             for e in method.retrieve(star(), plan()).edges}
     assert kinds == {frozenset("ab"): "relation", frozenset("ac"): "synonym"}
 
 
@@ -142,7 +142,8 @@ def test_the_reason_names_where_the_largest_part_came_from() -> None:
 
 
 def test_passages_outside_the_diffusion_are_ranked_by_their_entities() -> None:
-    graph, passages = library(np.arange(32))
+    shelf = library(np.arange(32))
+    graph, passages = shelf.graph, shelf.passages
     preset = PRESETS["paper"].method
     importance = _importance(graph, solve(
         graph.layer(LAYERS["entities"]), PLAIN, np.array([0, 1, 2]), np.array([3.0, 3.0, 3.0])),

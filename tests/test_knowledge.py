@@ -6,6 +6,7 @@ import pytest
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph, files_below
+from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
 
@@ -127,7 +128,7 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
     with knowledge.store() as store:
         from qafd.knowledge import _texts, _with_texts
         passages = passages_of(graph, lambda ids: _texts(store, ids))
-        late = _with_texts(FlowDiffusion().retrieve(graph, passages, plan), store)
+        late = _with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), store)
     assert late.nodes
     assert late.passages == ()
 

@@ -1,9 +1,11 @@
 """What every retrieval method returns: one subgraph, its reasons and its evidence."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
 from qafd.records import QueryPlan
 from qafd.seeds import Passages
@@ -143,14 +145,37 @@ class Retrieval:
         return graph
 
 
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """What a method retrieves from: the graph, its passages, and the layers built for it.
+
+    `layers` maps the names of `qafd.layers.LAYERS` to what was built; a method names those it
+    cannot do without in `needs`.
+    """
+
+    graph: Graph
+    passages: Passages
+    layers: Mapping[str, Any] = field(default_factory=dict)
+
+    def layer(self, name: str) -> Any:
+        """One layer; raises MissingLayerError, which says how to build it."""
+        if name not in self.layers:
+            raise MissingLayerError(
+                f"this method needs the layer {name!r}, which is not built for this graph; build "
+                f"it on the page Compare or with 'qafd layers --build {name}'")
+        return self.layers[name]
+
+
 class Retriever(Protocol):
     """A retrieval method: a frozen dataclass of its parameters."""
+
+    needs: ClassVar[tuple[str, ...]]
 
     def fitted(self, graph: Graph) -> "Retriever":
         """The method with the parameters suggested for a graph of this size."""
         ...
 
-    def retrieve(self, graph: Graph, passages: Passages, plan: QueryPlan) -> Retrieval:
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The subgraph and passages for a question; never calls a language model."""
         ...
 
@@ -160,6 +185,19 @@ def knob(default: Any, low: float | None = None, high: float | None = None, *, h
     """A dataclass field with its range or options, from which the app makes a control."""
     return field(default=default, metadata={
         "low": low, "high": high, "help": help, "options": options, "advanced": advanced})
+
+
+def check_knobs(method: Any) -> None:
+    """Raise ParameterError when a parameter of a method is outside its range or options."""
+    for spec in fields(method):
+        value, meta = getattr(method, spec.name), spec.metadata
+        if meta["options"]:
+            if value not in meta["options"]:
+                raise ParameterError(f"{spec.name} is {value!r}; "
+                                     f"choose {', '.join(meta['options'])}")
+        elif not meta["low"] <= value <= meta["high"]:
+            raise ParameterError(f"{spec.name} is {value}; it lies between {meta['low']:g} "
+                                 f"and {meta['high']:g}")
 
 
 def params_of(method: Any) -> dict[str, Any]:

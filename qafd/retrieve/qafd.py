@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,15 +14,17 @@ from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import (
     DRY,
     SATURATED,
+    Corpus,
     RankedPassage,
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
     Work,
+    check_knobs,
     knob,
     params_of,
 )
-from qafd.seeds import Passages, Seeds, keyword_seeds, match, select_seeds
+from qafd.seeds import Seeds, keyword_seeds, match, select_seeds
 from qafd.sources import RULES, seed_paths, source_mass
 from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 
@@ -42,6 +45,8 @@ class FlowDiffusion:
     meaning and words (`qafd.rank`). The defaults are the measured best of docs/retrieval.md;
     `PRESETS` has them and the paper's.
     """
+
+    needs: ClassVar[tuple[str, ...]] = ()
 
     mass: float = knob(60.0, 0.0, 1e9, help="How much mass the question injects. Rule budget: "
                        "about how many nodes fill up. Other rules: the paper's alpha.")
@@ -69,15 +74,7 @@ class FlowDiffusion:
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
 
     def __post_init__(self) -> None:
-        for spec in self.__dataclass_fields__.values():
-            value, meta = getattr(self, spec.name), spec.metadata
-            if meta["options"]:
-                if value not in meta["options"]:
-                    raise ParameterError(f"{spec.name} is {value!r}; "
-                                         f"choose {', '.join(meta['options'])}")
-            elif not meta["low"] <= value <= meta["high"]:
-                raise ParameterError(f"{spec.name} is {value}; it lies between {meta['low']:g} "
-                                     f"and {meta['high']:g}")
+        check_knobs(self)
         if self.a == 0 and self.b == 0:
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
@@ -96,7 +93,7 @@ class FlowDiffusion:
         high = HIGHEST[self.rule]
         return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
 
-    def retrieve(self, graph: Graph, passages: Passages, plan: QueryPlan) -> Retrieval:
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nodes that fill up, the flow between them, and the passages ranked.
 
         Raises
@@ -105,6 +102,7 @@ class FlowDiffusion:
             By the rule "paper-literal" when its mass cannot fit.
         """
         started = time.perf_counter()
+        graph, passages = corpus.graph, corpus.passages
         found = match(graph, passages, plan)
         seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
                  else select_seeds(graph, passages, plan, found, best=self.seeds,

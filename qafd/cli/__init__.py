@@ -1,0 +1,43 @@
+"""The command line: stdout is data, stderr is messages.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from qafd import __version__
+from qafd.cli import ask, start, workspace
+from qafd.cli.common import FAILED, USAGE
+from qafd.errors import ParameterError, QafdError
+
+GROUPS = (start, workspace, ask)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except ParameterError as error:
+        print(f"qafd: {error}", file=sys.stderr)
+        return USAGE
+    except QafdError as error:
+        print(f"qafd: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="qafd", description="See why a graph-based RAG system retrieved what it retrieved.")
+    parser.add_argument("--version", action="version", version=f"qafd {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for group in GROUPS:
+        group.add(commands)
+    return parser

@@ -1,0 +1,118 @@
+"""Questions: what is retrieved, its export, and the check of its certificate."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qafd.cli.common import (
+    DONE,
+    FAILED,
+    NOTHING_FOUND,
+    Commands,
+    add_knobs,
+    command,
+    knobs,
+    open_workspace,
+    print_json,
+    text_of,
+)
+from qafd.errors import ParameterError, QafdError
+from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from qafd.retrieve.base import Retrieval
+
+
+def add(commands: Commands) -> None:
+    """Add the commands of this file."""
+    query = command(commands, "query", _query, "retrieve the subgraph and passages for a question")
+    query.add_argument("question", help="the question; '-' reads it from stdin")
+    query.add_argument("--method", default="qafd")
+    query.add_argument("--preset", choices=("best", "paper"), default="best")
+    add_knobs(query)
+
+    export = command(commands, "export", _export, "write a retrieval as a file", as_json=False)
+    export.add_argument("question", help="the question; '-' reads it from stdin")
+    export.add_argument("--format", required=True,
+                        choices=("json", "graphml", "nodes.csv", "edges.csv", "html"))
+    export.add_argument("--out", type=Path, help="the file to write (default: stdout)")
+    export.add_argument("--method", default="qafd")
+    export.add_argument("--preset", choices=("best", "paper"), default="best")
+    add_knobs(export)
+
+    verify = command(commands, "verify", _verify, "re-check the certificate of a stored query",
+                     db=False)
+    verify.add_argument("file", help="what 'qafd query --json' printed; '-' reads stdin")
+
+
+def _retrieve(arguments: argparse.Namespace) -> "Retrieval":
+    from qafd.retrieve import METHODS
+    from qafd.retrieve.qafd import PRESETS
+
+    if arguments.method not in METHODS:
+        raise ParameterError(f"there is no method {arguments.method!r}; "
+                             f"choose {', '.join(METHODS)}")
+    knowledge = open_workspace(arguments)
+    given = knobs(arguments)
+    method: Any = (PRESETS[arguments.preset].method if arguments.method == "qafd"
+                   else METHODS[arguments.method]())
+    method = replace(method, **given)
+    if "mass" not in given:
+        method = method.fitted(knowledge.graph)
+    return knowledge.retrieve(text_of(arguments.question), method)
+
+
+def _query(arguments: argparse.Namespace) -> int:
+    from qafd.verify import sealed
+
+    retrieval = _retrieve(arguments)
+    if arguments.json:
+        print_json(sealed(retrieval.to_dict()))
+    else:
+        for notice in retrieval.notices:
+            print(f"qafd: {one_line(notice, 400)}", file=sys.stderr)
+        for rank, passage in enumerate(retrieval.passages[:5], 1):
+            print(f"{rank}. {one_line(passage.title, 200)}  ({one_line(passage.document, 200)}, "
+                  f"score {passage.score:.3f})")
+            print(f"   {one_line(passage.text, 400)}\n")
+        full = [one_line(n.name, 100) for n in retrieval.nodes
+                if n.state == "saturated" and n.kind != "passage"]
+        print("nodes:", ", ".join(full[:20]))
+    return DONE if retrieval.nodes else NOTHING_FOUND
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from qafd import export
+
+    retrieval = _retrieve(arguments)
+    text = {"json": lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
+            "graphml": lambda: export.graphml(retrieval),
+            "nodes.csv": lambda: export.nodes_csv(retrieval),
+            "edges.csv": lambda: export.edges_csv(retrieval),
+            "html": lambda: export.html(retrieval)}[arguments.format]()
+    if arguments.out is None:
+        sys.stdout.write(text)
+    else:
+        try:
+            arguments.out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ParameterError(f"{arguments.out} cannot be written: {error.strerror}") from error
+    return DONE if retrieval.nodes else NOTHING_FOUND
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from qafd.verify import verify
+
+    try:
+        result = verify(json.loads(
+            sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text("utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        raise QafdError(f"{arguments.file} is not a stored query: {error}") from error
+    if arguments.json:
+        print_json(asdict(result))
+    else:
+        print(*result.sentences, sep="\n")
+    return DONE if result.ok else FAILED

@@ -1,0 +1,42 @@
+"""Starting the app."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from qafd.cli.common import Commands, command
+from qafd.errors import ParameterError
+
+
+def add(commands: Commands) -> None:
+    """Add the commands of this file."""
+    for name, summary in (("demo", "start the app on its sample"), ("app", "start the app")):
+        app = command(commands, name, _app, summary, db=name == "app", as_json=False)
+        if name == "demo":
+            app.set_defaults(db=None)
+        app.add_argument("--port", type=int, default=os.environ.get("PORT", "8501"))
+        app.add_argument("--host", default="127.0.0.1")
+        app.add_argument("--i-know", action="store_true",
+                         help="allow a public host although the app has no login")
+
+
+def _app(arguments: argparse.Namespace) -> int:
+    """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
+    from qafd.package import app_file
+
+    if arguments.host not in ("127.0.0.1", "localhost", "::1") and not arguments.i_know:
+        raise ParameterError(
+            f"{arguments.host} can be reached by others and the app has no login; put it behind "
+            "a proxy that asks for one, or add --i-know")
+    script = app_file()
+    os.environ.pop("QAFD_DB", None)
+    if arguments.db is not None:
+        os.environ["QAFD_DB"] = str(Path(arguments.db).absolute())
+    print(f"QAFD Explorer: http://{arguments.host}:{arguments.port}", file=sys.stderr, flush=True)
+    os.chdir(script.parent)  # where Streamlit looks for its configuration
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(script.parent), os.environ.get("PYTHONPATH")]))
+    os.execv(sys.executable, [
+        sys.executable, "-P", "-m", "qafd.ui.serve", str(script),
+        "--server.port", str(arguments.port), "--server.address", arguments.host])

@@ -1,0 +1,147 @@
+"""Documents in, and the care of a workspace."""
+
+import argparse
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from qafd.cli.common import (
+    DONE,
+    FAILED,
+    NOTHING_FOUND,
+    Commands,
+    command,
+    open_workspace,
+    print_json,
+)
+from qafd.errors import ParameterError
+from qafd.plaintext import one_line
+
+
+def add(commands: Commands) -> None:
+    """Add the commands of this file."""
+    index = command(commands, "index", _index, "add files and folders, and build their graph")
+    index.add_argument("files", nargs="*", help="files or folders; '-' reads text from stdin")
+    index.add_argument("--rebuild", action="store_true",
+                       help="make the graph anew from what was extracted")
+    index.add_argument("--re-embed", action="store_true",
+                       help="compute all vectors anew, with the model of this installation")
+    index.add_argument("--name", default="stdin.txt", help="the name of a document from stdin")
+
+    command(commands, "status", _status, "count what the workspace holds")
+    docs = command(commands, "docs", _docs, "list, delete or restore documents")
+    docs.add_argument("--delete", metavar="NAME", action="append", default=[])
+    docs.add_argument("--undo", metavar="NAME", action="append", default=[])
+
+    doctor = command(commands, "doctor", _doctor, "check this installation and a workspace")
+    doctor.add_argument("--quick", action="store_true", help="installation only")
+    doctor.add_argument("--deep", action="store_true", help="recompute the graph from its log")
+
+    backup = command(commands, "backup", _backup, "copy the workspace safely while it is in use")
+    backup.add_argument("to", type=Path)
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    from qafd.index import Progress, index
+    from qafd.knowledge import files_below
+
+    if arguments.db is None:
+        raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
+    path = Path(arguments.db)
+    sources = ([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
+               else files_below(arguments.files))
+    stopped = False
+
+    def interrupted(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+        print("\nqafd: stopping after the passages at work; run the command again to go on",
+              file=sys.stderr)
+
+    def show(progress: Progress) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{progress.stage} {progress.done}/{progress.total} "
+                  f"{one_line(progress.current, 40):40}", end="", file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGINT, interrupted)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    if arguments.rebuild or arguments.re_embed:
+        with open_workspace(arguments).store() as store:
+            if arguments.re_embed:
+                store.forget_embedder()
+            store.drop_graph()
+    worked_on = set(index(path, sources, progress=show, stopped=lambda: stopped))
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    with open_workspace(arguments).store() as store:
+        failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
+    for file in failed:
+        print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
+    _status(arguments)
+    return FAILED if failed or stopped else DONE
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    knowledge = open_workspace(arguments)
+    graph = knowledge.graph
+    with knowledge.store() as store:
+        files = [f for f in store.files() if f.deleted_at is None]
+        counts = {
+            "files": len(files), "failed": sum(f.status == "failed" for f in files),
+            "documents": sum(f.documents for f in files),
+            "passages": int((graph.kinds == "passage").sum()),
+            "entities": int((graph.kinds == "entity").sum()), "edges": graph.edge_count,
+            "revision": graph.revision, "digest": store.digest()}
+    if arguments.json:
+        print_json(counts)
+    else:
+        for name, value in counts.items():
+            print(f"{name:10} {value}")
+    return DONE
+
+
+def _docs(arguments: argparse.Namespace) -> int:
+    from qafd.index import refresh
+
+    knowledge = open_workspace(arguments)
+    if arguments.delete or arguments.undo:
+        with knowledge.store() as store:
+            for name in arguments.delete:
+                store.delete(name)
+            for name in arguments.undo:
+                store.undo(name)
+        refresh(knowledge.path)
+    with knowledge.store() as store:
+        files = store.files()
+    if arguments.json:
+        print_json([asdict(file) for file in files])
+    else:
+        for file in files:
+            state = "deleted" if file.deleted_at else file.status
+            print(f"{state:10} {file.passages:5} passages  {one_line(file.name, 200)}  "
+                  f"{file.error}".rstrip())
+    return DONE if files else NOTHING_FOUND
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from qafd.doctor import doctor
+
+    checks = doctor(None if arguments.quick else arguments.db, deep=arguments.deep)
+    if arguments.json:
+        print_json([asdict(check) for check in checks])
+    else:
+        for check in checks:
+            print(f"{'ok' if check.ok else 'BAD':4} {check.name}: {check.sentence}")
+    return DONE if all(check.ok for check in checks) else FAILED
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    knowledge = open_workspace(arguments)
+    with knowledge.store() as store:
+        store.backup(arguments.to)
+    if arguments.json:
+        print_json({"backup": str(arguments.to)})
+    else:
+        print(arguments.to)
+    return DONE
