@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "package", "records", "llm"),
     ("graph", "text", "plaintext", "bm25", "formats", "parsing", "schema"),
-    ("weights", "certificate", "sources", "models", "endpoint", "prompts", "region", "elimination", "kernel",
-     "compiled", "nearest"),
+    ("weights", "certificate", "sources", "models", "endpoint", "prompts", "region",
+     "elimination", "kernel", "compiled", "nearest"),
     ("diffusion", "extract", "rows"),
     ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "plan"),
     ("workspace", "log"),
