@@ -167,8 +167,14 @@ class Corpus:
 
 
 class Retriever(Protocol):
-    """A retrieval method: a frozen dataclass of its parameters."""
+    """A retrieval method: a frozen dataclass of its parameters.
 
+    `label` is its name for people, `idea` one line on how it retrieves, `source` the paper.
+    """
+
+    label: ClassVar[str]
+    idea: ClassVar[str]
+    source: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
 
     def fitted(self, graph: Graph) -> "Retriever":

@@ -46,6 +46,10 @@ class FlowDiffusion:
     `PRESETS` has them and the paper's.
     """
 
+    label: ClassVar[str] = "QAFD flow diffusion"
+    idea: ClassVar[str] = ("mass enters at what the question names, prefers edges that fit the "
+                           "question and fills what it reaches")
+    source: ClassVar[str] = "QAFD-RAG, Query-Aware Flow Diffusion for Graph-Based RAG"
     needs: ClassVar[tuple[str, ...]] = ()
 
     mass: float = knob(60.0, 0.0, 1e9, help="How much mass the question injects. Rule budget: "
