@@ -1,7 +1,7 @@
 """The Explore page: question, controls, status line and picture."""
 
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import cos, sin, sqrt
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from qafd.knowledge import EXAMPLES, KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
@@ -23,7 +24,6 @@ from qafd.view.panel import RAMPS, Caption, clean, panel_data
 
 DRAWN = 150
 ASPECT = 1.6
-NEAREST = 20  # passages that may be seeds beside the names of the question
 LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
 
 
@@ -101,60 +101,9 @@ def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
         method = PRESETS[name].method
         if st.session_state.pop("anew", False):
             forget_all_but("ws", "q", "preset", "contract", "thickness", "ramp")
-            fitted = method.fitted(knowledge.graph)
-            for spec in fields(FlowDiffusion):
-                st.session_state[f"{name}_{spec.name}"] = getattr(fitted, spec.name)
+            start_anew(method, name, knowledge.graph)
         st.caption(PRESETS[name].quality)
-        basic, advanced = st.container(), st.expander("Advanced")
-        # Rule and seeding come before the controls whose meaning they decide.
-        with advanced:
-            chosen = {spec.name: _control(spec, method, name, knowledge.graph)
-                      for spec in fields(FlowDiffusion) if spec.metadata["advanced"]}
-        method = replace(method, **chosen).fitted(knowledge.graph)
-        with basic:
-            chosen = {spec.name: _control(spec, method, name, knowledge.graph)
-                      for spec in fields(FlowDiffusion) if not spec.metadata["advanced"]}
-    return replace(method, **chosen)
-
-
-def _control(spec: Any, method: FlowDiffusion, preset: str, graph: Graph) -> Any:
-    """The control of one parameter, made from its range or options."""
-    value, meta = getattr(method, spec.name), spec.metadata
-    key = f"{preset}_{spec.name}"
-    if spec.name == "mass" and method.rule != PRESETS[preset].method.rule:
-        key += f"_{method.rule}"
-    label = _label(spec.name, method)
-    if meta["options"]:
-        return st.selectbox(label, meta["options"], index=meta["options"].index(value),
-                            key=keep(key), bind="query-params", help=meta["help"])
-    low, high = meta["low"], {
-        "mass": method.highest(graph),
-        "seeds": NEAREST if method.seeding == "question" else meta["high"],
-    }.get(spec.name, meta["high"])
-    whole = isinstance(value, int) or (spec.name == "mass" and method.rule == "budget")
-    step = 1.0 if whole else 0.01 if high <= 2 else 0.1
-    kind = type(spec.default)
-    keep(key)
-    suggested = st.session_state.setdefault("suggested", {})
-    if key in st.session_state:
-        # Graphs grow and shrink: an untouched control follows, and none stays out of range.
-        if st.session_state[key] == suggested.get(key, value):
-            st.session_state[key] = kind(value)
-        st.session_state[key] = kind(min(max(st.session_state[key], low), high))
-    suggested[key] = kind(value)
-    return st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
-                     format="%d" if whole else "%.2f", bind="query-params", help=meta["help"])
-
-
-def _label(name: str, method: FlowDiffusion) -> str:
-    """What a parameter is called, in the words of the chosen rules."""
-    if name == "mass":
-        return "About how many nodes" if method.rule == "budget" else "Source mass alpha"
-    if name == "seeds":
-        return "Passage seeds" if method.seeding == "question" else "Seeds N"
-    return {"variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
-            "capacity": "Sink capacity", "similarity": "Similarity map",
-            "top": "Passages ranked"}.get(name, name.replace("_", " ").capitalize())
+        return controls(method, name, knowledge.graph, st.container(), st.expander("Advanced"))
 
 
 def drawing_controls() -> Drawing:
