@@ -1,8 +1,6 @@
 """The Explore page: question, controls, status line and picture."""
 
-from collections import Counter
 from dataclasses import dataclass, replace
-from math import cos, sin, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,12 @@ from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
-from qafd.view.layout import Positions, layout
+from qafd.view.layout import Positions
 from qafd.view.panel import RAMPS, Caption, clean, panel_data
+from qafd.view.placement import beside, foremost, freeze
 
 DRAWN = 150
 ASPECT = 1.6
-LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
 
 
 @dataclass(frozen=True)
@@ -167,18 +165,9 @@ def _frozen(path: Path, version: str, question: str, _view: View,  # noqa: ARG00
     widest = [_view.knowledge.retrieve(_view.plan, replace(
         p.method, mass=p.method.highest(_view.graph)), graph=_view.graph)
         for p in PRESETS.values()]
-    nodes: dict[str, RetrievedNode] = {}
-    for retrieval in widest:
-        for node in foremost(retrieval, DRAWN):
-            nodes.setdefault(node.id, node)
     first = {n.id for n in _view.knowledge.retrieve(_view.plan, graph=_view.graph).nodes
              if n.state == SATURATED}
-    degree = Counter(end for r in widest for e in r.edges for end in (e.source, e.target))
-    edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)
-              * (LENS if e.source in first and e.target in first else 1.0))
-             for r in widest for e in r.edges if e.source in nodes and e.target in nodes]
-    names = {node.id: node.name for node in nodes.values() if node.kind != "passage"}
-    return layout(nodes, edges, aspect=ASPECT, labels=names), tuple(nodes.values())
+    return freeze(widest, first, DRAWN, ASPECT)
 
 
 def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
@@ -188,25 +177,8 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     moves.
     """
     frozen, others = _frozen(view.knowledge.path, view.version, view.question, view)
-    positions = dict(frozen)
-    near: dict[str, list[str]] = {}
-    for edge in view.retrieval.edges:
-        near.setdefault(edge.source, []).append(edge.target)
-        near.setdefault(edge.target, []).append(edge.source)
-    for i, node in enumerate(foremost(view.retrieval, DRAWN)):
-        if node.id not in positions:
-            known = [positions[n] for n in near.get(node.id, ()) if n in positions]
-            x = sum(p[0] for p in known) / len(known) if known else ASPECT / 2
-            y = sum(p[1] for p in known) / len(known) if known else 0.5
-            positions[node.id] = (min(max(x + 0.07 * cos(2.4 * i), 0.03), ASPECT - 0.03),
-                                  min(max(y + 0.07 * sin(2.4 * i), 0.03), 0.97))
-    return positions, others
-
-
-def foremost(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
-    """The nodes a picture needs first: seeds, full ones, then wet ones."""
-    return sorted(retrieval.nodes, key=lambda n: (
-        not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
+    edges = ((e.source, e.target) for e in view.retrieval.edges)
+    return beside(frozen, foremost(view.retrieval, DRAWN), edges, ASPECT), others
 
 
 def status_line(view: View) -> None:

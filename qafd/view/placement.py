@@ -1,0 +1,55 @@
+"""Frozen positions: one layout for all that several retrievals may show of one question."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import cos, sin, sqrt
+
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.view.layout import Positions, layout
+
+LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
+
+
+def foremost(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
+    """The nodes a picture needs first: seeds, full ones, then wet ones."""
+    return sorted(retrieval.nodes, key=lambda n: (
+        not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
+
+
+def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int,
+           aspect: float) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+    """One layout for the `most` foremost nodes of each retrieval, and these nodes.
+
+    Edges between nodes in `first`, what is seen first, are drawn longer than others.
+    """
+    nodes: dict[str, RetrievedNode] = {}
+    for retrieval in retrievals:
+        for node in foremost(retrieval, most):
+            nodes.setdefault(node.id, node)
+    degree = Counter(end for r in retrievals for e in r.edges for end in (e.source, e.target))
+    edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)
+              * (LENS if e.source in first and e.target in first else 1.0))
+             for r in retrievals for e in r.edges if e.source in nodes and e.target in nodes]
+    names = {node.id: node.name for node in nodes.values() if node.kind != "passage"}
+    return layout(nodes, edges, aspect=aspect, labels=names), tuple(nodes.values())
+
+
+def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedNode],
+           edges: Iterable[tuple[str, str]], aspect: float) -> Positions:
+    """Frozen positions, and nodes that have none put beside their neighbors.
+
+    Nothing else moves. A node without a neighbor in the layout stands in the middle.
+    """
+    positions = dict(frozen)
+    near: dict[str, list[str]] = {}
+    for u, v in edges:
+        near.setdefault(u, []).append(v)
+        near.setdefault(v, []).append(u)
+    for i, node in enumerate(nodes):
+        if node.id not in positions:
+            known = [positions[n] for n in near.get(node.id, ()) if n in positions]
+            x = sum(p[0] for p in known) / len(known) if known else aspect / 2
+            y = sum(p[1] for p in known) / len(known) if known else 0.5
+            positions[node.id] = (min(max(x + 0.07 * cos(2.4 * i), 0.03), aspect - 0.03),
+                                  min(max(y + 0.07 * sin(2.4 * i), 0.03), 0.97))
+    return positions
