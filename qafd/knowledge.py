@@ -171,6 +171,11 @@ class KnowledgeGraph:
             return replace(_with_texts(retrieval, store),
                            notices=plan.notices + retrieval.notices)
 
+    def corpus(self, graph: Graph | None = None) -> Corpus:
+        """What methods retrieve from: a graph, by default the one of this moment, its passages."""
+        with self.store() as store:
+            return _corpus(graph or self.graph, store)
+
     def wipe(self) -> None:
         """Empty the workspace for good."""
         with self.store() as store:

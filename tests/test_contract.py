@@ -8,7 +8,7 @@ from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, Vectors
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval, Retriever
-from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _importance, _nodes
+from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
 from qafd.seeds import Seeds, passages_of
 from qafd.weights import PLAIN
 
@@ -145,7 +145,7 @@ def test_passages_outside_the_diffusion_are_ranked_by_their_entities() -> None:
     shelf = library(np.arange(32))
     graph, passages = shelf.graph, shelf.passages
     preset = PRESETS["paper"].method
-    importance = _importance(graph, solve(
+    importance = importance_of(graph, solve(
         graph.layer(LAYERS["entities"]), PLAIN, np.array([0, 1, 2]), np.array([3.0, 3.0, 3.0])),
         preset.layer)
     mentioned = graph.layer({"mention"})

@@ -125,7 +125,7 @@ class FlowDiffusion:
         began = time.perf_counter()
         diffusion = solve(layer, gates, seeds.rows, mass, self.capacity)
         solved = time.perf_counter() - began
-        importance = _importance(graph, diffusion, self.layer)
+        importance = importance_of(graph, diffusion, self.layer)
         order, scores = rank(passages, found, importance)
         ranked = tuple(RankedPassage(graph.ids[row], float(score)) for row, score in
                        zip(order[:self.top].tolist(), scores[:self.top], strict=True))
@@ -140,7 +140,7 @@ class FlowDiffusion:
             notices=notices + diffusion.notices, revision=graph.revision)
 
 
-def _importance(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
+def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
     """x of every row; without passages in the diffusion, theirs is the sum over their entities."""
     importance = np.zeros(len(graph))
     importance[diffusion.rows] = diffusion.x
