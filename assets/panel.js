@@ -99,7 +99,7 @@ function update(p, data) {
   }
   while (p.cards.length < data.panels.length) p.cards.push(card(p));
   while (p.cards.length > data.panels.length) p.cards.pop().el.remove();
-  p.cards.forEach((c, i) => fill(p, c, data.panels[i], i));
+  p.cards.forEach((c, i) => fill(p, c, data.panels[i]));
   legend(p);
   p.homes = null;
   draw(p);
@@ -128,7 +128,7 @@ function card(p) {
   return c;
 }
 
-function fill(p, c, panel, place) {
+function fill(p, c, panel) {
   const { nodes } = p.data;
   c.panel = panel;
   say(c.title, panel.title);
@@ -148,7 +148,7 @@ function fill(p, c, panel, place) {
     const fill = n.state === "saturated" ? color(p, n.t) : "";
     n.shape.style.fill = fill && css(fill);
     n.text.style.fill = n.seed && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
-    style(n, 1 + place * 10000 + rank, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
+    style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
       `${STATES[n.state]}, importance ${n.value}`);
   });
   nodes.forEach((base) => {
@@ -158,7 +158,7 @@ function fill(p, c, panel, place) {
     Object.assign(n, base, { state: "ghost", seed: false, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
-    style(n, -1, `${n.name}, not retrieved here`);
+    style(n, `${n.name}, not retrieved here`);
   });
   drop(c.nodes, fresh);
   c.order = [...c.nodes.values()].sort((a, b) => a.rank - b.rank);
@@ -196,9 +196,9 @@ function node(id) {
   return (el.node = n);
 }
 
-function style(n, tabindex, words) {
+function style(n, words) {
   set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}` });
-  set(n.shape, { class: "shape", "data-state": n.state, tabindex, "aria-label": words });
+  set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
 // ---- colors
@@ -338,7 +338,7 @@ const crosses = (r, e) => {
 
 function label(p, c) {
   const taken = c.order.filter((n) => n.state !== "ghost").map(extent), edges = c.edges.size > 160 ? null : [...c.edges.values()];
-  const rank = (n) => (n.id === p.selected ? -1 : n.state === "dry" ? 2e5 : n.kind === "passage" ? 1e5 : 0) + n.rank;
+  const rank = (n) => (n.id === p.selected ? -1 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.kind === "passage" ? 1e5 : 0)) + n.rank;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.seed) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
     if (n.state === "ghost") { n.shown = false; write(n, null); continue; }
@@ -476,11 +476,18 @@ function select(p, id) {
 }
 
 function mark(p) {
-  for (const c of p.cards)
+  for (const c of p.cards) {
     for (const n of c.nodes.values()) {
       n.el.classList.toggle("selected", n.id === p.selected);
       set(n.shape, { "aria-pressed": n.id === p.selected });
     }
+    enter(c, [c.at, p.selected].map((id) => c.nodes.get(id)).find((n) => n && n.state !== "ghost") ?? c.order[0]);
+  }
+}
+
+// A panel is one stop of the Tab key: the node that had the focus last.
+function enter(c, n) {
+  for (const other of c.nodes.values()) set(other.shape, { tabindex: other === n ? 0 : -1 });
 }
 
 function walk(p, c, n, dx, dy) {
@@ -495,6 +502,12 @@ function walk(p, c, n, dx, dy) {
   best?.shape.focus();
 }
 
+// To the node that is `by` places less important, or as far as there are any.
+function leap(c, n, by) {
+  const shown = c.order.filter((other) => other.state !== "ghost");
+  shown.at(clamp(shown.indexOf(n) + by, 0, shown.length - 1)).shape.focus();
+}
+
 function pointers(p, c) {
   const s = c.svg, down = new Map();
   let moved = false, apart = 0;
@@ -507,7 +520,10 @@ function pointers(p, c) {
   });
   s.addEventListener("pointerleave", () => !down.size && hover(p, null));
   s.addEventListener("focusin", (event) => {
-    if (event.target.matches(":focus-visible") && key(event)) hover(p, key(event), c);
+    const id = key(event);
+    if (!id) return;
+    enter(c, c.nodes.get((c.at = id)));
+    if (event.target.matches(":focus-visible")) hover(p, id, c);
   });
   s.addEventListener("focusout", () => hover(p, null));
   s.addEventListener("click", (event) => {
@@ -518,9 +534,11 @@ function pointers(p, c) {
   });
   s.addEventListener("dblclick", (event) => key(event) || reset(p));
   s.addEventListener("keydown", (event) => {
-    const n = c.nodes.get(key(event)), step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
+    const n = c.nodes.get(key(event)), far = { PageDown: 1, PageUp: -1, Home: -1e6, End: 1e6 }[event.key];
+    const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
     if (!n) return;
     if (step) walk(p, c, n, ...step);
+    else if (far) leap(c, n, far);
     else if (event.key === "Enter" || event.key === " ") select(p, n.id !== p.selected ? n.id : null);
     else return;
     event.preventDefault();
@@ -622,14 +640,18 @@ function compose(p) {
   p.root.classList.add("moving");
   hover(p, null);
   const edge = 12, frame = p.root.getBoundingClientRect();
-  const w = Math.ceil(frame.width) + 2 * edge, h = Math.ceil(frame.height) + 2 * edge;
+  const top = p.data.question ? 40 : edge;
+  const w = Math.ceil(frame.width) + 2 * edge, h = Math.ceil(frame.height) + edge + top;
   const out = svg("svg", null, { xmlns: NS, width: w, height: h, viewBox: `0 0 ${w} ${h}` });
   say(svg("title", out), p.data.panels.map((panel) => panel.alt).join(" "));
   svg("rect", out, { width: w, height: h, fill: getComputedStyle(p.root).caretColor });
   const place = (el) => {
     const r = el.getBoundingClientRect();
-    return { x: r.left - frame.left + edge, y: r.top - frame.top + edge, width: r.width, height: r.height };
+    return { x: r.left - frame.left + edge, y: r.top - frame.top + top, width: r.width, height: r.height };
   };
+  const { color, fontFamily } = getComputedStyle(p.root);
+  say(svg("text", out, { x: edge, y: 26, fill: color, "font-family": fontFamily, "font-size": 16, "font-weight": 600 }),
+    short(p.data.question ?? "", Math.floor(w / 9)));
   // Another font than the page's must fill the same room.
   const fitted = (text, length) => length && set(text, { textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" });
   for (const c of p.cards) {

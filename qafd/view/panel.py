@@ -132,6 +132,7 @@ def panel_data(
         "ramp": RAMPS[ramp],
         "legend": _legend(shown, scale is rank_scale, thickness, tops),
         "columns": columns,
+        "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
         "selected": selected,
     }
 
