@@ -10,6 +10,12 @@
     │   ├── BusyError                        another process holds the writer lease
     │   └── DiskFullError                    the file cannot grow
     ├── ModelError                           a language or embedding model
+    │   ├── MissingKeyError                  the endpoint wants a key, or another one
+    │   ├── UnreachableError                 no usable answer, even after retries; later it may work
+    │   │   └── DeadlineError                no complete answer in time
+    │   ├── RefusedError                     the endpoint declines the request itself
+    │   ├── MalformedReplyError              an answer that is not what was asked for
+    │   └── SpendingCapError                 the next call could cost more than is allowed
     └── ParseError                           a document cannot be read
 
 Every message is one sentence or two: what happened, with the numbers, and what to do.
@@ -54,6 +60,33 @@ class DiskFullError(StoreError):
 
 class ModelError(QafdError):
     """A language or embedding model cannot do what was asked."""
+
+
+class MissingKeyError(ModelError):
+    """The endpoint wants an API key, or refuses the one it was given."""
+
+
+class UnreachableError(ModelError):
+    """The endpoint gave no usable answer, even after retries; the same call may work later."""
+
+
+class DeadlineError(UnreachableError):
+    """The endpoint gave no complete answer before the deadline or within the byte limit."""
+
+
+class RefusedError(ModelError):
+    """The endpoint declines the request; the same call will be declined again."""
+
+
+class MalformedReplyError(ModelError):
+    """The model answered, but not what was asked for; the tokens may have been paid."""
+
+    tokens: tuple[int, int, bool] = (0, 0, True)
+    """Tokens in, tokens out, and whether they are estimated."""
+
+
+class SpendingCapError(ModelError):
+    """The next call could exceed the cap on calls, tokens or money; it was not made."""
 
 
 class ParseError(QafdError):
