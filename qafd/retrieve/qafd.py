@@ -1,7 +1,7 @@
 """Query-aware flow diffusion as a retrieval method, and its two presets."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
-from qafd.seeds import Seeds, keyword_seeds, match, select_seeds
+from qafd.seeds import Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.sources import RULES, seed_paths, source_mass
 from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 
@@ -97,6 +97,31 @@ class FlowDiffusion:
         high = HIGHEST[self.rule]
         return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
 
+    def problem(self, corpus: Corpus, plan: QueryPlan) -> "Problem":
+        """What is solved for a question: kept apart, so that it can be solved again, changed.
+
+        Raises
+        ------
+        InfeasibleError
+            By the rule "paper-literal" when its mass cannot fit.
+        """
+        graph, passages = corpus.graph, corpus.passages
+        found = match(graph, passages, plan)
+        seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
+                 else select_seeds(graph, passages, plan, found, best=self.seeds,
+                                   entity_share=self.entity_share))
+        layer = graph.layer(LAYERS[self.layer])
+        gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
+                      similarity=Similarity(self.similarity, gamma=self.gamma))
+        return Problem(self, corpus, plan, found, seeds, layer, gates,
+                       self._poured(layer, seeds, self.mass))
+
+    def _poured(self, layer: Graph, seeds: Seeds, mass: float) -> Floats:
+        if not len(seeds.rows):
+            return np.zeros(0)
+        paths = seed_paths(layer, seeds.rows) if self.rule == "path" else ()
+        return source_mass(layer, seeds.rows, self.rule, mass, self.capacity, seeds.shares, paths)
+
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nodes that fill up, the flow between them, and the passages ranked.
 
@@ -106,38 +131,67 @@ class FlowDiffusion:
             By the rule "paper-literal" when its mass cannot fit.
         """
         started = time.perf_counter()
-        graph, passages = corpus.graph, corpus.passages
-        found = match(graph, passages, plan)
-        seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
-                 else select_seeds(graph, passages, plan, found, best=self.seeds,
-                                   entity_share=self.entity_share))
-        layer = graph.layer(LAYERS[self.layer])
-        gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
-                      similarity=Similarity(self.similarity, gamma=self.gamma))
-        notices: tuple[str, ...] = ()
-        mass = np.zeros(0)
-        if len(seeds.rows):
-            paths = seed_paths(layer, seeds.rows) if self.rule == "path" else ()
-            mass = source_mass(layer, seeds.rows, self.rule, self.mass, self.capacity,
-                               seeds.shares, paths)
-        elif len(graph):
-            notices = ("No seed was found for this question.",)
+        problem = self.problem(corpus, plan)
         began = time.perf_counter()
-        diffusion = solve(layer, gates, seeds.rows, mass, self.capacity)
+        diffusion = problem.solve()
         solved = time.perf_counter() - began
-        importance = importance_of(graph, diffusion, self.layer)
-        order, scores = rank(passages, found, importance)
-        ranked = tuple(RankedPassage(graph.ids[row], float(score)) for row, score in
-                       zip(order[:self.top].tolist(), scores[:self.top], strict=True))
-        certificate = diffusion.certificate
+        retrieval = problem.retrieval(diffusion)
+        return replace(retrieval, work=replace(
+            retrieval.work, milliseconds=1000 * solved,
+            total_milliseconds=1000 * (time.perf_counter() - started)))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Problem (5) for one question and method, ready to be solved.
+
+    Parameters
+    ----------
+    found : Match
+        How well the passages match the question.
+    layer, gates : Graph, Gates
+        Edges and their weights.
+    mass : ndarray, shape (k,)
+        Delta of each of `seeds`, before it is made to fit.
+    gone : frozenset of int
+        Rows that are taken out; they are not ranked either.
+    """
+
+    method: FlowDiffusion
+    corpus: Corpus = field(repr=False)
+    plan: QueryPlan = field(repr=False)
+    found: Match = field(repr=False)
+    seeds: Seeds = field(repr=False)
+    layer: Graph = field(repr=False)
+    gates: Gates = field(repr=False)
+    mass: Floats = field(repr=False)
+    gone: frozenset[int] = frozenset()
+
+    def solve(self) -> Diffusion:
+        """The exact solution."""
+        return solve(self.layer, self.gates, self.seeds.rows, self.mass, self.method.capacity)
+
+    def per_unit(self) -> Floats:
+        """Delta for mass 1: every rule is proportional to the method's mass, shape (k,)."""
+        small = 1e-6  # no rule refuses it
+        return self.method._poured(self.layer, self.seeds, small) / small
+
+    def retrieval(self, diffusion: Diffusion) -> Retrieval:
+        """What a solution of this problem retrieves."""
+        graph, certificate = self.corpus.graph, diffusion.certificate
+        importance = importance_of(graph, diffusion, self.method.layer)
+        order, scores = rank(self.corpus.passages, self.found, importance)
+        ranked = [RankedPassage(graph.ids[row], score) for row, score in
+                  zip(order.tolist(), scores.tolist(), strict=True) if row not in self.gone]
+        unseeded = ("No seed was found for this question.",) if (
+            len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
-            query=plan.question, method="qafd", params=params_of(self),
-            seeds=tuple(graph.ids[row] for row in seeds.rows.tolist()),
-            nodes=_nodes(layer, diffusion, seeds), edges=_edges(layer, diffusion),
-            ranking=ranked, certificate=certificate.to_dict(),
-            work=Work(certificate.touched, certificate.edges, certificate.rounds,
-                      1000 * solved, 1000 * (time.perf_counter() - started)),
-            notices=notices + diffusion.notices, revision=graph.revision)
+            query=self.plan.question, method="qafd", params=params_of(self.method),
+            seeds=tuple(graph.ids[row] for row in self.seeds.rows.tolist()),
+            nodes=_nodes(self.layer, diffusion, self.seeds), edges=_edges(self.layer, diffusion),
+            ranking=tuple(ranked[:self.method.top]), certificate=certificate.to_dict(),
+            work=Work(certificate.touched, certificate.edges, certificate.rounds),
+            notices=unseeded + diffusion.notices, revision=graph.revision)
 
 
 def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
