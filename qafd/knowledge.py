@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from qafd.answer import Answer, extract_answer
+from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, column
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.models import Embedder, LocalEmbedder
@@ -175,6 +176,32 @@ class KnowledgeGraph:
         """What methods retrieve from: a graph, by default the one of this moment, its passages."""
         with self.store() as store:
             return _corpus(graph or self.graph, store)
+
+    def compare(self, question: str | QueryPlan,
+                methods: Iterable[str | Retriever] = DEFAULT, *, budget: int = BUDGET,
+                graph: Graph | None = None) -> Comparison:
+        """What several methods retrieve for one question, read once, under one token budget.
+
+        Parameters
+        ----------
+        methods : iterable of str or Retriever
+            Two to six; names of `qafd.retrieve.METHODS`, the systems they re-implement
+            (`qafd.compare.ALIASES`) in any case, or configured methods. One that fails keeps its
+            column, with the reason, and harms no other.
+        budget : int
+            Tokens of passages per method.
+
+        Raises
+        ------
+        ParameterError
+            On an unknown method, too few or too many of them, or a budget below 1.
+        """
+        graph = graph or self.graph
+        columns = chosen(methods, graph)
+        plan = self.plan(question, graph) if isinstance(question, str) else question
+        return Comparison(plan.question, budget, tuple(
+            column(name, label, partial(self.retrieve, plan, method, graph=graph), graph, budget)
+            for name, (label, method) in columns.items()))
 
     def wipe(self) -> None:
         """Empty the workspace for good."""

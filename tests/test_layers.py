@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
     ("errors", "package", "records", "llm"),
-    ("graph", "text", "plaintext", "bm25", "formats", "parsing", "schema"),
+    ("graph", "text", "plaintext", "bm25", "formats", "parsing", "schema", "gold",
+     "measures"),
     ("weights", "certificate", "sources", "models", "endpoint", "prompts", "region",
      "elimination", "kernel", "compiled", "nearest"),
     ("diffusion", "extract", "rows"),
@@ -19,9 +20,9 @@ LAYERS = (
     ("engine", "seeds"),
     ("index", "rank", "layers"),
     ("retrieve",),
-    ("explain", "answer", "verify", "export", "view", "doctor", "judge"),
+    ("explain", "answer", "compare", "verify", "export", "view", "doctor", "judge"),
     ("jobs", "knowledge"),
-    ("compare", "evaluate", "lab", "learn"),
+    ("evaluate", "lab", "learn"),
     ("cli", "ui"),
 )
 ONLY_IN = {

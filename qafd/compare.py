@@ -1,0 +1,219 @@
+"""Several methods on one question: what each found, what they share, and who left out what."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from qafd.errors import ParameterError, QafdError
+from qafd.graph import Graph
+from qafd.records import Floats
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriever
+from qafd.retrieve.qafd import PRESETS
+
+DEFAULT = ("qafd", "community", "ego", "flow_path")
+FEWEST, MOST = 2, 6
+BUDGET = 1200  # tokens of passages per method
+PAPER = "qafd-paper"
+ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
+           "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
+           "qafd-rag": "qafd"}
+NAMED = 3  # nodes that a sentence names
+
+
+@dataclass(frozen=True)
+class Column:
+    """One method's side: its retrieval with the passages that fit the budget, or why it failed.
+
+    `name` is unique in the comparison; `tokens` are those of the passages.
+    """
+
+    name: str
+    label: str
+    retrieval: Retrieval | None = None
+    tokens: int = 0
+    error: str = ""
+
+    @property
+    def found(self) -> tuple[RetrievedNode, ...]:
+        """The retrieved nodes other than passages, most important first."""
+        return tuple(n for n in self.retrieval.nodes
+                     if n.state == SATURATED and n.kind != "passage") if self.retrieval else ()
+
+    def ranked(self, of: str) -> tuple[str, ...]:
+        """Ids of what was found, best first; `of` is "nodes" or "passages"."""
+        if of == "nodes":
+            return tuple(n.id for n in self.found)
+        return tuple(p.id for p in self.retrieval.passages) if self.retrieval else ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Nodes that `finder` brings for one reason and `other` leaves out, and a sentence on them."""
+
+    finder: str
+    other: str
+    nodes: tuple[str, ...]
+    reason: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answers of two to six methods to one question, under one token budget."""
+
+    question: str
+    budget: int
+    columns: tuple[Column, ...]
+
+    @property
+    def retrievals(self) -> dict[str, Retrieval]:
+        """The retrievals of the methods that did not fail, by name of their column."""
+        return {c.name: c.retrieval for c in self.columns if c.retrieval is not None}
+
+    def overlap(self, of: str = "nodes") -> Floats:
+        """Jaccard index |A and B| / |A or B| of every two columns, shape (k, k), in [0, 1].
+
+        `of` is "nodes" (those other than passages) or "passages" (within the budget). Two
+        columns without any have 0 in common, also with themselves.
+        """
+        sets = [set(column.ranked(of)) for column in self.columns]
+        return np.array([[len(a & b) / max(len(a | b), 1) for b in sets] for a in sets])
+
+    def only(self, of: str = "nodes") -> dict[str, tuple[str, ...]]:
+        """What only one method found, by name of its column; ids, best first."""
+        every = [i for column in self.columns for i in column.ranked(of)]
+        return {column.name: tuple(i for i in column.ranked(of) if every.count(i) == 1)
+                for column in self.columns}
+
+    def differences(self) -> tuple[Difference, ...]:
+        """The first column against each other one, both ways, in words.
+
+        Of all nodes that only one of the two found, a sentence names the largest group with the
+        same reason in the words of the method that brings it; the others are counted.
+        """
+        worked = [column for column in self.columns if column.retrieval is not None]
+        pairs = [pair for other in worked[1:]
+                 for pair in ((other, worked[0]), (worked[0], other))]
+        return tuple(d for finder, other in pairs if (d := _difference(finder, other)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain JSON values."""
+        return {
+            "question": self.question, "budget": self.budget,
+            "columns": [{"name": c.name, "label": c.label, "tokens": c.tokens, "error": c.error,
+                         "retrieval": c.retrieval and c.retrieval.to_dict()}
+                        for c in self.columns],
+            "overlap": {of: self.overlap(of).tolist() for of in ("nodes", "passages")},
+            "only": {of: self.only(of) for of in ("nodes", "passages")},
+            "differences": [asdict(d) for d in self.differences()]}
+
+
+def canonical(name: str) -> str:
+    """The name of a method in `qafd.retrieve.METHODS` for any of its names, in any case.
+
+    Raises
+    ------
+    ParameterError
+        When there is no such method.
+    """
+    key = name.strip().lower()
+    key = ALIASES.get(key, key)
+    if key not in (*METHODS, PAPER):
+        raise ParameterError(f"there is no method {name!r}; choose {', '.join((*METHODS, PAPER))}")
+    return key
+
+
+def configured(name: str) -> Retriever:
+    """A method with its default parameters, by its canonical name."""
+    return PRESETS["paper"].method if name == PAPER else METHODS[name]()
+
+
+def label_of(name: str) -> str:
+    """What people call a method, by its canonical name."""
+    return f"{METHODS['qafd'].label}, as in the paper" if name == PAPER else METHODS[name].label
+
+
+def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[str, Retriever]]:
+    """Label and method per column; names are fitted to the graph, configured methods kept.
+
+    Raises
+    ------
+    ParameterError
+        When a method is not known, or there are fewer than two or more than six.
+    """
+    columns: dict[str, tuple[str, Retriever]] = {}
+    for method in methods:
+        if isinstance(method, str):
+            name = canonical(method)
+            columns[name] = label_of(name), configured(name).fitted(graph)
+        else:
+            key = next(key for key, kind in METHODS.items() if isinstance(method, kind))
+            name = next(n for n in (key, *(f"{key}-{i}" for i in range(2, 99)))
+                        if n not in columns)
+            columns[name] = _told(method), method
+    if not FEWEST <= len(columns) <= MOST:
+        raise ParameterError(f"{len(columns)} different method{'s' * (len(columns) != 1)} cannot "
+                             f"be compared; choose {FEWEST} to {MOST}")
+    return columns
+
+
+def _told(method: Any) -> str:
+    """The label of a configured method with what differs from its defaults."""
+    changed = [f"{f.name} {getattr(method, f.name)}" for f in fields(method)
+               if getattr(method, f.name) != f.default]
+    return ": ".join(filter(None, [method.label, ", ".join(changed)]))
+
+
+def column(name: str, label: str, retrieve: Callable[[], Retrieval], graph: Graph,
+           budget: int) -> Column:
+    """One column; an error that the user can mend becomes its sentence.
+
+    Passages are taken best first, until the next one does not fit into `budget` tokens.
+    """
+    if budget < 1:
+        raise ParameterError(f"the token budget is {budget}; it is at least 1")
+    try:
+        retrieval = retrieve()
+    except QafdError as error:
+        return Column(name, label, error=str(error))
+    tokens = np.cumsum([int(graph.tokens[graph.row[p.id]]) for p in retrieval.passages] or [0])
+    fit = int(np.searchsorted(tokens, budget, side="right")) if retrieval.passages else 0
+    return Column(name, label, replace(retrieval, passages=retrieval.passages[:fit]),
+                  int(tokens[fit - 1]) if fit else 0)
+
+
+def listed(names: Sequence[str], most: int = NAMED) -> str:
+    """The names as one phrase: "Fuji and Gala", "Fuji, Gala, Cox and 4 more"."""
+    rest = len(names) - most
+    parts = [*names[:most], *([f"{rest} more"] if rest > 0 else [])]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def _difference(finder: Column, other: Column) -> Difference | None:
+    there = set(other.ranked("nodes"))
+    extra = [n for n in finder.found if n.id not in there]
+    if not extra:
+        return None
+    groups: dict[str, list[RetrievedNode]] = {}
+    for node in extra:
+        groups.setdefault(_reason(node), []).append(node)
+    # The first of the largest: it holds the more important nodes.
+    reason, group = max(groups.items(), key=lambda item: len(item[1]))
+    touched = {n.id for n in other.retrieval.nodes if n.state == WET} if other.retrieval else set()
+    verb = ("only touches" if all(n.id in touched for n in group) else "leaves out")
+    them = "them" if len(group) > 1 else "it"
+    sentence = (f"{other.label} {verb} {listed([n.name for n in group])}; {finder.label} brings "
+                f"{them}: “{reason}”")
+    rest = len(extra) - len(group)
+    if rest:
+        sentence += f" It brings {rest} other{'s' * (rest != 1)} too."
+    return Difference(finder.name, other.name, tuple(n.id for n in extra), reason, sentence)
+
+
+def _reason(node: RetrievedNode) -> str:
+    """The reason without the name of its own node, so that neighbors can share it."""
+    text = node.reason.replace(node.name, "it") if node.name else node.reason
+    return text.rstrip(".") + "."
