@@ -1,0 +1,133 @@
+"""Algorithm 2 as a movie: the pushes of each order, beside the exact solution.
+
+A movie is a small pushing problem and lists of pushed nodes. Who shows it repeats the pushes, so
+a run of hundreds of pushes is a few hundred numbers; `states` does the same here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qafd.diffusion import solve
+from qafd.graph import Graph
+from qafd.records import Floats, Nodes
+from qafd.reference import ORDERS, RELEASED_PUSHES, push
+from qafd.sources import fit
+from qafd.weights import Gates
+
+MOST_PUSHES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """One order of pushing: which node each time, as indices into `Movie.rows`.
+
+    `left` is the share of the source mass above capacity when the released code stops, after
+    500 pushes or at the end if that comes first.
+    """
+
+    order: str
+    pushed: Nodes = field(repr=False)
+    converged: bool
+    left: float
+
+
+@dataclass(frozen=True, eq=False)
+class Movie:
+    """A pushing problem on the k nodes that some take or the exact solution touches.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (k,)
+        Graph rows.
+    capacity, source : ndarray, shape (k,)
+        T and Delta, in units of mass.
+    u, v : ndarray of int, shape (e,)
+        Ends of every edge of a pushed node, as indices into `rows`.
+    weight : ndarray, shape (e,)
+    x, mass : ndarray, shape (k,)
+        The exact solution.
+    objective : float
+        F of the exact solution, Eq. (5).
+    """
+
+    rows: Nodes
+    capacity: Floats
+    source: Floats
+    u: Nodes
+    v: Nodes
+    weight: Floats
+    takes: tuple[Take, ...]
+    x: Floats
+    mass: Floats
+    objective: float
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Importance, mass, total excess and F(x) after some pushes."""
+
+    x: Floats
+    mass: Floats
+    excess: float
+    objective: float
+
+
+def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
+         capacity: str = "unit", most_pushes: int = MOST_PUSHES, epsilon: float = 1e-3,
+         seed: int = 0) -> Movie:
+    """Algorithm 2 in all three orders, with the exact solution.
+
+    Parameters
+    ----------
+    epsilon : float
+        Excess at which a take ends, as a share of the source mass.
+    seed : int
+        Of the random order.
+    """
+    sources = fit(graph, source_rows, source_mass, capacity)
+    exact = solve(graph, gates, sources.rows, sources.mass, capacity)
+    stop = epsilon * max(sources.total, 1e-12)
+    traces = [push(graph, gates, sources.rows, sources.mass, capacity, order, stop, most_pushes,
+                   np.random.default_rng(seed)) for order in ORDERS]
+    pushed = np.unique(np.concatenate([exact.support, *(trace.node for trace in traces)]))
+    frontier = graph.expand(pushed)
+    start, end = np.repeat(pushed, frontier.counts), frontier.neighbors.astype(np.int64)
+    once = (start < end) | ~np.isin(end, pushed)
+    start, end, similarity = start[once], end[once], frontier.similarity[once]
+    rows = np.unique(np.concatenate([sources.rows, exact.rows, start, end]))
+    alignment = gates.align(graph, rows)
+    u, v = np.searchsorted(rows, start), np.searchsorted(rows, end)
+    source, x, mass = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    source[np.searchsorted(rows, sources.rows)] = sources.mass
+    x[np.searchsorted(rows, exact.rows)] = exact.x
+    mass[np.searchsorted(rows, exact.rows)] = exact.mass
+    takes = tuple(
+        Take(order, np.searchsorted(rows, trace.node), trace.converged,
+             float(trace.excess[:RELEASED_PUSHES][-1]) / trace.source if len(trace.node) else 0.0)
+        for order, trace in zip(ORDERS, traces, strict=True))
+    return Movie(rows, graph.capacity(capacity)[rows], source, u, v,
+                 gates.weights(similarity, alignment[u], alignment[v]), takes, x, mass,
+                 exact.certificate.objective)
+
+
+def states(movie: Movie, take: Take) -> Iterator[State]:
+    """The state before the first push and after each one."""
+    k = len(movie.rows)
+    ends: list[list[tuple[int, float]]] = [[] for _ in range(k)]
+    for a, b, w in zip(movie.u.tolist(), movie.v.tolist(), movie.weight.tolist(), strict=True):
+        ends[a].append((b, w))
+        ends[b].append((a, w))
+    x, mass, objective = np.zeros(k), movie.source.copy(), 0.0
+    for node in [-1, *take.pushed.tolist()]:
+        if node >= 0:
+            over = mass[node] - movie.capacity[node]
+            total = sum(w for _, w in ends[node])
+            x[node] += over / total
+            mass[node] = movie.capacity[node]
+            for other, w in ends[node]:
+                mass[other] += over * w / total
+            objective -= 0.5 * over * over / total
+        yield State(x.copy(), mass.copy(),
+                    float(np.maximum(mass - movie.capacity, 0.0).sum()), objective)
