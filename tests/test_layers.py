@@ -26,7 +26,8 @@ LAYERS = (
     ("cli", "ui"),
 )
 ONLY_IN = {
-    "streamlit": ("app.py", "pages/", "qafd/ui/", "qafd/view/component.py"),
+    "streamlit": ("app.py", "pages/", "qafd/ui/", "qafd/view/component.py",
+                  "qafd/view/movie.py"),
     "sqlite_utils": ("qafd/store.py", "qafd/schema.py"),
     "openai": ("qafd/endpoint.py",),
     "pyvis": ("qafd/export.py",),

@@ -1,0 +1,344 @@
+// Repeats the pushes of Algorithm 2 and draws them. Positions, weights and the order of the pushes
+// come with the data, once; nothing is asked from the server while it plays. Names are shown
+// through textContent, never as markup.
+const NS = "http://www.w3.org/2000/svg";
+const movies = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  let m = movies.get(parentElement);
+  if (!m || !m.root.isConnected) {
+    m = create(parentElement.querySelector(".movie"));
+    movies.set(parentElement, m);
+  }
+  const told = JSON.stringify(data);
+  theme(m, data);
+  if (told === m.told) return draw(m);
+  m.told = told;
+  load(m, data);
+}
+
+const html = (tag, name, parent, text) => {
+  const el = document.createElement(tag);
+  el.className = name;
+  if (text !== undefined) el.textContent = text;
+  parent?.append(el);
+  return el;
+};
+const svg = (tag, parent, attributes) => {
+  const el = document.createElementNS(NS, tag);
+  for (const name in attributes) el.setAttribute(name, attributes[name]);
+  parent?.append(el);
+  return el;
+};
+const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
+const put = (el, name, value) => { if ((el.was ??= {})[name] !== value) el.setAttribute(name, el.was[name] = value); };
+const number = (v) => (v === 0 ? "0" : Math.abs(v) >= 1000 ? Math.round(v).toLocaleString("en-US") : String(Number(v.toPrecision(3))));
+const percent = (v) => (v > 0 && v < 0.001 ? "less than 0.1%" : `${(100 * v).toFixed(1)}%`);
+const short = (text, length) => ([...text].length > length ? [...text].slice(0, length - 1).join("") + "…" : text);
+const SLIGHT = 1e-9;
+
+function create(root) {
+  const m = { root, speed: 1, frames: 0 };
+  m.views = html("div", "views", root);
+  m.status = html("div", "status", root);
+  m.status.setAttribute("role", "status");
+  m.bar = html("div", "bar", root);
+  m.curves = html("div", "curves", root);
+  m.keys = html("div", "keys", root);
+  new ResizeObserver(() => {
+    if (m.data && m.views.clientWidth !== m.width) build(m);
+  }).observe(m.views);
+  return m;
+}
+
+function theme(m, data) {
+  const [r, g, b] = getComputedStyle(m.root).caretColor.match(/[\d.]+/g).map(Number);
+  m.root.dataset.theme = 0.3 * r + 0.6 * g + 0.1 * b < 110 ? "dark" : "light";
+  m.stops = data.ramp[m.root.dataset.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+}
+
+// ---- the algorithm
+
+function load(m, data) {
+  pause(m);
+  m.data = data;
+  const n = data.nodes.length, [us, vs, ws] = data.edges;
+  m.near = Array.from({ length: n }, () => []);
+  m.total = new Array(n).fill(0);
+  us.forEach((u, i) => {
+    m.near[u].push([vs[i], ws[i], i]);
+    m.near[vs[i]].push([u, ws[i], i]);
+  });
+  m.near.forEach((ends, i) => { for (const [, w] of ends) m.total[i] += w; });
+  m.source = data.nodes.reduce((sum, node) => sum + node.d, 0);
+  m.top = Math.max(...data.nodes.map((node) => node.X), 1e-300);
+  m.hand = [];
+  m.exact = { x: data.nodes.map((node) => node.X), mass: data.nodes.map((node) => node.M) };
+  choose(m, data.order);
+}
+
+function choose(m, order) {
+  pause(m);
+  m.take = m.data.takes.find((take) => take.order === order) ?? m.data.takes[0];
+  start(m);
+  m.excess = [m.left];
+  m.gap = [m.objective - m.data.objective];
+  for (const v of m.pushed()) {
+    push(m, v);
+    m.excess.push(m.left);
+    m.gap.push(Math.max(m.objective - m.data.objective, 0));
+  }
+  start(m);
+  build(m);
+}
+
+function start(m) {
+  m.pushed = () => (m.data.mode === "push" ? m.hand : m.take.pushed);
+  m.x = m.data.nodes.map(() => 0);
+  m.mass = m.data.nodes.map((node) => node.d);
+  m.left = m.mass.reduce((sum, mass, i) => sum + Math.max(0, mass - m.data.nodes[i].T), 0);
+  m.objective = 0;
+  m.k = 0;
+  m.last = -1;
+}
+
+function push(m, v) {
+  const T = m.data.nodes, over = m.mass[v] - T[v].T;
+  m.x[v] += over / m.total[v];
+  m.mass[v] = T[v].T;
+  m.left -= over;
+  for (const [u, w] of m.near[v]) {
+    const before = Math.max(0, m.mass[u] - T[u].T);
+    m.mass[u] += (over * w) / m.total[v];
+    m.left += Math.max(0, m.mass[u] - T[u].T) - before;
+  }
+  m.objective -= (0.5 * over * over) / m.total[v];
+  m.k += 1;
+  m.last = v;
+  m.amount = over;
+}
+
+function go(m, k) {
+  if (k < m.k) start(m);
+  const pushed = m.pushed();
+  while (m.k < Math.min(k, pushed.length)) push(m, pushed[m.k]);
+  draw(m);
+}
+
+function play(m) {
+  if (m.k >= m.take.pushed.length) start(m);
+  let then = performance.now(), due = 0;
+  say(m.playButton, "Pause");
+  const frame = (now) => {
+    due += ((now - then) / 1000) * m.speed;
+    then = now;
+    if (due >= 1) {
+      go(m, m.k + Math.floor(due));
+      due %= 1;
+    }
+    m.frames += 1;
+    m.root.dataset.frames = m.frames;
+    if (m.k >= m.take.pushed.length) pause(m);
+    else m.playing = requestAnimationFrame(frame);
+  };
+  m.playing = requestAnimationFrame(frame);
+}
+
+function pause(m) {
+  cancelAnimationFrame(m.playing);
+  m.playing = null;
+  if (m.playButton) say(m.playButton, "Play");
+}
+
+// ---- the elements
+
+function build(m) {
+  const { data } = m, all = data.mode;
+  m.width = m.views.clientWidth;
+  m.views.replaceChildren();
+  m.bar.replaceChildren();
+  m.curves.replaceChildren();
+  m.panels = [];
+  if (all !== "exact") m.panels.push(panel(m, "Algorithm 2, push by push", true));
+  if (all !== "push") m.panels.push(panel(m, "Exact solution", false));
+  if (all === "play") {
+    m.playButton = button(m, "Play", () => (m.playing ? pause(m) : play(m)));
+    button(m, "Step", () => { pause(m); go(m, m.k + 1); });
+    button(m, "Reset", () => { pause(m); go(m, 0); });
+    const orders = html("select", "", label(m, "Order"));
+    for (const take of data.takes) html("option", "", orders, take.order).value = take.order;
+    orders.value = m.take.order;
+    orders.onchange = () => choose(m, orders.value);
+    // The default plays any run in about ten seconds; the range covers 1 to 500 pushes a second.
+    const speed = range(label(m, "Speed"), 0, 100, 0);
+    const told = html("span", "", speed.parentNode);
+    const set = () => {
+      m.speed = 500 ** (speed.value / 100);
+      say(told, `${Math.round(m.speed)} a second`);
+      speed.setAttribute("aria-valuetext", told.textContent);
+    };
+    speed.value = m.wanted ?? (100 * Math.log(Math.max(2, m.take.pushed.length / 10))) / Math.log(500);
+    speed.oninput = () => { m.wanted = speed.value; set(); };
+    set();
+    m.scrub = range(label(m, "Push", "scrub"), 0, m.take.pushed.length, 0);
+    m.scrub.oninput = () => { pause(m); go(m, Number(m.scrub.value)); };
+    m.lines = [curve(m, "Excess: share of the mass above capacity, %", m.excess.map((e) => (100 * e) / (m.source || 1))),
+      curve(m, "Objective: F(x) above its minimum, log scale", m.gap.map((g) => Math.log10(Math.max(g / (m.gap[0] || 1), 1e-9))), true)];
+  }
+  if (all === "push") {
+    button(m, "Undo", () => { m.hand.pop(); go(m, m.hand.length); });
+    button(m, "Start again", () => { m.hand = []; go(m, 0); });
+    button(m, "Push the fullest", () => {
+      const over = m.mass.map((mass, i) => mass - data.nodes[i].T), best = over.indexOf(Math.max(...over));
+      if (over[best] > SLIGHT) byHand(m, best);
+    });
+  }
+  legend(m);
+  draw(m);
+  requestAnimationFrame(() => { m.root.dataset.painted = 1; });
+}
+
+const button = (m, text, act) => {
+  const el = html("button", "", m.bar, text);
+  el.type = "button";
+  el.onclick = act;
+  return el;
+};
+const label = (m, text, name = "") => html("label", name, m.bar, text);
+const range = (parent, min, max, value) => {
+  const el = html("input", "", parent);
+  Object.assign(el, { type: "range", min, max, step: "any", value });
+  if (max > 200) el.step = 1;
+  el.style.flex = "1";
+  return el;
+};
+
+function byHand(m, v) {
+  m.hand.push(v);
+  go(m, m.hand.length);
+}
+
+function panel(m, title, live) {
+  const { data } = m, el = html("section", "card", m.views);
+  html("div", "title", el, title);
+  const width = Math.max(el.clientWidth, 280), pad = data.plain ? 44 : 26;
+  const height = Math.max(width / data.aspect, data.plain ? 250 : 300);
+  const view = svg("svg", el, { viewBox: `0 0 ${width} ${height}`, role: data.mode === "push" ? "group" : "img" });
+  const at = (p) => [pad + (p[0] / data.aspect) * (width - 2 * pad), pad + p[1] * (height - 2 * pad)];
+  const shown = data.nodes.map((node) => node.at && at(node.at));
+  const largest = Math.max(...data.nodes.map((node) => node.T));
+  const unit = (data.plain ? Math.min(22, width / 16) : width < 400 ? 6 : 8) / Math.sqrt(largest);
+  const [us, vs, ws] = data.edges, widest = Math.max(...ws, 1e-300);
+  const edges = us.map((u, i) => shown[u] && shown[vs[i]] && svg("line", view, {
+    class: "edge", x1: shown[u][0], y1: shown[u][1], x2: shown[vs[i]][0], y2: shown[vs[i]][1],
+    "stroke-width": Math.max(data.plain ? 1 : 0.4, (data.plain ? 9 : 3) * Math.sqrt(ws[i] / widest)).toFixed(2) }));
+  const crowded = shown.filter(Boolean).length > (width < 400 ? 14 : 30);
+  const nodes = data.nodes.map((node, i) => {
+    if (!shown[i]) return null;
+    const [x, y] = shown[i], g = svg("g", view, {}), r = Math.max(unit * Math.sqrt(node.T), data.plain ? 8 : 3.5);
+    const disc = svg("circle", g, { class: "disc", cx: x, cy: y, r: 0 });
+    const ring = svg("circle", g, { class: "ring", cx: x, cy: y, r: r.toFixed(2) });
+    const place = Math.min(Math.max(x, 40), width - 40);
+    const amount = data.plain ? svg("text", g, { class: "amount", x, y: y + 4 }) : null;
+    if (data.plain || node.d > 0 || !crowded)
+      svg("text", g, { x: place, y: y - r - 6 }).textContent = short(node.name, data.plain ? 18 : 22);
+    if (live && data.mode === "push") {
+      g.setAttribute("role", "button");
+      g.setAttribute("data-bucket", node.name);
+      g.onclick = () => { if (m.mass[i] - node.T > SLIGHT) byHand(m, i); };
+      g.onkeydown = (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        g.onclick();
+      };
+      g.setAttribute("tabindex", 0);
+    }
+    svg("title", g, {}).textContent = node.name;
+    return { g, disc, r, amount, ring };
+  });
+  return { view, nodes, edges, live, title };
+}
+
+function curve(m, title, values, logged = false) {
+  const { data } = m, width = 300, height = 90, view = svg("svg", m.curves, { viewBox: `0 -16 ${width} ${height + 34}`, role: "img" });
+  const low = logged ? Math.min(...values, -1) : 0, high = logged ? 0 : Math.max(...values, 1e-9);
+  const last = Math.max(values.length - 1, 1), X = (k) => (k / last) * width, Y = (v) => height - ((v - low) / (high - low)) * height;
+  view.setAttribute("aria-label", `${title}: from ${number(values[0])} to ${number(values.at(-1))} after ${values.length - 1} pushes`);
+  svg("text", view, { x: 0, y: -6 }).textContent = title;
+  svg("line", view, { class: "axis", x1: 0, x2: width, y1: height, y2: height });
+  const step = Math.max(1, Math.floor(values.length / 600));
+  svg("polyline", view, { class: "curve", points: values.map((v, k) => [k, v]).filter(([k]) => k % step === 0 || k === last)
+    .map(([k, v]) => `${X(k).toFixed(1)},${Y(v).toFixed(1)}`).join(" ") });
+  if (last > data.released) {
+    svg("line", view, { class: "stop", x1: X(data.released), x2: X(data.released), y1: 0, y2: height });
+    svg("text", view, { x: Math.min(X(data.released) + 4, width - 130), y: 10 }).textContent = `the released code stops here (${data.released})`;
+  }
+  const now = svg("line", view, { class: "now", y1: 0, y2: height });
+  svg("text", view, { x: 0, y: height + 14 }).textContent = "0";
+  const end = svg("text", view, { x: width, y: height + 14 });
+  end.style.textAnchor = "end";
+  end.textContent = `${values.length - 1} pushes`;
+  return { now, X };
+}
+
+function legend(m) {
+  m.keys.replaceChildren();
+  for (const [color, text] of [["var(--hot)", "overflows"], [css(m, 0.6), "full: retrieved, greener is more important"],
+    ["var(--wet)", "holds some mass"], ["transparent", "dry"]]) {
+    const item = html("span", "", m.keys);
+    html("i", "", item).style.background = color;
+    item.append(text);
+  }
+  html("span", "", m.keys, "ring = what the node can hold, disc = what it holds, line = width of the pipe");
+}
+
+// ---- one frame
+
+const css = (m, t) => {
+  const at = t * (m.stops.length - 1), i = Math.min(Math.floor(at), m.stops.length - 2), f = at - i;
+  return `rgb(${m.stops[i].map((c, j) => Math.round(c + f * (m.stops[i + 1][j] - c)))})`;
+};
+
+function draw(m) {
+  for (const p of m.panels) {
+    const { x, mass } = p.live ? m : m.exact, plain = m.data.plain;
+    const passed = p.live && m.last >= 0 ? new Set(m.near[m.last].map(([, , i]) => i)) : new Set();
+    p.edges.forEach((e, i) => e && put(e, "class", passed.has(i) ? "edge hot" : "edge"));
+    p.nodes.forEach((n, i) => {
+      if (!n) return;
+      const { T, d, name } = m.data.nodes[i], over = mass[i] - T > SLIGHT * Math.max(1, T) && (p.live || !x[i]);
+      const state = over ? "over" : x[i] > 0 ? "full" : mass[i] > 0 ? "wet" : "dry";
+      put(n.g, "class", `${state}${d > 0 ? " source" : ""}${p.live && i === m.last ? " last" : ""}`);
+      put(n.disc, "r", (n.r * Math.min(Math.sqrt(mass[i] / T), plain ? 2.2 : 3.5)).toFixed(2));
+      n.disc.style.fill = state === "full" ? css(m, Math.sqrt(Math.min(1, x[i] / m.top))) : "";
+      if (n.amount) say(n.amount, `${number(mass[i])} / ${number(T)}`);
+      if (p.live && m.data.mode === "push") put(n.g, "aria-label", `${name} holds ${number(mass[i])} of ${number(T)}${over ? ", overflows: push it" : ""}`);
+    });
+    const full = x.filter((v) => v > 0).length;
+    put(p.view, "aria-label", `${p.title}: ${full} nodes are full${p.live ? ` after ${m.k} pushes, ${number(Math.max(m.left, 0))} units above capacity` : ""}.`);
+  }
+  m.root.dataset.push = m.k;
+  m.root.dataset.mass = m.mass.reduce((a, b) => a + b, 0).toFixed(9);
+  m.root.dataset.excess = Math.max(m.left, 0).toFixed(9);
+  if (m.scrub && m.data.mode === "play") {
+    m.scrub.value = m.k;
+    for (const { now, X } of m.lines) { put(now, "x1", X(m.k).toFixed(1)); put(now, "x2", X(m.k).toFixed(1)); }
+  }
+  say(m.status, sentence(m));
+}
+
+function sentence(m) {
+  const { nodes, mode } = m.data, share = Math.max(m.left, 0) / (m.source || 1);
+  const hidden = nodes.filter((node) => !node.at).length;
+  const beside = hidden ? ` ${hidden} nodes are not drawn.` : "";
+  if (mode === "exact") return `${m.exact.x.filter((x) => x > 0).length} nodes are full; the question poured ${number(m.source)} units.${beside}`;
+  const did = m.last < 0 ? `${number(m.source)} units of mass stand at the sources.` :
+    `Push ${m.k}${mode === "play" ? ` of ${m.take.pushed.length}` : ""}: ${short(nodes[m.last].name, 40)} passed on ${number(m.amount)}.`;
+  const done = share <= SLIGHT || (m.k === m.take.pushed.length && m.take.converged && mode === "play");
+  const close = Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top;
+  if (mode === "push") return m.left <= 0.01 * m.source ?
+    `${did} Almost nothing overflows: you are within ${percent(close)} of the exact importance, after ${m.k} pushes.` :
+    `${did} ${percent(share)} of the mass overflows. Push a red bucket.`;
+  if (done) return `${did} Nothing overflows any more; importance is within ${percent(close)} of the exact solution.${beside}`;
+  return `${did} ${percent(share)} of the mass lies above capacity${m.k === m.take.pushed.length ? `, and the film stops here: more pushes are needed` : ""}.${beside}`;
+}
