@@ -1,0 +1,125 @@
+"""`qafd eval`: how well methods find the gold passages of a question set."""
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from qafd.cli.common import DONE, Commands
+from qafd.errors import ParameterError
+from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from qafd.evaluate import Evaluation
+    from qafd.index import Progress
+
+
+def add(commands: Commands) -> None:
+    """Add the commands of this file."""
+    summary = "measure methods on questions with known supporting passages"
+    kinds = commands.add_parser("eval", help=summary, description=summary).add_subparsers(
+        required=True, metavar="WHAT")
+    retrieval = kinds.add_parser(
+        "retrieval", help=summary, description=summary + ". Question files: our own format "
+        "(question, gold, answer), the one with gold_pids, HotpotQA, 2WikiMultihopQA, MuSiQue.")
+    retrieval.set_defaults(run=_retrieval)
+    retrieval.add_argument("--questions", type=Path, required=True, metavar="Q.jsonl")
+    retrieval.add_argument("--passages", type=Path, metavar="P.jsonl", help="the collection "
+                           "(default: what the questions bring along, else the documents of --db)")
+    retrieval.add_argument("--methods", default="qafd,qafd:paper", help="such as "
+                           "'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; the others are "
+                           "compared with the first (default: %(default)s)")
+    retrieval.add_argument("--db", type=Path, metavar="FILE", help="keep the indexed passages "
+                           "here, and use them again while they are the same")
+    retrieval.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+    retrieval.add_argument("--json", metavar="OUT", help="write the result here; '-' is stdout")
+
+
+def _retrieval(arguments: argparse.Namespace) -> int:
+    from qafd.evaluate import collection, configured, evaluate
+    from qafd.gold import read_passages, read_questions
+    from qafd.knowledge import KnowledgeGraph
+
+    if arguments.limit is not None and arguments.limit < 1:
+        raise ParameterError(f"--limit is {arguments.limit}; it is at least 1")
+    asked = read_questions(_bytes(arguments.questions), arguments.questions.name, arguments.limit)
+    passages = asked.passages
+    source = arguments.questions
+    if arguments.passages is not None:
+        passages = read_passages(_bytes(arguments.passages), arguments.passages.name)
+        source = arguments.passages
+    for notice in asked.notices:
+        print(f"qafd: {notice}", file=sys.stderr)
+    with ExitStack() as stack:
+        path = arguments.db
+        if path is None:
+            if not passages:
+                raise ParameterError("the questions bring no passages along; add --passages FILE, "
+                                     "or --db FILE of a workspace that holds the documents")
+            path = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
+        elif not passages and not path.exists():
+            raise ParameterError(f"there is no workspace at {path}; add --passages FILE")
+        knowledge = (collection(path, source.name, passages, progress=_show) if passages
+                     else KnowledgeGraph.open(path))
+        result = evaluate(knowledge, asked.questions,
+                          configured(arguments.methods, knowledge.graph), progress=_show)
+    _line("")
+    for notice in result.notices:
+        print(f"qafd: {notice}", file=sys.stderr)
+    if arguments.json == "-":
+        print(_json(result))
+        return DONE
+    if arguments.json is not None:
+        try:
+            Path(arguments.json).write_text(_json(result) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ParameterError(f"{arguments.json} cannot be written: {error.strerror}") from error
+    _table(result)
+    return DONE
+
+
+def _table(result: "Evaluation") -> None:
+    """One line per method, then what the differences are worth."""
+    from qafd.evaluate import sentence
+
+    print(f"{len(result.questions)} questions, {result.passages:,} passages")
+    print(f"{'method':28} {'R@2':>5} {'R@5':>5} {'95%':>13} {'R@10':>5} {'all@5':>6} {'MRR':>5} "
+          f"{'nodes':>6} {'tokens':>7} {'ms':>7} {'F1':>5}")
+    for score in result.scores:
+        low, high = score.recall_5.low, score.recall_5.high
+        said = "" if score.f1 is None else f"{score.f1:5.3f}"
+        print(f"{score.name:28} {score.recall[0]:5.3f} {score.recall[1]:5.3f} "
+              f"{low:6.3f}-{high:.3f} {score.recall[2]:6.3f} {score.complete:6.3f} "
+              f"{score.reciprocal:5.3f} {score.nodes:6.0f} {score.tokens:7,.0f} "
+              f"{score.milliseconds:7.1f} {said:>5}")
+    for score in result.scores[1:]:
+        print(sentence(score, result.scores[0]))
+    for score in result.scores:
+        if score.errors:
+            refused = next(trial.error for trial in score.trials if trial.error)
+            print(f"qafd: {score.name} refused {score.errors} questions, which count as missed: "
+                  f"{refused}", file=sys.stderr)
+
+
+def _json(result: "Evaluation") -> str:
+    return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _show(progress: "Progress") -> None:
+    _line(f"{progress.stage} {progress.done}/{progress.total} {one_line(progress.current, 50)}")
+
+
+def _line(text: str) -> None:
+    """Write over the line before, where somebody watches."""
+    if sys.stderr.isatty():
+        print(f"\r{text:79}", end="" if text else "\r", file=sys.stderr, flush=True)

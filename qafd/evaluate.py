@@ -1,0 +1,400 @@
+"""How well methods find the gold passages of questions, with paired bootstrap intervals.
+
+The unit is the document of the workspace, which is one passage of a file of passages: a document
+that is cut into several passages counts as found where the first of them is ranked, and ranks
+count documents. A method is measured as it is configured, to the depth that it ranks.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qafd import __version__, compare
+from qafd.errors import ParameterError, QafdError
+from qafd.gold import Passage, Question
+from qafd.graph import Graph
+from qafd.index import Progress, index, never, silent
+from qafd.knowledge import KnowledgeGraph
+from qafd.measures import RESAMPLES, Interval, contains, exact_match, f1, interval
+from qafd.plaintext import one_line
+from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
+from qafd.retrieve.qafd import PRESETS
+
+CUTS = (2, 5, 10)
+SEED = 20261122
+FEW = 10  # questions below which an interval says little
+_SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one method did with one question.
+
+    `ranks` has one entry per gold passage, in the order of `Question.gold`: 1 is the best rank,
+    None not ranked. `nodes` counts retrieved nodes, `tokens` theirs; `milliseconds` is the
+    retrieval once the question was read. `exact_match`, `f1` and `contains` are about the
+    extractive `answer`, None where no answer is known. `error` says why a method refused.
+    """
+
+    ranks: tuple[int | None, ...]
+    nodes: int = 0
+    tokens: int = 0
+    milliseconds: float = 0.0
+    answer: str = ""
+    exact_match: float | None = None
+    f1: float | None = None
+    contains: float | None = None
+    error: str = ""
+
+    def recall(self, cut: int) -> float:
+        """Share of the gold passages among the first `cut`."""
+        return sum(rank is not None and rank <= cut for rank in self.ranks) / len(self.ranks)
+
+    @property
+    def reciprocal(self) -> float:
+        """1 / rank of the best gold passage, 0 where none is ranked."""
+        return 1.0 / min((rank for rank in self.ranks if rank is not None), default=np.inf)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One method over all questions.
+
+    `recall` has the mean at each of CUTS; `complete` is the share of questions with all gold in
+    the first five; `milliseconds` is a median, the other numbers are means. `difference` is
+    recall@5 minus that of the first method, question by question.
+    """
+
+    name: str
+    label: str
+    params: dict[str, Any]
+    trials: tuple[Trial, ...]
+    recall: tuple[float, ...]
+    recall_5: Interval
+    difference: Interval
+    complete: float
+    reciprocal: float
+    nodes: float
+    tokens: float
+    milliseconds: float
+    exact_match: float | None
+    f1: float | None
+    contains: float | None
+
+    @property
+    def errors(self) -> int:
+        """How many questions the method refused; they count as missed."""
+        return sum(bool(trial.error) for trial in self.trials)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Methods on the same questions; all but the first are compared with the first."""
+
+    questions: tuple[Question, ...]
+    scores: tuple[Score, ...]
+    passages: int
+    notices: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain JSON values.
+
+        {"schema": 1, "qafd": version, "passages", "questions": counts, "seed", "resamples",
+        "notices": [...], "methods": {name: {"label", "params", "recall@2", "recall@5",
+        "recall@5_interval": [low, high], "recall@10", "all@5", "mrr", "nodes", "tokens",
+        "milliseconds", "exact_match", "f1", "contains", "errors",
+        "difference": {"to": first method, "recall@5": mean, "interval": [low, high]},
+        "per_question": [{"qid", "question", "ranks": {gold name: rank or null}, "recall@5",
+        "nodes", "tokens", "milliseconds", "answer", "exact_match", "f1", "contains",
+        "error"}]}}}
+        """
+        return {
+            "schema": 1, "qafd": __version__, "passages": self.passages,
+            "questions": len(self.questions), "seed": SEED, "resamples": RESAMPLES,
+            "notices": list(self.notices),
+            "methods": {score.name: self._line(score) for score in self.scores}}
+
+    def _line(self, score: Score) -> dict[str, Any]:
+        return {
+            "label": score.label, "params": score.params,
+            **{f"recall@{cut}": value for cut, value in zip(CUTS, score.recall, strict=True)},
+            "recall@5_interval": [score.recall_5.low, score.recall_5.high],
+            "all@5": score.complete, "mrr": score.reciprocal, "nodes": score.nodes,
+            "tokens": score.tokens, "milliseconds": score.milliseconds,
+            "exact_match": score.exact_match, "f1": score.f1, "contains": score.contains,
+            "errors": score.errors,
+            "difference": {"to": self.scores[0].name, "recall@5": score.difference.mean,
+                           "interval": [score.difference.low, score.difference.high]},
+            "per_question": [
+                {"qid": question.id, "question": question.text, "recall@5": trial.recall(5)}
+                | asdict(trial) | {"ranks": dict(zip(question.gold, trial.ranks, strict=True))}
+                for question, trial in zip(self.questions, score.trials, strict=True)]}
+
+
+def evaluate(
+    knowledge: KnowledgeGraph, questions: Sequence[Question], methods: Mapping[str, Retriever], *,
+    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+) -> Evaluation:
+    """Run every method on every question of a workspace, with one plan for each question.
+
+    Parameters
+    ----------
+    methods : mapping
+        Names, as they shall stand in the table, to configured methods; the others are compared
+        with the first.
+    progress : callable
+        Told at stage "evaluating" how many of all retrievals are done, and the question at work.
+    stopped : callable
+        Asked between questions; True ends the run with the questions done so far.
+
+    Raises
+    ------
+    ParameterError
+        There is no method, no question was done, or the workspace has none of the gold passages.
+    """
+    if not methods:
+        raise ParameterError("no method is chosen; choose at least one")
+    documents, notices = gold_documents(knowledge, questions)
+    graph = knowledge.graph
+    trials: dict[str, list[Trial]] = {name: [] for name in methods}
+    total = len(questions) * len(methods)
+    for question in questions:
+        if stopped():
+            break
+        plan = knowledge.plan(question.text, graph)
+        gold = [documents[name] for name in question.gold]
+        for place, (name, method) in enumerate(methods.items()):
+            progress(Progress("evaluating", len(trials[name]) * len(methods) + place, total,
+                              question.text))
+            try:
+                retrieval = knowledge.retrieve(plan, method, graph=graph)
+            except QafdError as error:
+                trials[name].append(Trial(tuple(None for _ in gold), error=str(error)))
+                continue
+            full = [graph.row[node.id] for node in retrieval.nodes if node.state == SATURATED]
+            trial = Trial(ranks(retrieval, gold), len(full), int(graph.tokens[full].sum()),
+                          retrieval.work.total_milliseconds)
+            if question.answers:
+                answer = knowledge.answer(retrieval, plan)
+                trial = _judged(trial, " ".join(s.text for s in answer.sentences),
+                                question.answers)
+            trials[name].append(trial)
+    done = len(trials[next(iter(methods))])
+    progress(Progress("evaluating", done * len(methods), total))
+    if not done:
+        raise ParameterError("the evaluation was stopped before its first question; run it again")
+    if done < len(questions):
+        notices += (f"Stopped after {done} of {len(questions)} questions.",)
+    if done < FEW:
+        notices += (f"{done} question{'s' * (done > 1)} cannot tell methods apart; "
+                    f"use {FEW} or more.",)
+    first = trials[next(iter(methods))]
+    return Evaluation(
+        tuple(questions[:done]),
+        tuple(score(name, methods[name], found, first) for name, found in trials.items()),
+        int((graph.kinds == "passage").sum()), notices)
+
+
+def gold_documents(
+    knowledge: KnowledgeGraph, questions: Iterable[Question]
+) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
+    """The documents that each gold name stands for, and a notice of those that stand for none.
+
+    A name is that of a document, the id of a record in its file, the name of a file or a title,
+    in this order; a title or file that several documents have means any of them.
+
+    Raises
+    ------
+    ParameterError
+        None of the names is known.
+    """
+    by_name: list[dict[str, set[str]]] = [defaultdict(set) for _ in range(4)]
+    with knowledge.store() as store:
+        for row in store.documents():
+            if row.deleted_at is None:
+                keys = (row.name, row.name.removeprefix(f"{row.source}#"), row.source,
+                        _folded(row.title))
+                for names, key in zip(by_name, keys, strict=True):
+                    names[key].add(row.name)
+    found: dict[str, frozenset[str]] = {}
+    for name in (name for question in questions for name in question.gold):
+        keys = (name, name, name, _folded(name))
+        found[name] = frozenset(next((names[key] for names, key in zip(by_name, keys, strict=True)
+                                      if key in names), ()))
+    missing = [name for name, documents in found.items() if not documents]
+    if len(missing) == len(found):
+        raise ParameterError(
+            f"none of the {len(found)} gold passages is in this workspace (the first is "
+            f"{one_line(missing[0], 80)!r}); name titles or documents that are")
+    if not missing:
+        return found, ()
+    return found, (f"{len(missing)} of {len(found)} gold passages are not in this workspace and "
+                   f"count as missed: {', '.join(one_line(name, 80) for name in missing[:5])}"
+                   f"{', ...' if len(missing) > 5 else '.'}",)
+
+
+def _folded(name: str) -> str:
+    return one_line(name, 255).casefold()
+
+
+def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
+    """The rank of each gold passage among the documents ranked; None where it is not."""
+    order = list(dict.fromkeys(passage.document for passage in retrieval.passages))
+    places = {document: place for place, document in enumerate(order, 1)}
+    return tuple(min((places[d] for d in documents if d in places), default=None)
+                 for documents in gold)
+
+
+def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence[Trial]) -> Score:
+    """The means of a method's trials; `first` are those of the method it is compared with."""
+    recall = np.array([trial.recall(5) for trial in trials])
+    difference = recall - np.array([trial.recall(5) for trial in first])
+    return Score(
+        name, label_of(name), params_of(method), tuple(trials),
+        tuple(_mean(trial.recall(cut) for trial in trials) for cut in CUTS),
+        # The same seed draws the same questions for all: a method's interval does not depend on
+        # which others are in the table.
+        interval(recall, np.random.default_rng(SEED)),
+        interval(difference, np.random.default_rng(SEED)),
+        _mean(trial.recall(5) == 1 for trial in trials),
+        _mean(trial.reciprocal for trial in trials), _mean(trial.nodes for trial in trials),
+        _mean(trial.tokens for trial in trials),
+        float(np.median([trial.milliseconds for trial in trials])),
+        *(_mean_of_known([getattr(trial, key) for trial in trials])
+          for key in ("exact_match", "f1", "contains")))
+
+
+def label_of(name: str) -> str:
+    """What people call a configured method: two of one kind differ by preset and parameters."""
+    spec = _SPEC.fullmatch(name)
+    try:
+        label = compare.label_of(compare.canonical(spec["method"] if spec else name))
+    except ParameterError:
+        return name
+    own = ", ".join(filter(None, spec.group("preset", "params"))) if spec else ""
+    return f"{label} ({own})" if own else label
+
+
+def sentence(score: Score, first: Score) -> str:
+    """What the difference of two methods is worth, in words."""
+    gap = score.difference
+    if gap.mean == gap.low == gap.high == 0:
+        return f"{score.label} finds as many of the gold passages as {first.label}."
+    better, worse = (score, first) if gap.mean >= 0 else (first, score)
+    ends = sorted((gap.low, gap.high) if gap.mean >= 0 else (-gap.low, -gap.high))
+    return (f"{better.label} finds {_plain(abs(gap.mean))} more of the gold passages than "
+            f"{worse.label} (95%: {_plain(ends[0])} to {_plain(ends[1])}); on this set that "
+            + ("is a real difference." if gap.certain else "may be chance."))
+
+
+def _plain(value: float) -> str:
+    """Two decimals, as in .12 or -.05."""
+    rounded = round(value, 2)
+    return f"{rounded:.2f}".replace("0.", ".", 1) if rounded else "0"
+
+
+def _judged(trial: Trial, answer: str, known: Sequence[str]) -> Trial:
+    """The trial with its answer, compared with the known one that fits it best."""
+    return replace(trial, answer=answer,
+                   exact_match=max(exact_match(answer, gold) for gold in known),
+                   f1=max(f1(answer, gold) for gold in known),
+                   contains=max(contains(answer, gold) for gold in known))
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
+    """Methods from text such as ``qafd,qafd:paper,qafd(mass=30,variant=plain)``, by that text.
+
+    After the colon comes a preset, in parentheses parameters. Unless `mass` is given, it is the
+    one suggested for the graph.
+
+    Raises
+    ------
+    ParameterError
+        On an unknown method, preset or parameter, or a value that is out of range.
+    """
+    chosen: dict[str, Retriever] = {}
+    for text in ("".join(part.split()) for part in re.split(r",(?![^()]*\))", specs)):
+        spec = _SPEC.fullmatch(text)
+        if spec is None:
+            raise ParameterError(f"{text!r} is no method; write a name, name:preset or "
+                                 "name(parameter=value,...)")
+        name = compare.canonical(spec["method"])
+        method: Any = compare.configured(name)
+        if spec["preset"]:
+            if name != "qafd" or spec["preset"] not in PRESETS:
+                raise ParameterError(f"there is no preset {text!r}; choose "
+                                     f"{', '.join(f'qafd:{preset}' for preset in PRESETS)}")
+            method = PRESETS[spec["preset"]].method
+        given = _given(method, spec["params"] or "")
+        method = replace(method, **given)
+        chosen[text] = method if "mass" in given else method.fitted(graph)
+    return chosen
+
+
+def _given(method: Any, text: str) -> dict[str, Any]:
+    """Parameters written as name=value, of the types that the method's fields have."""
+    kinds: dict[str, type] = {spec.name: type(getattr(method, spec.name))
+                              for spec in fields(method)}
+    given: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    for name, value in given.items():
+        if name not in kinds:
+            raise ParameterError(f"{method.label} has no parameter {name!r}; "
+                                 f"choose {', '.join(kinds)}")
+        try:
+            given[name] = (json.loads(value.lower()) if kinds[name] is bool
+                           else kinds[name](value))
+        except ValueError:
+            raise ParameterError(f"{name} is {value!r}; it is a "
+                                 f"{kinds[name].__name__}") from None
+    return given
+
+
+def collection(
+    path: Path, name: str, passages: Sequence[Passage], *,
+    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+    processes: int = 2,
+) -> KnowledgeGraph:
+    """A workspace of exactly these passages; what is indexed under the same content is reused.
+
+    Parameters
+    ----------
+    name : str
+        What the file of passages is called in the workspace.
+
+    Raises
+    ------
+    ParameterError
+        The workspace holds other documents, or the indexing was stopped or failed.
+    """
+    data = "".join(json.dumps(asdict(passage), ensure_ascii=False) + "\n" for passage in passages)
+    knowledge = KnowledgeGraph.open(path)
+    name = Path(name).with_suffix(".jsonl").name
+    with knowledge.store() as store:
+        others = [file.name for file in store.files()
+                  if file.deleted_at is None and file.name != name]
+    if others:
+        raise ParameterError(f"{path} holds {len(others)} other files, which would compete with "
+                             "the passages; name a new file")
+    index(path, [(name, data.encode("utf-8", "replace"))], progress=progress, stopped=stopped,
+          processes=processes)
+    with knowledge.store() as store:
+        file = next(file for file in store.files() if file.name == name)
+    if file.status != "done":
+        raise ParameterError(f"the passages were not indexed ({file.error or file.status}); "
+                             "run the command again to go on")
+    return knowledge

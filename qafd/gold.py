@@ -1,0 +1,201 @@
+"""Question sets with gold passages: our own format, and four published ones told by their fields.
+
+A set is JSON (an array) or JSON lines, one question an object:
+
+- our own: `question`, `gold` (titles or names of the documents that support the answer) and,
+  where it is known, `answer` (a text or a list of texts); `id` or `qid` where there is one;
+- with a file of passages: `gold_pids` or `gold_dids` instead of `gold`, their `pid` or `did`;
+- HotpotQA and 2WikiMultihopQA: `context` and `supporting_facts`, as published or in columns;
+- MuSiQue: `paragraphs` with `is_supporting`.
+
+The last two bring their passages along: those of all questions together are the collection.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from qafd.errors import ParseError
+
+TEMPLATE = (
+    '{"question": "Who directed the film?", "gold": ["Title of a document", "its-file-name.pdf"], '
+    '"answer": "A name"}\n'
+    '{"question": "A question without a known answer?", "gold": ["Title of a document"]}\n')
+LONGEST_ID = 80  # what a document's name keeps of it
+_IDS = ("pid", "did", "id", "_id", "idx")
+_GOLD = ("gold", "gold_pids", "gold_dids", "gold_titles")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a collection; `id` is unique in it."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the names of the passages that support its answer, and the answers accepted.
+
+    `gold` holds ids of passages, or titles or names of documents.
+    """
+
+    id: str
+    text: str
+    gold: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """Questions, the passages they brought along, and what was left out."""
+
+    questions: tuple[Question, ...]
+    passages: tuple[Passage, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """A hash of questions, gold and answers."""
+        return hashlib.sha256(repr(self.questions).encode()).hexdigest()[:16]
+
+
+def read_questions(data: bytes, name: str = "The file", limit: int | None = None) -> QuestionSet:
+    """The questions of a file, the first `limit` of them; those without gold are left out.
+
+    With `limit`, passages are those of the questions that are kept.
+
+    Raises
+    ------
+    ParseError
+        The file is no JSON, a record is in none of the formats, or no question has gold.
+    """
+    questions: list[Question] = []
+    passages: dict[str, Passage] = {}
+    left_out = 0
+    for number, record in enumerate(_records(data, name, ("questions", "data")), 1):
+        if limit is not None and len(questions) == limit:
+            break
+        place = f"Record {number} of {name}"
+        found, gold = _gold_of(record, place)
+        if not gold or record.get("answerable") is False:
+            left_out += 1
+            continue
+        text = record.get("question")
+        if not isinstance(text, str) or not any(letter.isalnum() for letter in text):
+            raise ParseError(f"{place} has no text under 'question'; write one.")
+        identity = next((str(record[key]) for key in ("qid", "id", "_id") if key in record),
+                        str(number))
+        passages |= {passage.id: passage for passage in found}
+        questions.append(Question(identity, text, tuple(dict.fromkeys(gold)), _answers(record)))
+    if not questions:
+        raise ParseError(f"{name} has no question with gold passages ({left_out} without); give "
+                         "each its 'gold', a list of titles or names of documents.")
+    notices = (f"Left out: {left_out} questions without gold passages.",) if left_out else ()
+    return QuestionSet(tuple(questions), tuple(passages.values()), notices)
+
+
+def read_passages(data: bytes, name: str = "The file") -> tuple[Passage, ...]:
+    """The passages of a file: objects with an id (pid, did, id), a text and mostly a title.
+
+    Raises
+    ------
+    ParseError
+        The file is no JSON, a passage has no text or no id, or two have the same id.
+    """
+    passages: dict[str, Passage] = {}
+    for number, record in enumerate(_records(data, name, ("passages", "data")), 1):
+        identity = next((str(record[key]) for key in _IDS if key in record), "")
+        text = record.get("text")
+        if not 0 < len(identity) <= LONGEST_ID or not isinstance(text, str):
+            raise ParseError(f"Record {number} of {name} is no passage; it needs 'pid' (at most "
+                             f"{LONGEST_ID} characters), 'title' and 'text'.")
+        passage = Passage(identity, str(record.get("title") or ""), text)
+        if passages.setdefault(identity, passage) != passage:
+            raise ParseError(f"Record {number} of {name} repeats the id {identity!r} with another "
+                             "text; give each passage its own.")
+    return tuple(passages.values())
+
+
+def to_jsonl(questions: Iterable[Question]) -> str:
+    """The questions in our own format, as JSON lines."""
+    return "".join(json.dumps(
+        {"id": question.id, "question": question.text, "gold": question.gold,
+         **({"answer": question.answers} if question.answers else {})},
+        ensure_ascii=False) + "\n" for question in questions)
+
+
+def _records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON array, of an object's array under one of `keys`, or of JSON lines."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ParseError(f"{name} is not UTF-8 (byte {error.start:,}); save it as UTF-8.") from None
+    try:
+        whole: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        whole = [_line(line, number, name) for number, line in enumerate(text.split("\n"), 1)
+                 if line.strip()]
+    if isinstance(whole, dict):
+        whole = next((whole[key] for key in keys if isinstance(whole.get(key), list)), [whole])
+    for number, record in enumerate(whole if isinstance(whole, list) else [whole], 1):
+        if not isinstance(record, dict):
+            raise ParseError(f"Record {number} of {name} is no object; see the template.")
+        yield record
+
+
+def _line(line: str, number: int, name: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise ParseError(f"Line {number:,} of {name} is not JSON; mend it and retry.") from None
+
+
+def _gold_of(record: dict[str, Any], place: str) -> tuple[list[Passage], list[str]]:
+    """The passages that a question brings along, and the names of its gold passages."""
+    try:
+        if "paragraphs" in record:
+            found = [_passage(p["title"], p["paragraph_text"]) for p in record["paragraphs"]]
+            return found, [passage.id for passage, p in
+                           zip(found, record["paragraphs"], strict=True) if p.get("is_supporting")]
+        if "context" in record:
+            found = [_passage(title, " ".join(s.strip() for s in sentences))
+                     for title, sentences in _pairs(record["context"], "title", "sentences")]
+            titles = {title for title, _ in
+                      _pairs(record.get("supporting_facts") or [], "title", "sent_id")}
+            return found, [passage.id for passage in found if passage.title in titles]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ParseError(f"{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "
+                         "published form.") from None
+    key = next((key for key in _GOLD if key in record), None)
+    if key is None:
+        raise ParseError(f"{place} has none of {', '.join(_GOLD)}, context or paragraphs; see the "
+                         "template.")
+    return [], _texts(record[key])
+
+
+def _pairs(columns: Any, *names: str) -> Iterable[tuple[Any, Any]]:
+    """(title, value) pairs, given as such or as two columns."""
+    if isinstance(columns, dict):
+        return zip(*(columns[name] for name in names), strict=True)
+    return [(title, value) for title, value in columns]
+
+
+def _passage(title: str, text: str) -> Passage:
+    digest = hashlib.sha256(f"{title}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return Passage(digest[:12], title, text)
+
+
+def _answers(record: dict[str, Any]) -> tuple[str, ...]:
+    """The answer and its aliases, without empty and equal ones."""
+    return tuple(dict.fromkeys(text for key in ("answer", "aliases", "answer_aliases")
+                               for text in _texts(record.get(key))))
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [str(item).strip() for item in values if item is not None and str(item).strip()]

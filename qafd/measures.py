@@ -1,0 +1,73 @@
+"""Measures of answers, and the bootstrap interval of a mean."""
+
+import re
+import string
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.records import Floats
+
+RESAMPLES = 10_000
+COVERAGE = 0.95
+_BLOCK = 2_000_000  # values drawn at a time, which bounds the memory
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over questions and its 95% bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def certain(self) -> bool:
+        """Whether 0 lies outside."""
+        return self.low > 0 or self.high < 0
+
+
+def interval(values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> Interval:
+    """The mean of values and the percentile bootstrap interval of it (Efron), 95%.
+
+    Parameters
+    ----------
+    values : ndarray, shape (q,)
+        One per question, such as a difference of two methods; at least one.
+    """
+    block = max(1, _BLOCK // len(values))
+    means = np.concatenate([
+        values[rng.integers(0, len(values), (min(block, resamples - start), len(values)))].mean(
+            axis=1) for start in range(0, resamples, block)])
+    low, high = np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return Interval(float(values.mean()), float(low), float(high))
+
+
+def normalized(text: str) -> str:
+    """A text as SQuAD and HotpotQA compare answers: lower case, no punctuation, no articles."""
+    kept = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+
+
+def exact_match(answer: str, gold: str) -> float:
+    """1 when both are the same after normalization, else 0."""
+    return float(normalized(answer) == normalized(gold))
+
+
+def f1(answer: str, gold: str) -> float:
+    """Harmonic mean of precision and recall of the words, counted with repetitions.
+
+    As in HotpotQA's evaluation, yes and no agree with nothing but themselves.
+    """
+    said, known = normalized(answer), normalized(gold)
+    if said != known and {said, known} & {"yes", "no", "noanswer"}:
+        return 0.0
+    words, wanted = said.split(), known.split()
+    common = sum((Counter(words) & Counter(wanted)).values())
+    return 2 * common / (len(words) + len(wanted)) if common else 0.0
+
+
+def contains(answer: str, gold: str) -> float:
+    """1 when the gold answer occurs, word by word, in the answer, else 0."""
+    return float(f" {normalized(gold)} " in f" {normalized(answer)} ")
