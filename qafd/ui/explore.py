@@ -11,7 +11,7 @@ from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import EXAMPLES, KnowledgeGraph
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
@@ -141,20 +141,21 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) ->
     """The question answered by the method on the graph as it is now; repeats come from memory."""
     graph = knowledge.graph
     version = knowledge.version(graph)
-    plan = _plan(knowledge.path, version, question, knowledge, graph)
-    retrieval = _retrieval(knowledge.path, version, question, method, knowledge, graph, plan)
+    plan = plan_of(knowledge.path, version, question, knowledge, graph)
+    retrieval = retrieved(knowledge.path, version, question, method, knowledge, graph, plan)
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _plan(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
+def plan_of(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
           _graph: Graph) -> QueryPlan:
     return _knowledge.plan(question, _graph)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def _retrieval(path: Path, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
-               _knowledge: KnowledgeGraph, _graph: Graph, _plan: QueryPlan) -> Retrieval:
+def retrieved(path: Path, version: str, question: str, method: Retriever,  # noqa: ARG001
+              _knowledge: KnowledgeGraph, _graph: Graph, _plan: QueryPlan) -> Retrieval:
+    """What a method retrieves, kept in memory."""
     return _knowledge.retrieve(_plan, method, graph=_graph)
 
 
