@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from qafd.assemble import Reading, assemble, read
 from qafd.diffusion import solve
@@ -30,6 +29,7 @@ from qafd.plan import Planner
 from qafd.rank import Ranking, rank
 from qafd.records import Chunk, Document, Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus
+from qafd.retrieve.pagerank import entry_weights, pagerank
 from qafd.retrieve.qafd import LAYERS, PRESETS
 from qafd.seeds import Match, Passages, match, select_seeds
 from qafd.sources import source_mass
@@ -162,32 +162,12 @@ def importance(data: QuestionSet, plan: QueryPlan, found: Match, method: Method)
                   None if method.variant == "plain" else plan.embedding)
     spread = np.zeros(len(graph))
     if method.damping:
-        return pagerank(graph, gates, seeds.rows, seeds.shares, method.damping)
+        return pagerank(graph, entry_weights(graph, gates), seeds.rows, seeds.shares,
+                        method.damping)[0]
     mass = source_mass(graph, seeds.rows, "budget", method.mass, "unit", seeds.shares)
     result = solve(graph, gates, seeds.rows, mass)
     spread[result.rows] = result.x
     return spread
-
-
-def pagerank(graph: Graph, gates: Gates, rows: np.ndarray, shares: Floats,
-             damping: float) -> Floats:
-    """Personalized PageRank on the same weights, by power iteration to 1e-9."""
-    n = len(graph)
-    s = gates.align(graph, np.arange(n))
-    start = np.repeat(np.arange(n), graph.degree)
-    weight = gates.weights(graph.similarity, s[start], s[graph.neighbors])
-    total = np.bincount(start, weight, minlength=n)
-    walk = csr_matrix((weight / total[start], (graph.neighbors, start)), (n, n))
-    restart = np.zeros(n)
-    np.add.at(restart, rows, shares)
-    score = restart
-    for _ in range(1000):
-        following = (1 - damping) * restart + damping * (walk @ score)
-        following += damping * restart * score[total == 0].sum()
-        if np.abs(following - score).sum() < 1e-9:
-            break
-        score = following
-    return score
 
 
 def ranked(data: QuestionSet, plan: QueryPlan, method: Method) -> list[str]:

@@ -1,6 +1,18 @@
 """The retrieval methods; app, command line, tests and benchmarks iterate over METHODS."""
 
 from qafd.retrieve.base import Retriever
+from qafd.retrieve.ego import EgoNet
+from qafd.retrieve.fusion import FusedPassages
+from qafd.retrieve.lexical import LexicalPassages
+from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.vector import DensePassages
 
-METHODS: dict[str, type[Retriever]] = {"qafd": FlowDiffusion}
+METHODS: dict[str, type[Retriever]] = {
+    "qafd": FlowDiffusion,
+    "ego": EgoNet,
+    "pagerank": PageRank,
+    "vector": DensePassages,
+    "lexical": LexicalPassages,
+    "fusion": FusedPassages,
+}

@@ -1,0 +1,234 @@
+"""Ego nets around the question's keywords, after LightRAG."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.graph import Graph
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.subgraph import edges, ends, entries_around, foremost, nodes, ranked
+from qafd.seeds import keyword_seeds, match, select_seeds
+
+MODES = ("hybrid", "local", "global")
+
+
+@dataclass(frozen=True)
+class EgoNet:
+    """Low-level keywords bring entities and their neighbors, high-level ones relations.
+
+    Guo et al., "LightRAG", Section 3.2 (dual-level retrieval). Local: the entities nearest to
+    the low-level keywords and their relations, those between well connected ends first. Global:
+    the relations nearest to the high-level keywords and their ends. A mode whose keywords the
+    question does not have is replaced by the other; without any, the question is the keyword.
+
+    Passages are ranked as in LightRAG's code: local, in the order of the entities they mention,
+    then by how many neighbors of that entity they also mention; global, in the order of the
+    relations both of whose ends they mention; hybrid takes from both in turn. A passage's score
+    is 1 / rank.
+
+    Deviations: keywords are compared one by one, score(v) = max over keywords, instead of as one
+    string; entities are compared by the vectors of their names, not of descriptions; a relation
+    by the mean vector of its ends, not of its own description; ties of passages go to the cosine
+    with the question. `entities`, `relations` and `neighbors` stand for LightRAG's limits in
+    tokens. Importance, which LightRAG has not, is the cosine, halved for a neighbor.
+    """
+
+    label: ClassVar[str] = "LightRAG ego net"
+    idea: ClassVar[str] = ("keywords to entities and their neighbors; a re-implementation of the "
+                           "idea, on this graph")
+    source: ClassVar[str] = "Guo et al. 2024, LightRAG"
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    mode: str = knob("hybrid", options=MODES, help="Local: entities and their neighbors. "
+                     "Global: relations. Hybrid: both.")
+    entities: int = knob(10, 1, 200, help="How many entities the low-level keywords bring.")
+    relations: int = knob(10, 1, 200, help="How many relations the high-level keywords bring.")
+    neighbors: int = knob(60, 0, 1000, help="How many relations of those entities are followed.")
+    seeding: str = knob("keywords", options=("keywords", "question"), advanced=True,
+                        help="Local entities are those nearest to the low-level keywords, or the "
+                        "names in the question as for QAFD.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "EgoNet":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The entities and relations that the keywords bring, without flow."""
+        started = time.perf_counter()
+        graph, layer = corpus.graph, corpus.graph.layer({"relation"})
+        low, high = _of_level(plan, "low"), _of_level(plan, "high")
+        local = self.mode != "global" and bool(len(low.keywords)) or not len(high.keywords)
+        wide = self.mode != "local" and bool(len(high.keywords)) or not local
+        net = _Net(layer)
+        dense = match(graph, corpus.passages, plan).dense
+        near: list[int] = []
+        far: list[int] = []
+        if local:
+            rows, cosines, reasons = entity_seeds(corpus, low, self.entities, self.seeding)
+            net.add_entities(rows, cosines, reasons, self.neighbors)
+            near = list(_passages_of_entities(graph, layer, corpus, rows, dense))
+        if wide:
+            entries = net.add_relations(high, self.relations)
+            far = list(_passages_of_relations(graph, corpus, *ends(layer, entries), dense))
+        order = np.array(list(_in_turn(near, far))[:self.top], np.int64)
+        rows = np.array(list(net.found), np.int64)
+        total = 1000 * (time.perf_counter() - started)
+        kept = nodes(layer, plan, rows, np.array([x for x, _ in net.found.values()]),
+                     [reason for _, reason in net.found.values()], seeds=net.seeds)
+        return Retrieval(
+            query=plan.question, method="ego", params=params_of(self),
+            seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
+            edges=edges(layer, np.array(list(net.entries.values()), np.int64)),
+            ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
+            work=Work(len(net.found), net.looked_at, 2, total, total),
+            revision=graph.revision)
+
+
+def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
+                 seeding: str) -> tuple[Nodes, Floats, tuple[str, ...]]:
+    """Entities to start from, best first: rows, cosines at least 0 with the keywords, and why.
+
+    By "keywords" the `count` entities nearest to the plan's keywords, or to the question when it
+    has none; by "question" the names in the question, unless there are none.
+    """
+    graph = corpus.graph
+    seeds = keyword_seeds(graph, plan, count, "entities")
+    if seeding == "question":
+        named = select_seeds(graph, corpus.passages, plan, match(graph, corpus.passages, plan),
+                             entity_share=1.0, best=0)
+        seeds = named if len(named.rows) else seeds
+    if graph.name_vectors is None or not len(seeds.rows):
+        return seeds.rows, np.zeros(len(seeds.rows)), seeds.reasons
+    asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
+    cosines = (graph.name_vectors[seeds.rows] @ asked.T).max(axis=1).astype(np.float64)
+    return seeds.rows, np.maximum(cosines, 0.0), seeds.reasons
+
+
+class _Net:
+    """What the keywords brought so far: importance and reason by row, relations by their ends."""
+
+    def __init__(self, layer: Graph) -> None:
+        self._layer = layer
+        self.found: dict[int, tuple[float, str]] = {}
+        self.entries: dict[tuple[int, int], int] = {}
+        self.seeds: set[int] = set()
+        self.looked_at = 0
+
+    def add_entities(self, rows: Nodes, cosines: Floats, reasons: Iterable[str],
+                     most: int) -> None:
+        """Entities, and the ends of up to `most` of their relations.
+
+        Relations between ends of high degree come first, then those of high similarity.
+        """
+        layer = self._layer
+        for row, cosine, reason in zip(rows.tolist(), cosines.tolist(), reasons, strict=True):
+            self.seeds.add(row)
+            self._keep(row, cosine, f"Hop 0: {reason}.")
+        around = entries_around(layer, rows)
+        self.looked_at += len(around)
+        u, v = ends(layer, around)
+        degree = layer.degree_of(u) + layer.degree_of(v)
+        order = sorted(range(len(around)), key=lambda i: (
+            -degree[i], -layer.similarity[around[i]], *sorted((layer.ids[u[i]], layer.ids[v[i]]))))
+        hop = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+        kept: dict[tuple[int, int], int] = {}
+        for i in order:
+            if len(kept) == most:
+                break
+            kept.setdefault(_pair(u[i], v[i]), i)
+        self.entries |= {pair: int(around[i]) for pair, i in kept.items()}
+        for a, b in kept:
+            for near, far in ((a, b), (b, a)):
+                if near in hop and far not in hop:
+                    self._keep(far, hop[near] / 2, "Hop 1: a neighbor of "
+                               f"{layer.names[near].rstrip('.')}, which a keyword brought.")
+
+    def add_relations(self, plan: QueryPlan, count: int) -> Nodes:
+        """The relations nearest to the plan's keywords and their ends; their entries, in order."""
+        layer = self._layer
+        if layer.vectors is None:
+            return np.zeros(0, np.int64)
+        start = np.repeat(np.arange(len(layer)), layer.degree)
+        entries = np.flatnonzero(start < layer.neighbors)
+        self.looked_at += len(entries)
+        u, v = start[entries], layer.neighbors[entries]
+        cosines = (layer.vectors @ plan.keyword_embeddings.T).astype(np.float64)  # (n, k)
+        means = (cosines[u] + cosines[v]) / 2
+        scores = means.max(axis=1, initial=-1.0)
+        best = foremost(layer, u, scores, count)
+        for place, i in enumerate(best.tolist(), 1):
+            a, b = int(u[i]), int(v[i])
+            word = plan.keywords[int(means[i].argmax())].text
+            self.entries[a, b] = int(entries[i])
+            for row, other in ((a, b), (b, a)):
+                self.seeds.add(row)
+                self._keep(row, max(0.0, float(scores[i])),
+                           f"Relation {place} nearest to the keyword {word} "
+                           f"(cosine {scores[i]:.2f}), with {layer.names[other].rstrip('.')}.")
+        return entries[best]
+
+    def _keep(self, row: int, importance: float, reason: str) -> None:
+        if row not in self.found or importance > self.found[row][0]:
+            self.found[row] = importance, reason
+
+
+def _pair(u: int, v: int) -> tuple[int, int]:
+    return (int(u), int(v)) if u < v else (int(v), int(u))
+
+
+def _of_level(plan: QueryPlan, level: str) -> QueryPlan:
+    """The plan with the keywords of one level."""
+    kept = [i for i, keyword in enumerate(plan.keywords) if keyword.level == level]
+    return replace(plan, keywords=tuple(plan.keywords[i] for i in kept),
+                   keyword_embeddings=plan.keyword_embeddings[kept])
+
+
+def _passages_of_entities(graph: Graph, layer: Graph, corpus: Corpus, rows: Nodes,
+                          dense: Floats) -> Iterator[int]:
+    """Rows of passages in the order of the entities they mention, each as often as it does."""
+    mentions = graph.layer({"mention"})
+    for row in rows.tolist():
+        own = layer.expand(np.array([row])).neighbors
+        passages = mentions.expand(np.array([row])).neighbors.astype(np.int64)
+        around = mentions.expand(passages)
+        owner = np.repeat(np.arange(len(passages)), around.counts)
+        shared = np.bincount(owner[np.isin(around.neighbors, own)], minlength=len(passages))
+        yield from _ordered(graph, corpus, passages, dense, shared)
+
+
+def _passages_of_relations(graph: Graph, corpus: Corpus, u: Nodes, v: Nodes,
+                           dense: Floats) -> Iterator[int]:
+    """Rows of passages in the order of the relations both of whose ends they mention."""
+    mentions = graph.layer({"mention"})
+    for a, b in zip(u.tolist(), v.tolist(), strict=True):
+        both = np.intersect1d(mentions.expand(np.array([a])).neighbors,
+                              mentions.expand(np.array([b])).neighbors).astype(np.int64)
+        yield from _ordered(graph, corpus, both, dense, np.zeros(len(both), np.int64))
+
+
+def _ordered(graph: Graph, corpus: Corpus, passages: Nodes, dense: Floats,
+             counts: Nodes) -> list[int]:
+    """Passages by count, then by cosine with the question, then by id."""
+    cosine = dense[np.searchsorted(corpus.passages.rows, passages)]
+    order = sorted(range(len(passages)), key=lambda i: (
+        -counts[i], -cosine[i], graph.ids[passages[i]]))
+    return [int(passages[i]) for i in order]
+
+
+def _in_turn(one: list[int], other: list[int]) -> Iterator[int]:
+    """The rows of both lists in turn, each once."""
+    one, other = list(dict.fromkeys(one)), list(dict.fromkeys(other))
+    seen: set[int] = set()
+    for row in chain.from_iterable(zip_longest(one, other, fillvalue=-1)):
+        if row >= 0 and row not in seen:
+            seen.add(row)
+            yield row

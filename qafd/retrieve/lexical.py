@@ -1,0 +1,56 @@
+"""Lexical retrieval: the passages that share the question's words, by BM25."""
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.bm25 import content_words
+from qafd.graph import Graph
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval, check_knobs, knob
+from qafd.retrieve.vector import passages_by
+from qafd.seeds import match
+
+SHOWN = 4  # words that a reason names
+
+
+@dataclass(frozen=True)
+class LexicalPassages:
+    """Passages by Okapi BM25 with k1 = 1.2 and b = 0.75.
+
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework", Eq. (3.15). Deviations: the
+    idf is log(1 + (c - f + 1/2) / (f + 1/2)), never negative; the question's function words are
+    left out; a passage without a word of the question is not retrieved.
+    """
+
+    label: ClassVar[str] = "Keyword search (BM25)"
+    idea: ClassVar[str] = "the passages that share the question's rare words; no graph"
+    source: ClassVar[str] = "Robertson and Zaragoza 2009, BM25 and Beyond"
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
+                         "the names they mention.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "LexicalPassages":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The passages with the highest BM25 and the names they mention."""
+        started = time.perf_counter()
+        found = match(corpus.graph, corpus.passages, plan)
+        words = content_words(plan.question)
+        scores = np.where(found.lexical > 0, found.lexical, -np.inf)
+
+        def because(place: int) -> str:
+            said = found.by_word[place]
+            shared = [words[i] for i in np.argsort(-said, kind="stable")[:SHOWN] if said[i] > 0]
+            return f"BM25 {scores[place]:.2f}, for {', '.join(shared)}"
+
+        return passages_by(self, "lexical", corpus, plan, scores, because, started)

@@ -1,0 +1,232 @@
+"""Personalized PageRank from the question's entities and passages, after HippoRAG 2."""
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.rank import rank
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.qafd import LAYERS
+from qafd.retrieve.subgraph import (
+    edges,
+    ends,
+    entries_among,
+    entries_around,
+    foremost,
+    nodes,
+    ranked,
+)
+from qafd.seeds import Match, Seeds, keyword_seeds, match, minmax, passage_counts, select_seeds
+from qafd.weights import VARIANTS, Gates, Weights
+
+WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
+        "passages": LAYERS["passages"]}
+
+
+@dataclass(frozen=True)
+class PageRank:
+    """A walk that follows an edge with probability `damping` and else returns to its sources.
+
+    p = (1 - c) s + c W D^-1 p on names and passages together. The defaults are Gutierrez et al.,
+    "From RAG to Memory" (HippoRAG 2), Section 3.3: damping .5; sources are the question's
+    entities, each by 1 / (number of its passages), and all passages by .05 times their scaled
+    similarity to the question; passages are ranked by their own p.
+
+    Deviations: the question's entities are the names in it, where HippoRAG 2 takes those of the
+    triples that a language model picks; edges weigh what the graph says (`plain`), not counts of
+    triples; the most probable `nodes` count as retrieved, where HippoRAG has passages only. Where
+    nothing leads on, the walk returns to its sources. `PRESETS["follow"]` walks QAFD's own graph,
+    weights, sources and ranking with damping .95: the rival that differs from it by the spreading
+    alone.
+    """
+
+    label: ClassVar[str] = "HippoRAG PageRank"
+    idea: ClassVar[str] = ("a random walk that keeps returning to the question's names; a "
+                           "re-implementation of the idea, on this graph")
+    source: ClassVar[str] = "Gutierrez et al. 2025, HippoRAG 2"
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    damping: float = knob(0.5, 0.0, 0.99, help="Probability to follow an edge instead of "
+                          "returning to a source.")
+    nodes: int = knob(60, 1, 500, help="How many of the most probable nodes are retrieved.")
+    seeding: str = knob("names", options=("names", "question", "keywords"), advanced=True,
+                        help="Sources: names and all passages as in HippoRAG 2, the names and the "
+                        "nearest passages as for QAFD, or the nodes nearest to the keywords.")
+    seeds: int = knob(5, 0, 200, advanced=True, help="How many passages (by keywords: nodes) are "
+                      "seeds; by names, all passages are and so many are shown.")
+    passage_weight: float = knob(0.05, 0.0, 1.0, advanced=True, help="Seeding names: weight of "
+                                 "passages beside names.")
+    variant: str = knob("plain", options=VARIANTS, advanced=True,
+                        help="Edge weight; all but plain look at the question.")
+    layer: str = knob("relations", options=tuple(WIDE), advanced=True, help="Walk over mentions, "
+                      "synonyms and relations, or without relations as QAFD does.")
+    ranking: str = knob("score", options=("score", "evidence"), advanced=True,
+                        help="Rank passages by their own probability, or as QAFD does, with "
+                        "probability in the place of importance.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "PageRank":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The most probable nodes, the net flow of the walk between them, passages ranked."""
+        started = time.perf_counter()
+        graph, passages = corpus.graph, corpus.passages
+        found = match(graph, passages, plan)
+        layer = graph.layer(WIDE[self.layer])
+        seeds = self._sources(corpus, plan, found)
+        weight = entry_weights(layer, Gates(
+            Weights.named(self.variant), None if self.variant == "plain" else plan.embedding))
+        began = time.perf_counter()
+        score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
+        solved = 1000 * (time.perf_counter() - began)
+        if self.ranking == "evidence":
+            order, scores = rank(passages, found, score)
+        else:
+            scores = score[passages.rows]
+            places = np.lexsort((-found.dense, -scores))
+            order, scores = passages.rows[places], scores[places]
+        shown = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=False))
+        reached = np.flatnonzero(score > 0)
+        best = reached[foremost(layer, reached, score[reached], self.nodes)]
+        rows = np.union1d(best, np.array(list(shown), np.int64))
+        reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
+        entries = entries_among(layer, rows)
+        return Retrieval(
+            query=plan.question, method="pagerank", params=params_of(self),
+            seeds=tuple(graph.ids[row] for row in shown),
+            nodes=nodes(layer, plan, rows, score[rows], reasons, seeds=shown),
+            edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
+                        weight[entries]),
+            ranking=ranked(graph, order[:self.top], scores[:self.top]),
+            work=Work(len(reached), layer.edge_count, rounds, solved,
+                      1000 * (time.perf_counter() - started)),
+            notices=() if len(seeds.rows) or not len(graph) else (
+                "No source was found for this question.",),
+            revision=graph.revision)
+
+    def _sources(self, corpus: Corpus, plan: QueryPlan, found: Match) -> Seeds:
+        """Rows and shares of all sources; reasons for the first of them, which are shown."""
+        graph, passages = corpus.graph, corpus.passages
+        if self.seeding == "keywords":
+            return keyword_seeds(graph, plan, self.seeds)
+        if self.seeding == "question":
+            return select_seeds(graph, passages, plan, found, best=self.seeds)
+        named = np.array([row for name in plan.names
+                          if (row := graph.row.get(node_id("entity", name))) is not None], np.int64)
+        rare = 1 / np.maximum(1, passage_counts(graph, named))
+        scaled = minmax(found.dense)
+        if not scaled.any():  # equally near passages are all sources
+            scaled = np.ones(len(scaled))
+        order = foremost(graph, passages.rows, scaled, len(passages))
+        order = order[scaled[order] > 0]
+        shares = np.concatenate([rare, self.passage_weight * scaled[order]])
+        kept = shares > 0
+        reasons = [f"the question names {graph.names[row]}" for row in named.tolist()]
+        if self.passage_weight:
+            reasons += [f"number {i} of the passages nearest to the question in meaning"
+                        for i in range(1, min(self.seeds, len(order)) + 1)]
+        return Seeds(np.concatenate([named, passages.rows[order]])[kept],
+                     shares[kept] / max(shares.sum(), 1e-300), tuple(reasons))
+
+
+def entry_weights(graph: Graph, gates: Gates) -> Floats:
+    """The weight of every entry of a graph for one question, shape (2 |E|,)."""
+    start = np.repeat(np.arange(len(graph)), graph.degree)
+    s = gates.align(graph, np.arange(len(graph)))
+    return gates.weights(graph.similarity, s[start], s[graph.neighbors])
+
+
+def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float,
+             tolerance: float = 1e-9) -> tuple[Floats, int]:
+    """Personalized PageRank by power iteration, and the number of rounds.
+
+    Parameters
+    ----------
+    weight : ndarray, shape (2 |E|,)
+        Of every entry, the same from both ends.
+    rows, shares : ndarray, shape (k,)
+        The sources and their probabilities, which sum to 1 (or none: then all is 0).
+    damping : float
+        In [0, 1): the probability to follow an edge.
+    tolerance : float
+        Change of a round, in probability summed over all nodes, below which it ends.
+
+    Returns
+    -------
+    score : ndarray, shape (n,)
+        Sums to 1; an isolated node gives what it has back to the sources.
+    rounds : int
+    """
+    n = len(graph)
+    total = strengths(graph, weight)
+    # Row v of a symmetric graph lists what flows into v, so the adjacency serves as it is.
+    walk = csr_matrix(  # type: ignore[no-untyped-call]
+        (weight / total[graph.neighbors], graph.neighbors, graph.indptr), (n, n))
+    restart = np.zeros(n)
+    np.add.at(restart, rows, shares)
+    alone = total == 0
+    score, change, rounds = restart, np.inf, 0
+    while change >= tolerance:
+        back = 1 - damping + damping * score[alone].sum()
+        following = back * restart + damping * (walk @ score)
+        change = float(np.abs(following - score).sum())
+        score, rounds = following, rounds + 1
+    return score, rounds
+
+
+def strengths(graph: Graph, weight: Floats) -> Floats:
+    """Sum of the weights around each node, shape (n,)."""
+    start = np.repeat(np.arange(len(graph)), graph.degree)
+    return np.bincount(start, weight, minlength=len(graph)).astype(np.float64)
+
+
+def net_flow(graph: Graph, weight: Floats, score: Floats, entries: Nodes,
+             damping: float) -> Floats:
+    """What the walk carries along each entry per step, minus what it carries back.
+
+    c w_uv (p_u / d_u - p_v / d_v), with d the sum of weights around a node.
+    """
+    total = strengths(graph, weight)
+    u, v = ends(graph, entries)
+    return damping * weight[entries] * (score[u] / total[u] - score[v] / total[v])
+
+
+def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: dict[int, str],
+             seeds: Seeds, damping: float) -> list[str]:
+    """For each row its share of the walk, and where the largest part of that came from."""
+    total = strengths(layer, weight)
+    place = {row: i for i, row in enumerate(
+        rows[foremost(layer, rows, score[rows], len(rows))].tolist(), 1)}
+    restart = dict(zip(seeds.rows.tolist(), seeds.shares.tolist(), strict=True))
+    reasons = []
+    for row in rows.tolist():
+        around = entries_around(layer, np.array([row]))
+        _, near = ends(layer, around)
+        came = damping * weight[around] * score[near] / total[near]
+        share = f"{score[row]:.2%} of the walk is here, number {place[row]}"
+        if row in shown:
+            reasons.append(f"Seed: {shown[row]}. {share}.")
+        elif not len(came) or (1 - damping) * restart.get(row, 0.0) >= came.max():
+            reasons.append(f"{share}; the largest part came straight from the question.")
+        else:
+            best = layer.names[near[came.argmax()]].rstrip(".")
+            reasons.append(f"{share}; the largest part came from {best}.")
+    return reasons
+
+
+PRESETS = {
+    "hipporag": PageRank(),
+    "follow": PageRank(damping=0.95, seeding="question", variant="product", layer="passages",
+                       ranking="evidence"),
+}

@@ -1,0 +1,95 @@
+"""Rows and entries of a graph as the nodes, edges and passages of a retrieval.
+
+An entry is a place in `Graph.neighbors`: one edge, seen from one of its ends.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from qafd.graph import Graph, kind_names
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import SATURATED, RankedPassage, RetrievedEdge, RetrievedNode
+from qafd.weights import clip
+
+
+def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats, reasons: Sequence[str],
+          *, seeds: Collection[int] = (), states: Sequence[str] = ()) -> tuple[RetrievedNode, ...]:
+    """Some rows as retrieved nodes, most important first, ties by id; no mass.
+
+    Parameters
+    ----------
+    importance : ndarray, shape (k,)
+        The method's own score, at least 0.
+    seeds : collection of int
+        Rows that the retrieval started from.
+    states : sequence of str, length k, optional
+        All "saturated" by default.
+    """
+    similarity = (np.zeros(len(rows)) if layer.vectors is None
+                  else clip((layer.vectors[rows] @ plan.embedding).astype(np.float64)))
+    listed = [
+        RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), x, 0.0, state,
+                      reason, degree=degree, seed=row in seeds, alignment=s)
+        for row, x, reason, state, degree, s in zip(
+            rows.tolist(), importance.tolist(), reasons, states or [SATURATED] * len(rows),
+            layer.degree_of(rows).tolist(), similarity.tolist(), strict=True)]
+    return tuple(sorted(listed, key=lambda n: (-n.importance, n.id)))
+
+
+def edges(layer: Graph, entries: Nodes, flow: Floats | None = None,
+          weight: Floats | None = None) -> tuple[RetrievedEdge, ...]:
+    """Some entries as retrieved edges, by ids; a negative flow runs against its entry.
+
+    `flow` and `weight`, shape (k,), default to 0 and to the similarity of the edge.
+    """
+    u, v = ends(layer, entries)
+    amounts = np.zeros(len(entries)) if flow is None else flow
+    weights = layer.similarity[entries] if weight is None else weight
+    listed = [
+        RetrievedEdge(layer.ids[a], layer.ids[b], kind_names(int(bits))[0], abs(f), w)
+        for a, b, bits, f, w in zip(
+            np.where(amounts < 0, v, u).tolist(), np.where(amounts < 0, u, v).tolist(),
+            layer.edge_kinds[entries].tolist(), amounts.tolist(), weights.tolist(), strict=True)]
+    return tuple(sorted(listed, key=lambda e: (e.source, e.target)))
+
+
+def ends(layer: Graph, entries: Nodes) -> tuple[Nodes, Nodes]:
+    """The row that each entry is seen from, and the other end."""
+    own = np.searchsorted(layer.indptr, entries, side="right") - 1
+    return own.astype(np.int64), layer.neighbors[entries].astype(np.int64)
+
+
+def entries_around(layer: Graph, rows: Nodes) -> Nodes:
+    """All entries of some rows, row after row."""
+    first, counts = layer.indptr[rows], layer.degree_of(rows)
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, counts) + np.arange(counts.sum())
+
+
+def entries_among(layer: Graph, rows: Nodes) -> Nodes:
+    """One entry for each edge with both ends among some rows."""
+    around = entries_around(layer, np.unique(rows))
+    u, v = ends(layer, around)
+    return around[(u < v) & np.isin(v, rows)]
+
+
+def entry_between(layer: Graph, u: int, v: int) -> int:
+    """The entry of the edge between two neighbors, seen from `u`."""
+    start, end = layer.indptr[u], layer.indptr[u + 1]
+    return int(start + np.searchsorted(layer.neighbors[start:end], v))
+
+
+def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
+    """Places of the `count` highest scores, best first; ties by the ids of their rows."""
+    places = np.arange(len(scores))
+    if len(scores) > count:
+        places = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+    best = sorted(places.tolist(), key=lambda i: (-scores[i], graph.ids[rows[i]]))
+    return np.array(best[:count], np.int64)
+
+
+def ranked(graph: Graph, rows: Nodes, scores: Floats) -> tuple[RankedPassage, ...]:
+    """Rows of passages, best first, with their scores."""
+    return tuple(RankedPassage(graph.ids[row], score)
+                 for row, score in zip(rows.tolist(), scores.tolist(), strict=True))

@@ -1,0 +1,104 @@
+"""Dense passage retrieval: the passages whose vectors are nearest to the question's."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from qafd.graph import Graph
+from qafd.records import Floats, QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.seeds import match
+
+
+@dataclass(frozen=True)
+class DensePassages:
+    """The floor of every comparison: passages by cosine with the question, and no graph.
+
+    Karpukhin et al., "Dense Passage Retrieval", Section 3.1: sim(q, p) is the product of two
+    vectors. Deviations: one encoder for questions and passages, so the product is a cosine, and
+    an exact search over all passages.
+    """
+
+    label: ClassVar[str] = "Vector search"
+    idea: ClassVar[str] = "the passages nearest to the question in meaning; no graph"
+    source: ClassVar[str] = "Karpukhin et al. 2020, Dense Passage Retrieval"
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
+                         "the names they mention.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "DensePassages":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The nearest passages and the names they mention; importance is the cosine."""
+        started = time.perf_counter()
+        scores = match(corpus.graph, corpus.passages, plan).dense
+        return passages_by(self, "vector", corpus, plan, scores,
+                           lambda place: f"cosine {scores[place]:.2f} with the question", started)
+
+
+class PassageMethod(Protocol):
+    """A method that scores passages one by one."""
+
+    @property
+    def passages(self) -> int:
+        """How many are retrieved."""
+        ...
+
+    @property
+    def top(self) -> int:
+        """How many are ranked."""
+        ...
+
+
+def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
+                because: Callable[[int], str], started: float) -> Retrieval:
+    """The passages with the highest scores, and the names that the first of them mention.
+
+    A name is as important as the best retrieved passage that mentions it; a score below 0
+    counts as importance 0.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (c,)
+        One for each of `corpus.passages`; -inf leaves a passage out.
+    because : callable
+        Why the passage at a place was found.
+    started : float
+        `time.perf_counter()` when the retrieval began.
+    """
+    graph, rows = corpus.graph, corpus.passages.rows
+    order = foremost(graph, rows, scores, method.top)
+    order = order[scores[order] > -np.inf]
+    chosen = order[:method.passages]
+    layer = graph.layer({"mention"})
+    around = layer.expand(rows[chosen])
+    names, first = np.unique(around.neighbors.astype(np.int64), return_index=True)
+    best = np.repeat(np.arange(len(chosen)), around.counts)[first]
+    reasons = [f"Number {i} of {len(rows):,} passages: {because(place)}."
+               for i, place in enumerate(chosen.tolist(), 1)]
+    reasons += [f"Mentioned by passage number {i + 1}, "
+                f"{graph.names[rows[chosen[i]]].rstrip('.')}." for i in best.tolist()]
+    picked = np.concatenate([rows[chosen], names])
+    importance = np.maximum(np.concatenate([scores[chosen], scores[chosen][best]]), 0.0)
+    total = 1000 * (time.perf_counter() - started)
+    return Retrieval(
+        query=plan.question, method=name, params=params_of(method),
+        seeds=tuple(graph.ids[row] for row in rows[chosen].tolist()),
+        nodes=nodes(layer, plan, picked, importance, reasons, seeds=set(rows[chosen].tolist())),
+        edges=edges(layer, entries_among(layer, picked)),
+        ranking=ranked(graph, rows[order], scores[order]),
+        work=Work(len(rows) + len(names), len(around.neighbors), 0, total, total),
+        notices=() if len(chosen) or not len(rows) else (
+            "No passage has a word of the question.",),
+        revision=graph.revision)
