@@ -167,8 +167,8 @@ def _told(method: Any) -> str:
     return ": ".join(filter(None, [method.label, ", ".join(changed)]))
 
 
-def column(name: str, label: str, retrieve: Callable[[], Retrieval], graph: Graph,
-           budget: int) -> Column:
+def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph: Graph,
+                budget: int) -> Column:
     """One column; an error that the user can mend becomes its sentence.
 
     Passages are taken best first, until the next one does not fit into `budget` tokens.

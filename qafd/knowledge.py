@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from qafd.answer import Answer, extract_answer
-from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, column
+from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.models import Embedder, LocalEmbedder
@@ -200,7 +200,8 @@ class KnowledgeGraph:
         columns = chosen(methods, graph)
         plan = self.plan(question, graph) if isinstance(question, str) else question
         return Comparison(plan.question, budget, tuple(
-            column(name, label, partial(self.retrieve, plan, method, graph=graph), graph, budget)
+            make_column(name, label, partial(self.retrieve, plan, method, graph=graph), graph,
+                        budget)
             for name, (label, method) in columns.items()))
 
     def wipe(self) -> None:

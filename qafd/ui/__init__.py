@@ -1,5 +1,17 @@
 """What the pages are made of; with the component, the only place that uses Streamlit."""
 
+from qafd.ui.compare import (
+    answers_tab,
+    column_passages_tab,
+    compare_controls,
+    compare_picture,
+    compared,
+    differences_tab,
+    enough,
+    node_reasons,
+    numbers_tab,
+    overlap_tab,
+)
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
 from qafd.ui.explore import (
@@ -18,8 +30,10 @@ from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, ta
 from qafd.ui.workspaces import keep_workers_going, run, workspace
 
 __all__ = [
-    "answer_tab", "ask_something", "certificate_tab", "code_tab", "documents_table",
-    "drawing_controls", "empty_workspace", "explored", "intake", "jobs_panel", "keep_workers_going",
-    "method_controls", "node_detail", "pages", "passages_tab", "picture", "question_box", "run",
+    "answer_tab", "answers_tab", "ask_something", "certificate_tab", "code_tab",
+    "column_passages_tab", "compare_controls", "compare_picture", "compared", "differences_tab",
+    "documents_table", "drawing_controls", "empty_workspace", "enough", "explored", "intake",
+    "jobs_panel", "keep_workers_going", "method_controls", "node_detail", "node_reasons",
+    "numbers_tab", "overlap_tab", "pages", "passages_tab", "picture", "question_box", "run",
     "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
 ]

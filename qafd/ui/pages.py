@@ -6,6 +6,7 @@ from streamlit.navigation.page import StreamlitPage
 from qafd.package import root
 
 PAGES = {"explore": ("Explore", ":material/hub:"),
+         "compare": ("Compare", ":material/compare:"),
          "documents": ("Documents", ":material/description:"),
          "settings": ("Settings", ":material/settings:")}
 
