@@ -15,12 +15,14 @@ from qafd.answer import Answer, extract_answer
 from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.errors import ParameterError
 from qafd.graph import Graph
+from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, layers_of, silent, states
+from qafd.llm import LLM
 from qafd.models import Embedder, LocalEmbedder
 from qafd.package import assets
-from qafd.plan import Planner
+from qafd.plan import Planner, plan_by
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever
+from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever, params_of
 from qafd.seeds import passages_of
 from qafd.store import Evidence, Store
 
@@ -116,8 +118,17 @@ class KnowledgeGraph:
         """Names the state of the workspace that a graph was read from."""
         return _GRAPHS.version(graph)
 
-    def plan(self, question: str, graph: Graph | None = None) -> QueryPlan:
+    def plan(self, question: str, graph: Graph | None = None, *,
+             subqueries: bool = False, client: LLM | None = None) -> QueryPlan:
         """The question, read against `graph`, by default the one of this moment.
+
+        Parameters
+        ----------
+        subqueries : bool
+            Also take a complex question apart.
+        client : LLM, optional
+            Names keywords and subqueries instead of the local rules; when it fails, the local
+            plan stays and a notice says so.
 
         Raises
         ------
@@ -128,10 +139,12 @@ class KnowledgeGraph:
         """
         with self.store() as store:
             stored = store.stored_plan(question)
-            if stored is not None:
+            if stored is not None and not subqueries and client is None:
                 return stored
             store.check_embedder(self.embedder.name, self.embedder.dimension)
-        return Planner(graph or self.graph, self.embedder).plan(question)
+        planner = Planner(graph or self.graph, self.embedder)
+        plan = planner.plan(question, subqueries=subqueries)
+        return plan if client is None else plan_by(client, planner, plan, subqueries=subqueries)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:
@@ -166,9 +179,10 @@ class KnowledgeGraph:
                 chosen = chosen.fitted(graph)
         else:
             chosen = method
-        plan = self.plan(question, graph) if isinstance(question, str) else question
+        plan = question if isinstance(question, QueryPlan) else self.plan(
+            question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
         with self.store() as store:
-            retrieval = chosen.retrieve(_corpus(graph, store), plan)
+            retrieval = chosen.retrieve(_corpus(graph, store, chosen.needs), plan)
             return replace(_with_texts(retrieval, store),
                            notices=plan.notices + retrieval.notices)
 
@@ -198,11 +212,36 @@ class KnowledgeGraph:
         """
         graph = graph or self.graph
         columns = chosen(methods, graph)
-        plan = self.plan(question, graph) if isinstance(question, str) else question
+        plan = question if isinstance(question, QueryPlan) else self.plan(
+            question, graph, subqueries=any(params_of(method).get("subqueries") == "on"
+                                            for _, method in columns.values()))
         return Comparison(plan.question, budget, tuple(
             make_column(name, label, partial(self.retrieve, plan, method, graph=graph), graph,
                         budget)
             for name, (label, method) in columns.items()))
+
+    def layers(self) -> tuple[LayerState, ...]:
+        """Which derived layers are built, stale or missing; methods name them in `needs`."""
+        with self.store() as store:
+            return states(store)
+
+    def build_layers(self, names: Iterable[str] = LAYERS,
+                     progress: Report = silent) -> tuple[str, ...]:
+        """Build the layers that are missing or stale, by default of all; returns their names.
+
+        `progress` is called with a layer's name, how many of its texts are embedded, and how
+        many there are. `qafd.jobs.enqueue(store, layers=...)` does it in the background.
+
+        Raises
+        ------
+        ParameterError
+            There is no layer of a name.
+        StoreError
+            The graph is not up to date, or was made with another embedding model.
+        """
+        with self.store() as store:
+            store.check_embedder(self.embedder.name, self.embedder.dimension)
+            return bring_up_to_date(store, self.embedder, names, progress)
 
     def wipe(self) -> None:
         """Empty the workspace for good."""
@@ -287,8 +326,9 @@ class _Graphs:
 _GRAPHS = _Graphs()
 
 
-def _corpus(graph: Graph, store: Store) -> Corpus:
-    return Corpus(graph, passages_of(graph, partial(_texts, store)))
+def _corpus(graph: Graph, store: Store, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
+    return Corpus(graph, passages_of(graph, partial(_texts, store)),
+                  layers_of(graph, store, needs))
 
 
 def _texts(store: Store, ids: Sequence[str]) -> list[str]:

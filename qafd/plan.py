@@ -1,17 +1,21 @@
-"""Question to query plan, locally: keywords of both levels, embedding, names in the graph."""
+"""Question to query plan: keywords of both levels, embedding, names in the graph, subqueries."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.errors import ParameterError
+from qafd.errors import ModelError, ParameterError
 from qafd.extract import TYPES, proper_runs, tagger
 from qafd.graph import Graph
+from qafd.llm import LLM
 from qafd.models import Embedder
+from qafd.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
 from qafd.records import Keyword, Nodes, QueryPlan, Vectors
+from qafd.subqueries import decompose
 from qafd.text import NameIndex, canonical, words_of
 
 if TYPE_CHECKING:
@@ -42,8 +46,8 @@ class Planner:
         self._embedder = embedder
         self._names = _names_of(graph)
 
-    def plan(self, question: str) -> QueryPlan:
-        """The question, read.
+    def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
+        """The question, read; with `subqueries`, also each of the parts it consists of.
 
         `names` are the names of the graph in the question by longest match (lower-case terms
         only when there is no other), then the nearest name of each named entity of two words or
@@ -69,6 +73,7 @@ class Planner:
         common = nlp.Defaults.stop_words
         found = self._find(asked, common)
         named = list(_named(doc))
+        parts = decompose(doc, _spans(doc, found)) if subqueries else ()
         low = _distinct([*(asked[start:end] for _, start, end in found),
                          *(span.text for span in named)])
         taken = {canonical(text) for text in low}
@@ -88,7 +93,28 @@ class Planner:
         if not _looks_english(asked, common):
             notices.append("The question does not look English; the bundled models know English "
                            "only, so the result may be poor.")
-        return QueryPlan(question, keywords, vectors[0], vectors[1:], tuple(keys), tuple(notices))
+        return QueryPlan(question, keywords, vectors[0], vectors[1:], tuple(keys), tuple(notices),
+                         tuple(self.plan(part) for part in parts))
+
+    def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
+               planner: str) -> QueryPlan:
+        """A local plan with the keywords and subqueries that a language model named.
+
+        Its low-level keywords are looked for in the graph like the names of the question, which
+        stay; the embedding stays that of the question.
+        """
+        levels = {keyword.text: keyword for keyword in reversed(keywords)}
+        kept = tuple(levels[text] for text in _distinct(keyword.text for keyword in keywords))
+        vectors = self._embedder.embed([keyword.text for keyword in kept])
+        named = [(canonical(keyword.text), vector) for keyword, vector in zip(
+            kept, vectors, strict=True) if keyword.level == "low"]
+        names = dict.fromkeys([
+            *plan.names, *(key for key, _ in named if key in self._names.keys),
+            *self._near(vector for key, vector in named
+                        if key not in self._names.keys and " " in key)])
+        return replace(
+            plan, keywords=kept, keyword_embeddings=vectors, names=tuple(names), planner=planner,
+            subqueries=tuple(self.plan(part) for part in subqueries))
 
     def _find(self, asked: str, common: set[str]) -> list[Found]:
         """Names of the graph in the question; terms only when there is nothing else.
@@ -106,15 +132,35 @@ class Planner:
     def _nearest(
         self, spans: Sequence["Span"], low: Sequence[str], vectors: Vectors
     ) -> Iterator[str]:
+        places = {canonical(text): place for place, text in enumerate(low)}
+        return self._near(vectors[places[canonical(span.text)]] for span in spans)
+
+    def _near(self, vectors: Iterable[Vectors]) -> Iterator[str]:
+        """The name nearest to each vector, shape (d,), where one is near enough."""
         graph, rows = self._graph, self._names.rows
         if graph.name_vectors is None or not len(rows):
             return
-        places = {canonical(text): place for place, text in enumerate(low)}
-        for span in spans:
-            cosines = graph.name_vectors[rows] @ vectors[places[canonical(span.text)]]
+        for vector in vectors:
+            cosines = graph.name_vectors[rows] @ vector
             best = int(cosines.argmax())
             if cosines[best] >= NEAREST:
                 yield canonical(graph.names[rows[best]])
+
+
+def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
+            subqueries: bool = False) -> QueryPlan:
+    """A local plan with the keywords, and the subqueries if asked for, of a language model.
+
+    When the model fails or names no keyword, the local plan stays and a notice says why.
+    """
+    try:
+        reply = client.complete(plan_messages(plan.question), schema=PLAN_SCHEMA,
+                                max_tokens=PLAN_TOKENS)
+        keywords, parts = read_plan(reply.text)
+    except ModelError as error:
+        return replace(plan, notices=(
+            *plan.notices, f"The question was read without {client.name}: {error}"))
+    return planner.refine(plan, keywords, parts if subqueries else (), client.name)
 
 
 class _Names:
@@ -123,6 +169,7 @@ class _Names:
     def __init__(self, graph: Graph) -> None:
         self.rows: Nodes = np.flatnonzero(graph.kinds == "entity")
         keys = {canonical(graph.names[row]): graph.names[row] for row in self.rows.tolist()}
+        self.keys = frozenset(keys)
         self.index = NameIndex(keys)
         self.terms = {key for key, name in keys.items() if name == name.lower()}
 
@@ -142,6 +189,17 @@ def _named(doc: "Doc") -> Iterator["Span"]:
     yield from (entity for entity in doc.ents if entity.label_ in TYPES and canonical(entity.text))
     for sentence in doc.sents:
         yield from (run for run in proper_runs(sentence, blocked) if canonical(run.text))
+
+
+def _spans(doc: "Doc", found: Sequence[Found]) -> list[tuple[int, int]]:
+    """Where names stand in the question, in order, the longer of two that overlap."""
+    spans = {(start, end) for _, start, end in found} | {
+        (span.start_char, span.end_char) for span in _named(doc) if span.label_ != "NORP"}
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: span[0] - span[1]):
+        if all(end <= a or b <= start for a, b in kept):
+            kept.append((start, end))
+    return sorted(kept)
 
 
 def _themes(doc: "Doc") -> Iterator[str]:

@@ -161,7 +161,8 @@ class QueryPlan:
 
     `embedding` has shape (d,), `keyword_embeddings` shape (k, d), unit rows, in the order
     of `keywords`. `names` are the parts of the question that are names of entities
-    in this graph (canonical keys).
+    in this graph (canonical keys). `subqueries` are the plans of its parts, Eq. (6), none
+    for a simple question; `planner` is "local" or the name of the language model that read it.
     """
 
     question: str
@@ -170,3 +171,5 @@ class QueryPlan:
     keyword_embeddings: Vectors = field(repr=False)
     names: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    subqueries: tuple["QueryPlan", ...] = ()
+    planner: str = "local"

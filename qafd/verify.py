@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _STATES = {(True, True): "saturated", (True, False): "saturated", (False, True):
            (False, False): "dry"}  # fmt: skip
 _MEASURES = ("residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
              "volume", "source")  # fmt: skip
+_SUMMED = ("importance", "mass", "capacity", "source")
 _COUNTS = ("support", "touched", "edges")
 _LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 
@@ -72,7 +74,10 @@ def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
     if wrong:
         return Verification(False, tuple(wrong))
     certificate = obj["certificate"]
+    united = (f"This is the sum of {len(obj['parts'])} diffusions, one for each subquery, and each "
+              "of them was checked.",) if obj.get("parts") else ()
     return Verification(True, (
+        *united,
         f"All {len(obj['edges'])} flows are weight times difference of importance, and every one "
         f"of {len(obj['nodes'])} nodes holds its source plus inflow minus outflow.",
         f"No node holds more than its capacity and the {certificate['support']} retrieved ones "
@@ -90,10 +95,13 @@ def _complaints(obj: Any, tolerance: float) -> Iterator[str]:
         raise _Malformed(f"The method {str(obj.get('method'))[:60]!r} gave no certificate, "
                          "so there is nothing to verify.")  # fmt: skip
     _dict(certificate, "certificate")
-    nodes = [_dict(n, f"nodes[{i}]") for i, n in enumerate(_list(obj, "nodes"))]
-    edges = [_dict(e, f"edges[{i}]") for i, e in enumerate(_list(obj, "edges"))]
     if DIGEST in certificate and certificate[DIGEST] != _digest(obj):
         yield "The digest does not fit: something was changed after the retrieval."
+    if obj.get("parts"):
+        yield from _union_complaints(obj, tolerance)
+        return
+    nodes = [_dict(n, f"nodes[{i}]") for i, n in enumerate(_list(obj, "nodes"))]
+    edges = [_dict(e, f"edges[{i}]") for i, e in enumerate(_list(obj, "edges"))]
     rows = {_text(node, "id", f"nodes[{i}]"): i for i, node in enumerate(nodes)}
     if len(rows) < len(nodes):
         raise _Malformed("Two nodes have the same id.")
@@ -164,6 +172,28 @@ def _complaints(obj: Any, tolerance: float) -> Iterator[str]:
         np.abs(balance - np.sort(again["balance"])) <= tolerance * scale
     ).all():
         yield "The certificate's mass balance is not that of the connected parts."
+
+
+def _union_complaints(obj: dict[str, Any], tolerance: float) -> Iterator[str]:
+    """What is wrong with any part of a union, or with their sum."""
+    sums: dict[str, dict[str, float]] = {}
+    for number, value in enumerate(_list(obj, "parts"), 1):
+        part = _dict(value, f"parts[{number - 1}]")
+        yield from (f"Subquery {number}: {wrong}" for wrong in _complaints(part, tolerance))
+        for node in map(_dict, _list(part, "nodes"), repeat("a node of a part")):
+            sum_of = sums.setdefault(_text(node, "id", "a node of a part"), dict.fromkeys(_SUMMED,
+                                                                                          0.0))
+            for key in _SUMMED:
+                sum_of[key] += _number(node, key, "a node of a part")
+    nodes = [_dict(n, f"nodes[{i}]") for i, n in enumerate(_list(obj, "nodes"))]
+    if {node.get("id") for node in nodes} != sums.keys():
+        yield "The nodes of the union are not those of its parts."
+        return
+    for node in nodes:
+        for key, total in sums[node["id"]].items():
+            if abs(_number(node, key, "a node") - total) > tolerance * abs(total):
+                yield (f"Node {node['id'][:80]!r} states {key} {node[key]:g}; its parts add up "
+                       f"to {total:g}.")
 
 
 def _seed_complaints(obj: dict[str, Any], nodes: list[dict[str, Any]]) -> Iterator[str]:

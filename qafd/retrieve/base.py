@@ -24,7 +24,8 @@ class RetrievedNode:
     always >= 0; `mass`, `capacity` and `source` are in units of mass (0 where a method has
     none); `degree` counts the node's neighbors in the graph the method ran on. `state` is
     "saturated" (retrieved), "wet" (touched by the front, not retrieved) or "dry" (a seed
-    that took nothing). `reason` is one sentence in the method's own terms.
+    that took nothing). `reason` is one sentence in the method's own terms; `brought_by` lists
+    the subqueries (from 0) that retrieved it, where a question has several.
     """
 
     id: str
@@ -39,6 +40,7 @@ class RetrievedNode:
     degree: int = 0
     seed: bool = False
     alignment: float = 0.0
+    brought_by: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Retrieval:
     """The answer of one method to one question; nodes are most important first.
 
     A method fills `ranking`; `passages` are the same passages with their texts, which
-    `qafd.knowledge` fetches from the store.
+    `qafd.knowledge` fetches from the store. `parts` are the retrievals of the subqueries that
+    this one is the union of, Eq. (6) and (7), each with its own certificate.
     """
 
     query: str
@@ -115,10 +118,12 @@ class Retrieval:
     work: Work = field(default_factory=Work)
     notices: tuple[str, ...] = ()
     revision: int = 0
+    parts: tuple["Retrieval", ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The retrieval as plain JSON values."""
-        return {key: value for key, value in asdict(self).items() if key != "ranking"}
+        return {key: value for key, value in asdict(self).items() if key != "ranking"} | {
+            "parts": [part.to_dict() for part in self.parts]}
 
     def to_json(self) -> str:
         """The retrieval as one JSON object; floats keep all their digits."""
@@ -138,6 +143,8 @@ class Retrieval:
             params=dict(self.params), revision=self.revision)
         for node in self.nodes:
             values = asdict(node)
+            brought = " ".join(str(part + 1) for part in values.pop("brought_by"))
+            values |= {"brought_by": brought} if self.parts else {}
             graph.add_node(values.pop("id"), **values)
         for edge in self.edges:
             values = asdict(edge)

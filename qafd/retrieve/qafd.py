@@ -1,6 +1,7 @@
 """Query-aware flow diffusion as a retrieval method, and its two presets."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -24,6 +25,7 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
+from qafd.retrieve.united import unite
 from qafd.seeds import Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.sources import RULES, seed_paths, source_mass
 from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
@@ -76,6 +78,9 @@ class FlowDiffusion:
     entity_share: float = knob(0.75, 0.0, 1.0, advanced=True, help="Seeding question: the share of "
                                "the mass that the names take.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    subqueries: str = knob("off", options=("off", "on"), advanced=True,
+                           help="Take a complex question apart and unite one diffusion for each "
+                           "part, Eq. (6) and (7).")
 
     def __post_init__(self) -> None:
         check_knobs(self)
@@ -125,20 +130,39 @@ class FlowDiffusion:
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nodes that fill up, the flow between them, and the passages ranked.
 
+        With `subqueries` on, each subquery of the plan has a diffusion of its own and the result
+        is their union, Eq. (6) and (7); the rule "budget" then divides the mass among them.
+
         Raises
         ------
         InfeasibleError
             By the rule "paper-literal" when its mass cannot fit.
         """
         started = time.perf_counter()
-        problem = self.problem(corpus, plan)
+        plans = plan.subqueries if self.subqueries == "on" and plan.subqueries else (plan,)
+        share = self.mass / len(plans) if self.rule == "budget" else self.mass
+        problems = [replace(self, mass=share).problem(corpus, part) for part in plans]
         began = time.perf_counter()
-        diffusion = problem.solve()
+        diffusions = [problem.solve() for problem in problems]
         solved = time.perf_counter() - began
-        retrieval = problem.retrieval(diffusion)
+        parts = [problem.retrieval(diffusion)
+                 for problem, diffusion in zip(problems, diffusions, strict=True)]
+        retrieval = parts[0] if len(parts) == 1 else replace(
+            unite(problems[0].layer, parts, diffusions), query=plan.question,
+            params=params_of(self), ranking=self._ranked(corpus, plan, diffusions))
         return replace(retrieval, work=replace(
             retrieval.work, milliseconds=1000 * solved,
             total_milliseconds=1000 * (time.perf_counter() - started)))
+
+    def _ranked(self, corpus: Corpus, plan: QueryPlan,
+                diffusions: Sequence[Diffusion]) -> tuple[RankedPassage, ...]:
+        """The passages by the importance of all parts together and the whole question."""
+        graph, passages = corpus.graph, corpus.passages
+        importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
+                         np.zeros(len(graph)))
+        order, scores = rank(passages, match(graph, passages, plan), importance)
+        return tuple(RankedPassage(graph.ids[row], score) for row, score in zip(
+            order[:self.top].tolist(), scores[:self.top].tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,77 @@
+"""The diffusions of several subqueries as one retrieval, Eq. (6) and (7)."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from qafd.diffusion import Diffusion
+from qafd.graph import Graph
+from qafd.retrieve.base import (
+    DRY,
+    SATURATED,
+    WET,
+    Retrieval,
+    RetrievedEdge,
+    RetrievedNode,
+    Work,
+)
+from qafd.union import union
+
+_WORST = ("residual", "overfull", "unfilled", "negative", "relative_gap", "rtol")
+_SUMS = ("gap", "objective", "volume", "source", "touched", "edges", "rounds", "expansions")
+
+
+def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusion]) -> Retrieval:
+    """The union of what each subquery retrieves, on the graph that all were diffused over.
+
+    Importance, mass, source and capacity of a node add up, since each diffusion has buckets of its
+    own; flows are netted, and an edge has its largest weight. The certificate has the worst
+    violation of any part and the sums of their masses; `parts` keep their own.
+    """
+    whole = union(diffusions)
+    ids = [layer.ids[row] for row in whole.rows.tolist()]
+    drawn: dict[frozenset[str], RetrievedEdge] = {}
+    versions: dict[str, list[tuple[int, RetrievedNode]]] = {key: [] for key in ids}
+    for number, part in enumerate(parts):
+        for node in part.nodes:
+            versions.setdefault(node.id, []).append((number, node))
+        for edge in part.edges:
+            pair = frozenset((edge.source, edge.target))
+            if pair not in drawn or drawn[pair].weight < edge.weight:
+                drawn[pair] = edge
+    return replace(
+        parts[0], parts=tuple(parts),
+        nodes=tuple(sorted(map(_joined, versions.values()),
+                           key=lambda n: (-n.importance, -n.mass, n.id))),
+        edges=tuple(
+            replace(drawn[frozenset((ids[u], ids[v]))], source=ids[u], target=ids[v], flow=flow)
+            for u, v, flow in zip(whole.u.tolist(), whole.v.tolist(), whole.flow.tolist(),
+                                  strict=True)),
+        certificate=_certificate([part.certificate or {} for part in parts], len(whole.support)),
+        seeds=tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
+        work=Work(*(sum(getattr(part.work, spec.name) for part in parts) for spec in fields(Work))),
+        notices=tuple(dict.fromkeys(notice for part in parts for notice in part.notices)))
+
+
+def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
+    """One node from what it is in each part; the reason is that of the most important one."""
+    nodes = [node for _, node in versions]
+    best = max(nodes, key=lambda node: (node.importance, node.mass))
+    brought = tuple(number for number, node in versions if node.importance > 0)
+    x, mass = sum(node.importance for node in nodes), sum(node.mass for node in nodes)
+    numbers = " and ".join(str(number + 1) for number in brought)
+    return replace(
+        best, importance=x, mass=mass, capacity=sum(node.capacity for node in nodes),
+        source=sum(node.source for node in nodes), seed=any(node.seed for node in nodes),
+        state=SATURATED if x > 0 else WET if mass > 0 else DRY,
+        alignment=max(node.alignment for node in nodes), brought_by=brought,
+        reason=best.reason + (f" Retrieved by subquery {numbers}." if brought else ""))
+
+
+def _certificate(parts: Sequence[dict[str, Any]], support: int) -> dict[str, Any]:
+    return {
+        "optimal": all(part["optimal"] for part in parts),
+        "reason": next((part["reason"] for part in parts if part["reason"]), ""),
+        "support": support, "balance": tuple(b for part in parts for b in part["balance"]),
+        **{name: max(part[name] for part in parts) for name in _WORST},
+        **{name: sum(part[name] for part in parts) for name in _SUMS}}

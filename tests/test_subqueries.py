@@ -1,0 +1,124 @@
+"""Complex questions taken apart, and the union of what their parts retrieve."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from local_models import embedder
+
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan import Planner
+from qafd.retrieve.base import Retrieval
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.text import canonical
+from qafd.verify import sealed, verify
+
+NAMES = ["Ada Lovelace", "Charles Babbage", "Paper Lanterns", "Salt Road", "Simon and Garfunkel"]
+BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
+
+
+@pytest.fixture(scope="module")
+def planner() -> Planner:
+    vectors = embedder().embed([canonical(name) for name in NAMES])
+    return Planner(Graph.build([f"n{i}" for i in range(len(NAMES))], NAMES,
+                               ["entity"] * len(NAMES), vectors=vectors, name_vectors=vectors),
+                   embedder())
+
+
+@pytest.mark.parametrize(("question", "parts"), [
+    pytest.param("Where was Ada Lovelace born and where did Charles Babbage die?",
+                 ["Where was Ada Lovelace born?", "Where did Charles Babbage die?"], id="clauses"),
+    pytest.param("Where was Ada Lovelace born and where did she die?",
+                 ["Where was Ada Lovelace born?", "Where did Ada Lovelace die?"], id="pronoun"),
+    pytest.param("Who wrote Salt Road and directed Paper Lanterns?",
+                 ["Who wrote Salt Road?", "Who directed Paper Lanterns?"], id="predicates"),
+    pytest.param("Who is older, Ada Lovelace or Charles Babbage?",
+                 ["Who is older, Ada Lovelace?", "Who is older, Charles Babbage?"], id="choice"),
+    pytest.param("Where was the singer of Paper Lanterns born?",
+                 ["the singer of Paper Lanterns", "Where was the singer of Paper Lanterns born?"],
+                 id="bridge"),
+    pytest.param("Who founded the prize that Salt Road won?",
+                 ["the prize that Salt Road won", "Who founded the prize that Salt Road won?"],
+                 id="clause-bridge"),
+    pytest.param("When and where was Ada Lovelace born?", [], id="one-verb"),
+    pytest.param("Who is the singer of Paper Lanterns?", [], id="simple"),
+    pytest.param("When did Simon and Garfunkel meet?", [], id="a-name-with-and"),
+    pytest.param("xyzzy and plugh", [], id="nonsense"),
+])
+def test_a_question_is_taken_apart(question: str, parts: list[str], planner: Planner) -> None:
+    plan = planner.plan(question, subqueries=True)
+    assert [part.question for part in plan.subqueries] == parts
+
+
+def test_each_part_is_a_plan_with_its_own_names_and_vector(planner: Planner) -> None:
+    plan = planner.plan("Where was Ada Lovelace born and where did she die?", subqueries=True)
+    assert [part.names for part in plan.subqueries] == [("ada lovelace",)] * 2
+    assert np.array_equal(plan.subqueries[1].embedding,
+                          embedder().embed(["Where did Ada Lovelace die?"])[0])
+
+
+def test_nothing_is_taken_apart_unasked(planner: Planner) -> None:
+    assert planner.plan("Where was Ada Lovelace born and where did she die?").subqueries == ()
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def united(songs: KnowledgeGraph) -> Retrieval:
+    return songs.retrieve(BOTH, subqueries="on", mass=24.0)
+
+
+def test_the_union_is_the_sum_of_its_parts(united: Retrieval) -> None:
+    assert len(united.parts) == 2
+    for node in united.nodes:
+        versions = [n for part in united.parts for n in part.nodes if n.id == node.id]
+        assert node.mass == pytest.approx(sum(n.mass for n in versions))
+        assert node.importance == pytest.approx(sum(n.importance for n in versions))
+    assert {n.id for n in united.nodes} == {n.id for part in united.parts for n in part.nodes}
+
+
+def test_mass_is_conserved_at_every_node_of_the_union(united: Retrieval) -> None:
+    for node in united.nodes:
+        came = sum(e.flow for e in united.edges if e.target == node.id)
+        went = sum(e.flow for e in united.edges if e.source == node.id)
+        assert node.source + came - went == pytest.approx(node.mass, abs=1e-9)
+
+
+def test_every_retrieved_node_says_which_subquery_brought_it(united: Retrieval) -> None:
+    for node in united.nodes:
+        brought = tuple(k for k, part in enumerate(united.parts)
+                        if any(n.id == node.id and n.state == "saturated" for n in part.nodes))
+        assert node.brought_by == brought
+        assert ("Retrieved by subquery" in node.reason) == bool(brought)
+    assert {(0,), (1,)} <= {node.brought_by for node in united.nodes}
+
+
+def test_the_budget_is_divided_among_the_parts(united: Retrieval) -> None:
+    assert [sum(n.source for n in part.nodes) for part in united.parts] == pytest.approx([12, 12])
+
+
+def test_a_union_proves_itself_part_by_part(united: Retrieval) -> None:
+    stored = sealed(united.to_dict())
+    assert verify(stored).ok
+    stored["parts"][1]["nodes"][0]["mass"] *= 1.01
+    wrong = " ".join(verify(stored).sentences)
+    assert "Subquery 2" in wrong
+    assert "its parts add up to" in wrong
+
+
+def test_a_simple_question_is_retrieved_as_without_subqueries(songs: KnowledgeGraph) -> None:
+    question = "Who is the singer of Paper Lanterns?"
+    on, off = (songs.retrieve(question, subqueries=choice) for choice in ("on", "off"))
+    assert (on.nodes, on.parts, on.passages) == (off.nodes, (), off.passages)
+
+
+def test_a_union_has_graphml_with_the_subqueries_of_each_node(
+        united: Retrieval, tmp_path: Path) -> None:
+    from qafd.export import graphml
+
+    assert "brought_by" in graphml(united)
+    assert FlowDiffusion(subqueries="on").subqueries == "on"
