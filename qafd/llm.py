@@ -1,8 +1,14 @@
 """Language models as the library sees them: messages in, one reply or a stream out."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from qafd.errors import MalformedReplyError, ModelError
+
+_FENCE = re.compile(r"```[\w-]*\n?")
 
 
 @dataclass(frozen=True)
@@ -18,12 +24,14 @@ class Reply:
     """What a model answered and what it cost, in tokens.
 
     `estimated` says that the endpoint did not count and the tokens are ours, shown with "~".
+    `cut` says that the reply ended because it was too long.
     """
 
     text: str
     tokens_in: int
     tokens_out: int
     estimated: bool = False
+    cut: bool = False
 
 
 class LLM(Protocol):
@@ -39,3 +47,83 @@ class LLM(Protocol):
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
         """The reply piece by piece, as the endpoint sends it."""
         ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call as a model received it."""
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None
+    max_tokens: int
+
+
+class Recorded:
+    """Replays written replies in their order, and remembers what was asked in `asked`.
+
+    Parameters
+    ----------
+    replies : iterable of str, Reply or ModelError
+        An error is raised in its turn; the tokens of a bare text are estimated.
+    name : str
+        What is logged as the model's name.
+
+    Raises
+    ------
+    ModelError
+        From a call after the last reply.
+    """
+
+    def __init__(self, replies: Iterable[str | Reply | ModelError],
+                 name: str = "recorded") -> None:
+        self.name = name
+        self.asked: list[Asked] = []
+        self._replies = iter(replies)
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
+                 max_tokens: int = 1024) -> Reply:
+        """The next reply; with a JSON schema, the JSON in it."""
+        self.asked.append(Asked(tuple(messages), schema, max_tokens))
+        reply = next(self._replies, None)
+        if reply is None:
+            raise ModelError(f"{self.name} has no reply left for call {len(self.asked)}; "
+                             "record one more.")
+        if isinstance(reply, ModelError):
+            raise reply
+        if isinstance(reply, str):
+            sent = sum(len(message.content) for message in messages)
+            reply = Reply(reply, sent // 4, len(reply) // 4, estimated=True)
+        return reply if schema is None else with_json(reply, schema)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
+        """The next reply, word by word."""
+        yield from re.findall(r"\s*\S+\s*", self.complete(messages, max_tokens=max_tokens).text)
+
+
+def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
+    """The reply with its JSON object as text, taken out of fences and prose around it.
+
+    Only the required keys of the object are checked; types are the reader's matter.
+
+    Raises
+    ------
+    MalformedReplyError
+        There is no such object in it.
+    """
+    wanted = set(schema.get("required", ()))
+    text = _FENCE.sub("", reply.text)
+    decoder = json.JSONDecoder()
+    for start in [at.start() for at in re.finditer(r"\{", text)][:50]:
+        try:
+            value, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if wanted <= value.keys():
+            # an escaped lone surrogate is JSON, but no text that can be stored
+            found = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+            return replace(reply, text=found)
+    error = MalformedReplyError(
+        f"The model's reply of {len(reply.text):,} characters holds no JSON object with "
+        f"{', '.join(sorted(wanted)) or 'anything in it'}; ask again or choose another model.")
+    error.tokens = (reply.tokens_in, reply.tokens_out, reply.estimated)
+    raise error

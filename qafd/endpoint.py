@@ -1,0 +1,460 @@
+"""OpenAI-compatible chat and embeddings, every call bounded in time, bytes and retries."""
+
+import ipaddress
+import random
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx2
+import numpy as np
+import openai
+
+from qafd.errors import (
+    DeadlineError,
+    MalformedReplyError,
+    MissingKeyError,
+    ModelError,
+    ParameterError,
+    RefusedError,
+    UnreachableError,
+)
+from qafd.llm import Message, Reply, with_json
+from qafd.plaintext import one_line
+from qafd.records import Vectors
+from qafd.text import count_tokens
+from qafd.wire import Limits, bounded_client
+
+OPENAI = "https://api.openai.com/v1"
+MAX_BYTES = 8_000_000  # of all answers to one call
+
+_JSON = ("json_schema", "json_object", "plain")
+_LATER = (408, 409, 425, 429)  # and all from 500 on
+# What a client and its parsing raise on answers that are no answers.
+_ODD = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError,
+        AttributeError, TypeError, LookupError, RecursionError)
+
+_FORMAT = ("response_format", *_JSON[:2], "grammar")  # names of what some servers do not know
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What a server is asked with, as far as servers differ."""
+
+    temperature: float | None
+    limit: str = "max_tokens"
+    json: str = _JSON[0]
+
+    def without(self, said: str) -> "_Words | None":
+        """Without the word that the server complained of; None when it named none of them."""
+        if self.limit == "max_tokens" and "max_completion_tokens" in said:
+            return replace(self, limit="max_completion_tokens")
+        if self.temperature is not None and "temperature" in said:
+            return replace(self, temperature=None)
+        if self.json != "plain" and any(word in said for word in _FORMAT):
+            return replace(self, json=_JSON[_JSON.index(self.json) + 1])
+        return None
+
+
+class _Connection:
+    """One client with its deadline, retries and the words for what went wrong."""
+
+    def __init__(self, base_url: str, key: str | None, client: openai.OpenAI | None,
+                 deadline: float, attempts: int, pause: float) -> None:
+        self.host = check_address(base_url, key if client is None else "the client's own")
+        self.deadline = deadline
+        self._key, self._attempts, self._pause = key or "", attempts, pause
+        if client is None:
+            wire = bounded_client(deadline)
+            weakref.finalize(self, wire.close)
+            client = openai.OpenAI(api_key=key or "none", base_url=base_url, max_retries=0,
+                                   timeout=deadline, http_client=wire)
+        self.client = client
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.host!r})"
+
+    def call(self, ask: Callable[[], Answer], limits: Limits | None = None) -> Answer:
+        """What `ask` returns; tries again what may pass, until the deadline."""
+        limits = limits or Limits(self.deadline, MAX_BYTES)
+        for attempt in range(1, self._attempts + 1):
+            answer, failure, wait = self._once(ask, limits)
+            if failure is None:
+                assert answer is not None
+                return answer
+            if wait is None or attempt == self._attempts:
+                break
+            wait = wait or self._pause * 2 ** (attempt - 1) * random.uniform(1.0, 1.5)
+            if wait > limits.left:
+                failure = UnreachableError(
+                    f"{failure} It asks to wait {wait:,.0f} s, longer than the {limits.left:,.0f} "
+                    "s that this call has left; try again later.")
+                break
+            time.sleep(wait)
+        assert failure is not None
+        # outside of any except block: the original error can hold the key, a context keeps it
+        raise failure
+
+    def _once(self, ask: Callable[[], Answer], limits: Limits
+              ) -> tuple[Answer | None, ModelError | None, float | None]:
+        """An answer, or the failure with the seconds to wait: 0 unsaid, None for no use."""
+        try:
+            with limits.on():
+                return ask(), None, None
+        except MalformedReplyError as error:
+            return None, error, None
+        except _ODD as error:
+            return None, *self._worded(error, limits)
+
+    def _worded(self, error: Exception, limits: Limits) -> tuple[ModelError, float | None]:
+        if limits.broken == "size":
+            return DeadlineError(
+                f"{self.host} sent more than {MAX_BYTES / 1e6:.0f} MB for one call, which was "
+                "ended; check that it is a model endpoint."), None
+        if limits.broken or not limits.left or isinstance(error, openai.APITimeoutError):
+            return DeadlineError(
+                f"{self.host} gave no complete answer within {self.deadline:,.0f} s; try again, "
+                "or allow more time."), None
+        if isinstance(error, openai.APIStatusError):
+            return self._status(error)
+        if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError, OSError)):
+            cause = self.redacted(str(error.__cause__ or error) or type(error).__name__)
+            return UnreachableError(
+                f"{self.host} cannot be reached or hung up ({cause}); check the address and that "
+                "the server runs."), 0.0
+        return UnreachableError(
+            f"{self.host} answered with something that is no reply of a model "
+            f"({type(error).__name__}); check the address, it usually ends in /v1."), 0.0
+
+    def _status(self, error: openai.APIStatusError) -> tuple[ModelError, float | None]:
+        status = error.status_code
+        said = self.redacted(error.message, 400)
+        if status in (401, 403):
+            return MissingKeyError(
+                f"{self.host} refuses the API key ({status}); enter a valid one."), None
+        if status < 400:
+            return RefusedError(
+                f"{self.host} redirects to another address ({status}), which is not followed; "
+                "enter the final address."), None
+        if (status in _LATER or status >= 500) and not any(
+                word in said for word in ("insufficient_quota", *_FORMAT)):
+            wait = _seconds(error.response.headers.get("retry-after", ""))
+            return UnreachableError(f"{self.host} cannot answer now ({status}: {said})."), wait
+        return RefusedError(f"{self.host} declines the request ({status}: {said})."), None
+
+    def redacted(self, text: str, length: int = 200) -> str:
+        """One line without the key."""
+        return one_line(self.without_key(text), length)
+
+    def without_key(self, text: str) -> str:
+        """The text, whatever the server made of the key in it."""
+        if len(self._key) > 3:
+            text = text.replace(self._key, "***")
+        return text.encode("utf-8", "replace").decode()
+
+
+class Endpoint:
+    """A chat model behind an OpenAI-compatible address; thread-safe, an `LLM`.
+
+    Every call ends within `deadline` seconds, retries and the waiting between them included,
+    with a reply or a ModelError. Errors hold neither the key nor the original exception. Which
+    way to ask for JSON works (json_schema, json_object, plain), and which parameters the server
+    knows, is found out at the first call and remembered.
+
+    Parameters
+    ----------
+    model : str
+        As the endpoint calls it.
+    base_url : str
+        Up to and with "/v1".
+    key : str, optional
+        Sent to the endpoint and kept nowhere else.
+    client : optional
+        Anything with `chat.completions.create` and `embeddings.create` as in `openai.OpenAI`.
+        Its own connections are then used, whose deadlines are its own matter.
+    deadline, pause : float
+        Seconds: of a call in all, and before the first retry.
+    attempts : int
+        Of one call, for what may pass: 429, 5xx, broken connections, answers that are no JSON.
+
+    Raises
+    ------
+    MissingKeyError
+        A public address needs a key.
+    ParameterError
+        The address cannot be used.
+    """
+
+    def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
+                 client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
+                 pause: float = 0.5, temperature: float | None = 0.0) -> None:
+        self.name = model
+        self.base_url = base_url
+        self._connection = _Connection(base_url, key, client, deadline, attempts, pause)
+        self._words = _Words(temperature)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.name!r}, {self.base_url!r})"
+
+    @property
+    def json_mode(self) -> str:
+        """How JSON is asked for now: "json_schema", "json_object" or "plain"."""
+        return self._words.json
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
+                 max_tokens: int = 1024) -> Reply:
+        """One reply; with a JSON schema, text that parses as JSON.
+
+        Raises
+        ------
+        MalformedReplyError
+            The model answered nothing, or no JSON where that was asked for.
+        DeadlineError, UnreachableError, RefusedError, MissingKeyError
+        """
+        reply = self._adapting(lambda: self._connection.call(
+            lambda: self._read(self._create(messages, schema, max_tokens), messages)))
+        return reply if schema is None else with_json(reply, schema)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
+        """The reply piece by piece; retries end with the first piece."""
+        connection = self._connection
+        limits = Limits(connection.deadline, MAX_BYTES)
+        pieces = self._adapting(lambda: connection.call(
+            lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
+        said = False
+        try:
+            while True:
+                piece, failure, _ = connection._once(lambda: _next(pieces), limits)
+                if failure is not None:
+                    raise failure
+                if piece is None or not piece:
+                    break
+                text = connection.without_key(piece[0])
+                said = said or bool(text.strip())
+                if text:
+                    yield text
+        finally:
+            with limits.on():
+                getattr(pieces, "close", lambda: None)()
+        if not said:
+            raise _malformed(connection, "an empty reply", messages, "")
+
+    def models(self) -> tuple[str, ...]:
+        """The names of the models that the endpoint offers, sorted."""
+        connection = self._connection
+        return tuple(sorted(connection.call(
+            lambda: [str(model.id) for model in connection.client.models.list().data])))
+
+    def _create(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
+                max_tokens: int, stream: bool = False) -> Any:
+        words = self._words
+        asked: dict[str, Any] = {words.limit: max_tokens}
+        if words.temperature is not None:
+            asked["temperature"] = words.temperature
+        if stream:
+            asked["stream"] = True
+        if schema is not None and words.json != "plain":
+            asked["response_format"] = {"type": words.json} | (
+                {"json_schema": {"name": "reply", "schema": dict(schema)}}
+                if words.json == "json_schema" else {})
+        turns: Any = [{"role": m.role, "content": m.content} for m in messages]
+        return self._connection.client.chat.completions.create(
+            model=self.name, messages=turns, **asked)
+
+    def _adapting(self, ask: Callable[[], Answer]) -> Answer:
+        """Ask again in words that the server knows, as long as it names one that it does not."""
+        while True:
+            words = self._words
+            try:
+                return ask()
+            except RefusedError as error:
+                known = words.without(str(error))
+                if known is None:
+                    raise
+                self._words = known
+
+    def _read(self, completion: Any, messages: Sequence[Message]) -> Reply:
+        if not hasattr(completion, "choices"):
+            raise TypeError("no chat completion")
+        if not completion.choices:
+            raise _malformed(self._connection, "a reply without any choice", messages, "")
+        choice = completion.choices[0]
+        text = choice.message.content
+        if not isinstance(text, str) or not text.strip():
+            raise _malformed(self._connection, "an empty reply", messages, "")
+        text = self._connection.without_key(text)
+        usage = getattr(completion, "usage", None)
+        sent, got = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
+        cut = choice.finish_reason == "length"
+        if isinstance(sent, int) and isinstance(got, int) and min(sent, got) > 0:
+            return Reply(text, sent, got, cut=cut)
+        return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
+
+
+class EndpointEmbedder:
+    """An embedding model behind an OpenAI-compatible address; an `Embedder`.
+
+    Vectors are scaled to unit length. A batch that the server declines is halved.
+
+    Parameters
+    ----------
+    model, base_url, key, client, deadline, attempts, pause
+        As for `Endpoint`.
+    batch : int
+        Texts of one request at first.
+    """
+
+    def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
+                 client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
+                 pause: float = 0.5, batch: int = 64) -> None:
+        self.name = model
+        self._connection = _Connection(base_url, key, client, deadline, attempts, pause)
+        self._batch = batch
+        self._dimension = 0
+
+    def __repr__(self) -> str:
+        return f"EndpointEmbedder({self.name!r}, {self._connection.host!r})"
+
+    @property
+    def dimension(self) -> int:
+        """The length d of a vector; asked for once, with a word."""
+        if not self._dimension:
+            self.embed(["word"])
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d).
+
+        Raises
+        ------
+        MalformedReplyError
+            Vectors are missing, of several lengths, zero or not finite.
+        """
+        rows: list[Vectors] = []
+        at = 0
+        while at < len(texts):
+            some = [text or " " for text in texts[at:at + self._batch]]
+            try:
+                rows.append(self._connection.call(partial(self._ask, some)))
+            except (RefusedError, MalformedReplyError):
+                if len(some) == 1:
+                    raise
+                self._batch = max(1, len(some) // 2)
+                continue
+            at += len(some)
+        return np.concatenate(rows or [np.zeros((0, self.dimension), np.float32)])
+
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[Vectors, Vectors]:
+        """The text's vector, shape (d,), and one for each span, (k, d), out of its context."""
+        rows = self.embed([text, *(text[start:end] for start, end in spans)])
+        return rows[0], rows[1:]
+
+    def _ask(self, texts: list[str]) -> Vectors:
+        answer = self._connection.client.embeddings.create(
+            model=self.name, input=texts, encoding_format="float")
+        rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
+        sizes = {len(row) for row in rows}
+        if len(rows) != len(texts) or len(sizes) != 1 or self._dimension not in (0, *sizes):
+            raise MalformedReplyError(
+                f"{self.name} gave {len(rows)} vectors of the lengths {sorted(sizes)} for "
+                f"{len(texts)} texts; choose another embedding model.")
+        vectors = np.array(rows, np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise MalformedReplyError(
+                f"{self.name} gave vectors that are zero or not finite; choose another model.")
+        self._dimension = vectors.shape[1]
+        return np.asarray(vectors / lengths, np.float32)
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """About how many tokens a conversation has, counted here."""
+    return sum(4 + count_tokens(message.content) for message in messages)
+
+
+def check_address(base_url: str, key: str | None = None) -> str:
+    """The host (and port) of an address that may be used.
+
+    Raises
+    ------
+    ParameterError
+        It is no http(s) address, holds a user name, or is link-local, where clouds keep their
+        secrets; or the key would travel unencrypted to a public host.
+    MissingKeyError
+        A public host, and no key.
+    """
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), "", None
+    if parts.scheme not in ("http", "https") or not host or parts.username is not None \
+            or parts.query:
+        raise ParameterError("the address of a model endpoint is http(s)://host[:port]/v1, without "
+                             "user name, key or query")
+    if _is_link_local(host):
+        raise ParameterError(f"{host} is a link-local address and no model endpoint; enter another")
+    if not is_local(base_url):
+        if not key:
+            raise MissingKeyError(
+                f"{host} needs an API key; set OPENAI_API_KEY, or enter one in Settings.")
+        if parts.scheme == "http":
+            raise ParameterError(
+                f"the key would travel to {host} unencrypted; use its https:// address")
+    return f"{host}:{port}" if port else host
+
+
+def is_local(base_url: str) -> bool:
+    """Whether the host is this machine or one of the same private network, by its name."""
+    host = urlsplit(base_url).hostname or ""
+    address = _ip(host)
+    if address is not None:
+        return address.is_private or address.is_loopback
+    return "." not in host or host.endswith((".local", ".internal", ".localhost"))
+
+
+def _is_link_local(host: str) -> bool:
+    address = _ip(host)
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address is not None and (mapped or address).is_link_local
+
+
+def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(int(host) if host.isdecimal() else host)
+    except ValueError:
+        return None
+
+
+def _seconds(retry_after: str) -> float:
+    """A Retry-After header, in seconds from now; 0 when there is none."""
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _next(pieces: Iterator[Any]) -> tuple[str] | tuple[()]:
+    for piece in pieces:
+        delta = piece.choices[0].delta.content if piece.choices else None
+        return (delta or "",)
+    return ()
+
+
+def _malformed(connection: _Connection, what: str, messages: Sequence[Message],
+               text: str) -> MalformedReplyError:
+    error = MalformedReplyError(
+        f"{connection.host} gave {what}; ask again, or choose another model.")
+    error.tokens = (tokens_of(messages), count_tokens(text), True)
+    return error

@@ -1,0 +1,123 @@
+"""HTTP in which every read and write ends: a wall-clock deadline and a byte limit per call.
+
+The timeouts of HTTP clients restart with every byte, so that a dripping answer never ends. Here
+each operation on the socket, those for the headers and for TLS included, gets only the time that
+the call has left.
+"""
+
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+from typing import Any
+
+import httpcore2
+import httpx2
+
+
+class Limits:
+    """What one call may still take; `broken` is "", "time" or "size".
+
+    Parameters
+    ----------
+    seconds : float
+        From now on.
+    size : int
+        Bytes that may be received.
+    """
+
+    def __init__(self, seconds: float, size: int) -> None:
+        self.broken = ""
+        self._end, self._size = monotonic() + seconds, size
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, >= 0."""
+        return max(0.0, self._end - monotonic())
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Hold for what this thread sends and receives inside the block."""
+        token = _LIMITS.set(self)
+        try:
+            yield
+        finally:
+            _LIMITS.reset(token)
+
+    def timeout(self, asked: float | None = None) -> float:
+        """For one operation on a socket; raises when no time is left."""
+        left = self.left
+        if not left:
+            self.broken = "time"
+            raise httpcore2.ReadTimeout("the deadline has passed")
+        return left if asked is None else min(left, asked)
+
+    def received(self, size: int) -> None:
+        """Count bytes; raises when they are too many."""
+        self._size -= size
+        if self._size < 0:
+            self.broken = "size"
+            raise httpcore2.ReadError("the answer is too long")
+
+
+_LIMITS: ContextVar[Limits] = ContextVar("limits")
+
+
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        limits = _LIMITS.get()
+        received = self._stream.read(max_bytes, limits.timeout(timeout))
+        limits.received(len(received))
+        return received
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _LIMITS.get().timeout(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, ssl_context: ssl.SSLContext, server_hostname: str | None = None,
+                  timeout: float | None = None) -> httpcore2.NetworkStream:
+        return _Stream(self._stream.start_tls(
+            ssl_context, server_hostname, _LIMITS.get().timeout(timeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class _Backend(httpcore2.SyncBackend):
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None,
+                    local_address: str | None = None,
+                    socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+                    ) -> httpcore2.NetworkStream:
+        return _Stream(super().connect_tcp(
+            host, port, _LIMITS.get().timeout(timeout), local_address, socket_options))
+
+
+class BoundedTransport(httpx2.HTTPTransport):
+    """The usual transport over sockets that obey the `Limits` in force."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pool.close()
+        self._pool = httpcore2.ConnectionPool(
+            httpx2.create_ssl_context(), max_connections=None, max_keepalive_connections=20,
+            keepalive_expiry=5.0, network_backend=_Backend())
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; a packed answer is refused, since it can unpack to any size."""
+        response = super().handle_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            response.close()
+            raise httpx2.DecodingError("the answer is packed although that was ruled out")
+        return response
+
+
+def bounded_client(seconds: float) -> httpx2.Client:
+    """A client that follows no redirect and asks for answers as they are."""
+    return httpx2.Client(transport=BoundedTransport(), follow_redirects=False, timeout=seconds,
+                         headers={"Accept-Encoding": "identity"})

@@ -1,0 +1,214 @@
+"""A model endpoint on loopback that answers well, or in any of the ways endpoints fail."""
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+FAULTS = ("429", "429 for a day", "500", "hang", "drop", "half body", "redirect", "html",
+          "broken json", "truncated", "garbage", "empty", "no choices", "null content", "drip",
+          "endless", "300 MB")
+"""Every fault; "endless" is a stream that never stops, whatever was asked for."""
+
+Body = dict[str, Any]
+
+
+class FaultServer:
+    """Serves /v1/chat/completions, /v1/embeddings and /v1/models.
+
+    Parameters
+    ----------
+    reply : callable
+        Request body to the text of a good answer.
+    fault : callable
+        (number of the request from 0, body) to a fault or "ok".
+    """
+
+    def __init__(self, reply: Callable[[Body], str] = lambda _: "fine",
+                 fault: Callable[[int, Body], str] = lambda *_: "ok") -> None:
+        self.reply, self.fault = reply, fault
+        self.bodies: list[Body] = []
+        self.faults: Counter[str] = Counter()
+        self.usage: Body | None = {"prompt_tokens": 11, "completion_tokens": 7}
+        self.dimension, self.largest = 4, 1000
+        self.over = threading.Event()
+        self._lock = threading.Lock()
+        self.hold: threading.Event | None = None
+        owner = self
+
+        class Handler(_Handler):
+            server_of = owner
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        """End the hanging answers and the server."""
+        self.over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def take(self, body: Body) -> str:
+        """Note a request; what to do with it."""
+        with self._lock:
+            kind = self.fault(len(self.bodies), body)
+            self.bodies.append(body)
+            self.faults[kind] += 1
+        return kind
+
+
+@contextmanager
+def serving(*arguments: Any, **named: Any) -> Iterator[FaultServer]:
+    """A running server for the length of a block."""
+    server = FaultServer(*arguments, **named)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_of: FaultServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+    def do_GET(self) -> None:
+        """The list of models."""
+        self._json(200, {"object": "list", "data": [{"id": "tiny", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        """A chat completion or embeddings, or a fault."""
+        server = self.server_of
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body["key"] = self.headers.get("Authorization", "")
+        kind = server.take(body)
+        try:
+            if kind == "ok":
+                if server.hold is not None:
+                    server.hold.wait()
+                if self.path.endswith("/embeddings"):
+                    self._embeddings(body)
+                elif body.get("stream"):
+                    self._stream(server.reply(body))
+                else:
+                    self._json(200, completion(server.reply(body), server.usage))
+            else:
+                self._fail(kind, body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def _fail(self, kind: str, body: Body) -> None:
+        server = self.server_of
+        good = server.reply(body)
+        if kind.isdecimal():
+            self._json(int(kind), {"error": {"message": f"no, {body['key']} cannot"}})
+        elif kind.startswith("says "):
+            _, status, text = kind.split(" ", 2)
+            self._json(int(status), {"error": {"message": text}})
+        elif kind == "429 for a day":
+            self._json(429, {"error": {"message": "slow down"}}, {"Retry-After": "86400"})
+        elif kind == "hang":
+            server.over.wait()
+            self.close_connection = True
+        elif kind == "drop":
+            self.close_connection = True
+        elif kind == "half body":
+            data = json.dumps(completion(good, None)).encode()
+            self._head(200, len(data))
+            self.wfile.write(data[:len(data) // 2])
+            self.close_connection = True
+        elif kind == "redirect":
+            self._json(307, {}, {"Location": "http://127.0.0.1:1/elsewhere"})
+        elif kind == "html":
+            self._send(200, b"<html><body>It works!</body></html>", {"Content-Type": "text/html"})
+        elif kind == "broken json":
+            self._send(200, b'{"choices": [{"message": {"content": "fi')
+        elif kind == "truncated":
+            self._json(200, completion(good[:len(good) // 2], server.usage, "length"))
+        elif kind == "garbage":
+            self._json(200, completion("\u0000zxq %%% lorem [[ {{ \ud83d\ude00", server.usage))
+        elif kind == "empty":
+            self._json(200, completion("", server.usage))
+        elif kind == "no choices":
+            self._json(200, {**completion("", server.usage), "choices": []})
+        elif kind == "null content":
+            self._json(200, completion(None, server.usage))
+        elif kind == "drip":
+            self._endlessly(b" ", 0.1)
+        elif kind == "drip headers":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            while not server.over.wait(0.1):
+                self.wfile.write(b"x")
+        elif kind == "endless":
+            piece = json.dumps({"choices": [{"index": 0, "delta": {"content": "on "}}]})
+            self._endlessly(f"data: {piece}\n\n".encode(), 0.001, "text/event-stream")
+        elif kind == "300 MB":
+            self._endlessly(b" " * 1_000_000, 0.0)
+        elif kind == "packed":
+            self._send(200, b"\x1f\x8b", {"Content-Encoding": "gzip"})
+        elif kind == "deep":
+            self._send(200, b'{"choices":' + b"[" * 100_000)
+        else:
+            raise ValueError(kind)
+
+    def _endlessly(self, piece: bytes, pause: float, kind: str = "application/json") -> None:
+        self._head(200, 300_000_000, {"Content-Type": kind})
+        self.close_connection = True
+        sent = 0
+        while sent < 300_000_000 and not self.server_of.over.wait(pause):
+            self.wfile.write(piece)
+            sent += len(piece)
+
+    def _embeddings(self, body: Body) -> None:
+        texts = body["input"]
+        if len(texts) > self.server_of.largest:
+            self._json(413, {"error": {"message": "too many texts"}})
+            return
+        rows = [list(hashlib.sha256(text.encode()).digest()[:self.server_of.dimension])
+                for text in texts]
+        self._json(200, {"object": "list", "model": "tiny", "data": [
+            {"object": "embedding", "index": i, "embedding": rows[i]}
+            for i in reversed(range(len(rows)))]})
+
+    def _stream(self, text: str) -> None:
+        self._head(200, None, {"Content-Type": "text/event-stream"})
+        self.close_connection = True
+        for word in text.split(" "):
+            piece = {"choices": [{"index": 0, "delta": {"content": word + " "}}]}
+            self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
+            self.wfile.flush()
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _json(self, status: int, body: Body, headers: dict[str, str] | None = None) -> None:
+        self._send(status, json.dumps(body).encode(), headers)
+
+    def _send(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+        self._head(status, len(data), headers)
+        self.wfile.write(data)
+
+    def _head(self, status: int, length: int | None,
+              headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Type": "application/json"} | (headers or {})).items():
+            self.send_header(name, value)
+        if length is None:
+            self.send_header("Connection", "close")
+        else:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+
+def completion(text: str | None, usage: Body | None, reason: str = "stop") -> Body:
+    """A chat completion as endpoints send it."""
+    return {"id": "x", "object": "chat.completion", "created": 0, "model": "tiny",
+            "usage": usage, "choices": [{
+                "index": 0, "finish_reason": reason,
+                "message": {"role": "assistant", "content": text}}]}

@@ -1,0 +1,285 @@
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from faults import FAULTS, FaultServer, completion, serving
+
+from qafd.endpoint import Endpoint, EndpointEmbedder, check_address, is_local
+from qafd.errors import (
+    DeadlineError,
+    MalformedReplyError,
+    MissingKeyError,
+    ModelError,
+    ParameterError,
+    RefusedError,
+    UnreachableError,
+)
+from qafd.llm import Message, Recorded, Reply, with_json
+
+KEY = "sk-CANARY-0123456789"
+ASK = [Message("user", "Name a color.")]
+SCHEMA = {"type": "object", "properties": {"color": {"type": "string"}}, "required": ["color"]}
+OUTCOMES = {
+    "429": UnreachableError, "429 for a day": UnreachableError, "500": UnreachableError,
+    "hang": DeadlineError, "drop": UnreachableError, "half body": UnreachableError,
+    "redirect": RefusedError, "html": UnreachableError, "broken json": UnreachableError,
+    "empty": MalformedReplyError, "no choices": MalformedReplyError,
+    "null content": MalformedReplyError, "drip": DeadlineError, "endless": DeadlineError,
+    "300 MB": DeadlineError, "drip headers": DeadlineError, "packed": UnreachableError,
+    "deep": UnreachableError,
+}
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with serving() as running:
+        yield running
+
+
+def endpoint(server: FaultServer, deadline: float = 0.3, **named) -> Endpoint:
+    return Endpoint("tiny", server.url, KEY, deadline=deadline, pause=0.001, **named)
+
+
+@pytest.mark.parametrize("fault", OUTCOMES)
+def test_every_fault_ends_before_the_deadline_with_its_own_error(server, fault):
+    server.fault = lambda *_: fault
+    begin = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        endpoint(server).complete(ASK)
+    assert time.monotonic() - begin < 1.5
+    assert type(caught.value) is OUTCOMES[fault]
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_of_a_stream_ends_too(server, fault):
+    server.fault = lambda *_: fault
+    with pytest.raises(ModelError):
+        for _ in endpoint(server).stream(ASK):
+            pass
+
+
+@pytest.mark.parametrize("fault", [*OUTCOMES, "401", "says 400 sk-CANARY-0123456789 is no key"])
+def test_the_key_is_in_no_error_log_or_traceback(server, fault, caplog):
+    caplog.set_level(logging.DEBUG)
+    server.fault = lambda *_: fault
+    client = endpoint(server)
+    try:
+        client.complete(ASK)
+    except ModelError as error:
+        seen = "".join(traceback.format_exception(error))
+        chain = [error.__cause__, error.__context__]
+    assert KEY in server.bodies[0]["key"]
+    assert chain == [None, None]
+    assert KEY not in seen + caplog.text + repr(client)
+
+
+def test_a_reply_that_echoes_the_key_is_redacted(server):
+    server.reply = lambda _: f"Your key is {KEY} and \ud800."
+    assert endpoint(server).complete(ASK).text == "Your key is *** and ?."
+    assert KEY not in "".join(endpoint(server).stream(ASK))
+
+
+def test_what_passes_is_tried_again_and_what_does_not_is_not(server):
+    faults = iter(["500", "429", "drop", "ok"])
+    server.fault = lambda *_: next(faults)
+    assert endpoint(server, 5).complete(ASK) == Reply("fine", 11, 7)
+    assert len(server.bodies) == 4
+    server.fault = lambda *_: "says 400 no such model"
+    with pytest.raises(RefusedError, match="no such model"):
+        endpoint(server, 5).complete(ASK)
+    assert len(server.bodies) == 5
+
+
+def test_retries_are_bounded(server):
+    server.fault = lambda *_: "500"
+    with pytest.raises(UnreachableError):
+        endpoint(server, 5, attempts=3).complete(ASK)
+    assert len(server.bodies) == 3
+
+
+def test_a_wait_longer_than_the_deadline_is_not_waited(server):
+    server.fault = lambda *_: "429 for a day"
+    begin = time.monotonic()
+    with pytest.raises(UnreachableError, match="86,400 s"):
+        endpoint(server, 60).complete(ASK)
+    assert time.monotonic() - begin < 5
+    assert len(server.bodies) == 1
+
+
+def test_refused_keys_and_addresses_say_what_to_do(server):
+    server.fault = lambda *_: "401"
+    with pytest.raises(MissingKeyError, match="enter a valid one"):
+        endpoint(server).complete(ASK)
+    with pytest.raises(MissingKeyError, match="api.openai.com needs an API key"):
+        Endpoint("gpt", key=None)
+    with pytest.raises(UnreachableError, match="cannot be reached"):
+        Endpoint("gpt", "http://127.0.0.1:9/v1", pause=0.001).complete(ASK)
+
+
+@pytest.mark.parametrize("address", [
+    "ftp://host/v1", "localhost:11434", "http://user:secret@host/v1", "http://host/v1?key=x",
+    "http://169.254.169.254/v1", "http://2852039166/v1", "http://[::ffff:169.254.169.254]/v1",
+    "http://[fe80::1]/v1", "http://example.org/v1", "http://host:port/v1", "http://[/v1"])
+def test_addresses_that_are_no_endpoint_are_refused(address):
+    with pytest.raises(ParameterError):
+        check_address(address, KEY)
+
+
+def test_local_addresses_need_no_key():
+    for address in ("http://localhost:11434/v1", "http://127.0.0.1:8080/v1", "http://[::1]/v1",
+                    "http://192.168.1.5/v1", "http://ollama:11434/v1"):
+        assert check_address(address)
+        assert is_local(address)
+    assert not is_local("https://api.openai.com/v1")
+    assert check_address("https://api.openai.com/v1", KEY) == "api.openai.com"
+
+
+@pytest.mark.parametrize(("refused", "mode"), [
+    ({}, "json_schema"), ({"json_schema"}, "json_object"),
+    ({"json_schema", "json_object"}, "plain")], ids=["schema", "object", "plain"])
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_the_way_to_ask_for_json_is_found_once_and_remembered(server, refused, mode, status):
+    def fault(_: int, body: dict) -> str:
+        kind = body.get("response_format", {}).get("type", "plain")
+        return f"says {status} response_format is unknown" if kind in refused else "ok"
+
+    server.fault = fault
+    server.reply = lambda _: 'Sure:\n```json\n{"color": "red"}\n```'
+    client = endpoint(server, 5)
+    for _ in range(2):
+        assert client.complete(ASK, schema=SCHEMA).text == '{"color": "red"}'
+    assert client.json_mode == mode
+    assert len(server.bodies) == len(refused) + 2
+
+
+def test_parameters_that_a_server_does_not_know_are_left_out(server):
+    def fault(_: int, body: dict) -> str:
+        if "max_tokens" in body:
+            return "says 400 use 'max_completion_tokens' instead of 'max_tokens'"
+        return "says 400 'temperature' does not support 0" if "temperature" in body else "ok"
+
+    server.fault = fault
+    assert endpoint(server, 5).complete(ASK, max_tokens=77).text == "fine"
+    assert server.bodies[-1]["max_completion_tokens"] == 77
+    assert "temperature" not in server.bodies[-1]
+
+
+def test_tokens_that_the_server_does_not_count_are_estimated_and_marked(server):
+    server.usage = None
+    reply = endpoint(server).complete(ASK)
+    assert reply.estimated
+    assert reply.tokens_in > 3
+    assert reply.tokens_out == 1
+
+
+def test_a_reply_cut_by_its_length_says_so(server):
+    server.fault = lambda *_: "truncated"
+    assert endpoint(server).complete(ASK) == Reply("fi", 11, 7, cut=True)
+
+
+def test_a_stream_comes_piece_by_piece(server):
+    server.reply = lambda _: "one two three"
+    assert list(endpoint(server).stream(ASK)) == ["one ", "two ", "three "]
+
+
+def test_a_stream_that_is_left_early_is_closed(server):
+    server.fault = lambda *_: "endless"
+    pieces = endpoint(server, 60).stream(ASK)
+    assert next(pieces) == "on "
+    pieces.close()
+
+
+def test_calls_run_side_by_side(server):
+    server.hold = threading.Event()
+    client = endpoint(server, 30)
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(client.complete(ASK).text))
+               for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(server.bodies) < 4:
+        time.sleep(0.001)
+    server.hold.set()
+    for thread in threads:
+        thread.join()
+    assert found == ["fine"] * 4
+
+
+def test_models_are_listed(server):
+    assert endpoint(server).models() == ("tiny",)
+
+
+def test_any_client_with_the_same_call_will_do():
+    from openai.types.chat import ChatCompletion
+
+    def create(**asked):
+        assert asked["model"] == "gpt"
+        return ChatCompletion.model_validate(completion("blue", None))
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    assert Endpoint("gpt", client=client).complete(ASK).text == "blue"
+
+
+def test_embeddings_come_in_order_as_unit_rows(server):
+    model = EndpointEmbedder("tiny", server.url)
+    rows = model.embed(["a", "b", ""])
+    assert rows.shape == (3, 4)
+    assert model.dimension == 4
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+    assert np.array_equal(model.embed(["b"])[0], rows[1])
+    assert model.embed([]).shape == (0, 4)
+
+
+def test_a_batch_that_is_too_large_is_halved_and_the_size_remembered(server):
+    server.largest = 3
+    model = EndpointEmbedder("tiny", server.url, batch=16, pause=0.001)
+    assert model.embed([str(i) for i in range(9)]).shape == (9, 4)
+    assert [len(body["input"]) for body in server.bodies] == [16 - 7, 4, 2, 2, 2, 2, 1]
+
+
+def test_a_model_whose_vectors_change_their_length_is_refused(server):
+    model = EndpointEmbedder("tiny", server.url, pause=0.001)
+    model.embed(["a"])
+    server.dimension = 5
+    with pytest.raises(MalformedReplyError, match=r"lengths \[5\]"):
+        model.embed(["a"])
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
+def test_vectors_that_are_zero_or_not_finite_are_refused(row):
+    answer = SimpleNamespace(data=[SimpleNamespace(index=0, embedding=row)])
+    client = SimpleNamespace(embeddings=SimpleNamespace(create=lambda **_: answer))
+    with pytest.raises(MalformedReplyError, match="zero or not finite"):
+        EndpointEmbedder("m", client=client).embed(["a"])
+
+
+@pytest.mark.parametrize("text", [
+    '{"color": "red"}', '```json\n{"color": "red"}\n```', '```\n{"color": "red"}',
+    'Here you are: {"color": "red"} Anything else?', '{x} {"a": 1} {"color": "red"}'])
+def test_json_is_found_in_what_models_put_around_it(text):
+    assert with_json(Reply(text, 1, 2), SCHEMA).text == '{"color": "red"}'
+
+
+@pytest.mark.parametrize("text", ["", "red", "[1]", '{"color": "re', '{"colour": "red"}',
+                                  "{" * 100_000])
+def test_a_reply_without_the_json_is_malformed_and_its_tokens_are_known(text):
+    with pytest.raises(MalformedReplyError, match="color") as caught:
+        with_json(Reply(text, 1, 2), SCHEMA)
+    assert caught.value.tokens == (1, 2, False)
+
+
+def test_recorded_replays_and_remembers():
+    model = Recorded(["a red one", '{"color": "red"}', RefusedError("no")])
+    assert "".join(model.stream(ASK)) == "a red one"
+    assert model.complete(ASK, schema=SCHEMA, max_tokens=5).text == '{"color": "red"}'
+    assert (model.asked[1].schema, model.asked[1].max_tokens) == (SCHEMA, 5)
+    with pytest.raises(RefusedError, match="no"):
+        model.complete(ASK)
+    with pytest.raises(ModelError, match="no reply left"):
+        model.complete(ASK)
