@@ -11,7 +11,8 @@ LAYERS = (
     ("errors", "package", "records", "llm"),
     ("graph", "text", "plaintext", "bm25", "formats", "parsing", "schema", "gold", "markdown",
      "measures"),
-    ("weights", "certificate", "sources", "models", "wire", "endpoint", "prompts", "prompts_answer", "region",
+    ("weights", "certificate", "sources", "integers", "models", "wire", "endpoint",
+     "prompts", "prompts_answer", "region",
      "elimination", "kernel", "compiled", "nearest"),
     ("diffusion", "extract", "rows"),
     ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "plan",
@@ -34,7 +35,8 @@ ONLY_IN = {
     "openai": ("qafd/endpoint.py",),
     "pyvis": ("qafd/export.py",),
     "spacy": ("qafd/extract.py", "qafd/plan.py"),
-    "onnxruntime": ("qafd/models.py",),
+    "onnxruntime": ("qafd/models.py", "qafd/integers.py"),
+    "onnx": ("qafd/integers.py",),
 }
 FILES = sorted([ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "qafd").rglob("*.py")])
 

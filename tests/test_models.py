@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 from local_models import embedder
+from onnxruntime import InferenceSession
+from tokenizers import Tokenizer
 
 from qafd.errors import ModelError
-from qafd.models import MODEL_FILE, LocalEmbedder, checked_file
+from qafd.models import MODEL_FILE, TOKENIZER_FILE, LocalEmbedder, checked_file
 
 TEXTS = ["Malus domestica", "the Andes", "Steve Jobs", "A river in South America carries water.",
          "", "iOS", "Granny Smith", "x " * 700, "Apple", "\u82f9\u679c"]
@@ -32,6 +34,18 @@ def test_a_text_has_the_same_bits_whatever_its_neighbors_are():
 
 def test_a_text_has_the_same_bits_on_two_threads():
     assert np.array_equal(LocalEmbedder(threads=2).embed(TEXTS), embedder().embed(TEXTS))
+
+
+def test_integer_products_give_nearly_the_vectors_of_float_products():
+    session = InferenceSession(checked_file(*MODEL_FILE), providers=["CPUExecutionProvider"])
+    tokens = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
+    tokens.no_padding()
+    for text in ("Malus domestica", "iOS", "A river in South America carries water."):
+        ids = np.array([tokens.encode(text).ids], np.int64)
+        (states,) = session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids),
+                                       "token_type_ids": np.zeros_like(ids)})
+        exact = states[0].mean(axis=0) / np.linalg.norm(states[0].mean(axis=0))
+        assert 0.97 < embedder().embed([text])[0] @ exact < 1 - 1e-7
 
 
 def test_related_texts_are_nearer_than_unrelated_ones():
