@@ -11,18 +11,23 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
-from qafd.answer import Answer, extract_answer
+from qafd.answer import Answer, Draft, Written, draft, extract_answer, written
 from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
+from qafd.context import BUDGET as TOKENS
 from qafd.errors import ParameterError
+from qafd.explain import Explanation
+from qafd.explain.explanation import explained
 from qafd.graph import Graph
 from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, layers_of, silent, states
-from qafd.llm import LLM
+from qafd.llm import LLM, Reply
 from qafd.models import Embedder, LocalEmbedder
 from qafd.package import assets
 from qafd.plan import Planner, plan_by
+from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever, params_of
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.seeds import passages_of
 from qafd.store import Evidence, Store
 
@@ -243,15 +248,88 @@ class KnowledgeGraph:
             store.check_embedder(self.embedder.name, self.embedder.dimension)
             return bring_up_to_date(store, self.embedder, names, progress)
 
+    def explain(self, asked: str | QueryPlan | Retrieval, *, graph: Graph | None = None,
+                plan: QueryPlan | None = None, **params: Any) -> Explanation:
+        """Why flow diffusion retrieves what it does, and what would change it.
+
+        Parameters
+        ----------
+        asked : str, QueryPlan or Retrieval
+            A question with the `params` of `retrieve`, or what it retrieved.
+        plan : QueryPlan, optional
+            Of a retrieval, to save reading its question again.
+
+        Raises
+        ------
+        ParameterError
+            When the retrieval is by another method, or its graph has changed since.
+        """
+        graph = graph or self.graph
+        if not isinstance(asked, Retrieval):
+            plan = self.plan(asked, graph) if isinstance(asked, str) else asked
+            asked = self.retrieve(plan, graph=graph, **params)
+        if asked.method != "qafd":
+            raise ParameterError(f"balances and paths are those of flow diffusion; "
+                                 f"{asked.method!r} gives its reasons on its nodes")
+        if asked.revision != graph.revision:
+            raise ParameterError(f"the graph has changed since this was retrieved (version "
+                                 f"{asked.revision}, now {graph.revision}); ask again")
+        plan = plan or self.plan(asked.query, graph)
+        with self.store() as store:
+            problem = FlowDiffusion(**asked.params).problem(_corpus(graph, store), plan)
+        return explained(problem, asked, self.store, self.evidence,
+                         partial(self.retrieve, plan, graph=graph))
+
     def wipe(self) -> None:
         """Empty the workspace for good."""
         with self.store() as store:
             store.wipe()
 
-    def answer(self, retrieval: Retrieval, plan: QueryPlan) -> Answer:
-        """The sentences of the retrieved passages that answer the question, cited."""
+    def answer(self, asked: str | Retrieval, plan: QueryPlan | None = None, *,
+               client: LLM | None = None, budget: int = TOKENS, length: str = "short",
+               method: str | Retriever = "qafd") -> Answer:
+        """The sentences that answer a question, cited, and with a model its own words.
+
+        Parameters
+        ----------
+        asked : str or Retrieval
+            A question is planned and retrieved first, by `method`.
+        plan : QueryPlan, optional
+            Of the question that `asked` was retrieved for, to save reading it again.
+        client : LLM, optional
+            Writes `Answer.written` from the retrieval; it is not asked when the evidence is too
+            weak for an answer.
+        budget : int
+            Tokens of what it is shown.
+        length : str
+            A key of `qafd.prompts_answer.LENGTHS`.
+
+        Raises
+        ------
+        ModelError
+            From the model.
+        """
+        if isinstance(asked, str):
+            plan = self.plan(asked)
+            asked = self.retrieve(plan, method)
+        plan = plan or self.plan(asked.query)
         with self.store() as store:
-            return extract_answer(retrieval, plan, store)
+            answer = extract_answer(asked, plan, store)
+        if client is None or answer.abstained:
+            return answer
+        draft = self.draft(asked, budget=budget, length=length)
+        reply = client.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+        return replace(answer, written=self.written(draft, reply, client.name))
+
+    def draft(self, retrieval: Retrieval, *, budget: int = TOKENS, length: str = "short") -> Draft:
+        """What a model would be asked about a retrieval, and shown of it."""
+        with self.store() as store:
+            return draft(retrieval, store, budget=budget, length=length)
+
+    def written(self, draft: Draft, reply: Reply, model: str) -> Written:
+        """A model's reply to a draft with its citations resolved."""
+        with self.store() as store:
+            return written(draft, reply, model, store, self.embedder)
 
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""

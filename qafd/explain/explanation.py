@@ -1,0 +1,362 @@
+"""One question, explained: everything that can be asked of a retrieval, by names or ids."""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qafd.diffusion import Diffusion
+from qafd.errors import ParameterError, QafdError
+from qafd.explain.balance import balance_sentence, mass_balance
+from qafd.explain.contrast import Contrast, contrast
+from qafd.explain.entry import entries
+from qafd.explain.leaning import Lean, Places, leans_on
+from qafd.explain.paths import Paths, shown, worded
+from qafd.explain.streams import Streams
+from qafd.explain.whatif import Change, Difference, changed
+from qafd.explain.why import Inflow, SeedShare, Why, summary
+from qafd.explain.whynot import WhyNot, why_not
+from qafd.graph import Graph
+from qafd.homotopy import Path
+from qafd.records import Edge, Floats, Nodes
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.retrieve.qafd import Problem
+from qafd.rows import Evidence
+from qafd.store import Store
+
+INFLOWS, SENTENCES, WAYS = 3, 2, 5
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A retrieval by flow diffusion, its problem and solution; made by `KnowledgeGraph.explain`.
+
+    Nodes are given by name, as "¶ title" for a passage, or by id; `documents` by name.
+
+    Parameters
+    ----------
+    open_store : callable
+        Opens the workspace, for texts and provenance.
+    evidence : callable
+        Sentences that mention some nodes, see `KnowledgeGraph.evidence`.
+    ask : callable
+        What another method retrieves for the same question.
+    """
+
+    problem: Problem
+    diffusion: Diffusion
+    retrieval: Retrieval
+    open_store: Callable[[], Store]
+    evidence: Callable[[Iterable[str]], tuple[Evidence, ...]]
+    ask: Callable[[str], Retrieval]
+
+    @property
+    def graph(self) -> Graph:
+        """The whole graph; the problem's layer has the same rows."""
+        return self.problem.corpus.graph
+
+    @cached_property
+    def streams(self) -> Streams:
+        """The flow, split."""
+        return Streams.of(self.diffusion)
+
+    def find(self, node: str) -> int:
+        """The row of a node by id or name; of equal names an entity before a passage.
+
+        Raises
+        ------
+        ParameterError
+            When there is none; the sentence has the nearest names.
+        """
+        graph = self.graph
+        if node in graph.row:
+            return graph.row[node]
+        passage, wanted = node.startswith("¶"), node.removeprefix("¶").strip().casefold()
+        rows = [row for row, name in enumerate(graph.names) if name.casefold().strip() == wanted]
+        rows.sort(key=lambda row: ((graph.kinds[row] == "passage") != passage,
+                                   self.diffusion.find(row) is None, row))
+        if rows:
+            return rows[0]
+        folded = {name.casefold(): name for name in graph.names}
+        near = difflib.get_close_matches(wanted, folded, 3, 0.5)
+        raise ParameterError(f"there is no node {node[:80]!r} in this graph" + (
+            "; the nearest names are " + ", ".join(repr(folded[n]) for n in near) if near else
+            ", nor any with a name like it"))
+
+    def why(self, node: str) -> Why:
+        """Why a touched node holds what it holds.
+
+        Raises
+        ------
+        ParameterError
+            When no mass reached it: then `why_not` is the question.
+        """
+        row, graph = self.find(node), self.graph
+        balance = mass_balance(self.retrieval, graph.ids[row])
+        names = {n.id: shown(graph, graph.row[n.id]) for n in self.retrieval.nodes}
+        seeds = self.seed_shares(node)
+        ways = self.paths(WAYS, to=node)
+        name = shown(graph, row)
+        reached = balance.injected + sum(flow for _, flow in balance.inflows)
+        inflows = self._inflows(row, balance.inflows[:INFLOWS], reached)
+        return Why(graph.ids[row], name,
+                   summary(name, balance.node.state, seeds, ways, balance.node.seed),
+                   balance_sentence(balance, names), balance, seeds, ways, inflows)
+
+    def why_not(self, node: str) -> WhyNot:
+        """Why a node is not retrieved, and the shortest change that would bring it in.
+
+        Raises
+        ------
+        ParameterError
+            When it is retrieved.
+        """
+        row = self.find(node)
+        i = self.diffusion.find(row)
+        if i is not None and self.diffusion.x[i] > 0:
+            raise ParameterError(f"{shown(self.graph, row)} is retrieved; ask why it is")
+        return why_not(self.problem, self.diffusion, row)
+
+    def retrieved(self, node: str) -> bool:
+        """Whether a node is full."""
+        i = self.diffusion.find(self.find(node))
+        return i is not None and bool(self.diffusion.x[i] > 0)
+
+    def elsewhere(self, node: str) -> dict[str, str]:
+        """For each other method, in its own terms, why it has the node or has it not."""
+        wanted = self.graph.ids[self.find(node)]
+        return {name: self._said(name, wanted) for name in METHODS
+                if name != self.retrieval.method}
+
+    def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
+        """Which seeds a node's mass was poured on, largest first; shares sum to 1."""
+        i = self.diffusion.find(self.find(node))
+        if i is None:
+            return ()
+        seeds, share = self._shares
+        graph, rows = self.graph, self.diffusion.rows[seeds].tolist()
+        reasons = dict(zip(self.problem.seeds.rows.tolist(), self.problem.seeds.reasons,
+                           strict=True))
+        found = [SeedShare(graph.ids[row], shown(graph, row), float(part), reasons[row])
+                 for row, part in zip(rows, share[i], strict=True) if part > 0]
+        return tuple(sorted(found, key=lambda s: (-s.share, s.id)))
+
+    def paths(self, most: int = 50, to: str | None = None) -> Paths:
+        """The largest paths of mass from seeds to where it is held, in words, and their rest.
+
+        With `to`, only those that end at one touched node.
+        """
+        i = None if to is None else self.diffusion.find(self.find(to))
+        if to is not None and i is None:
+            return Paths((), 0.0, 0.0)
+        total = float(self.diffusion.mass.sum() if i is None else self.diffusion.mass[i])
+        found = self.streams.paths(most, i)
+        with self.open_store() as store:
+            return worded(self.graph, self.problem.layer, found, total, store.nodes, store.edges)
+
+    def entry(self, up_to: float | None = None) -> Path:
+        """The mass at which each node entered, and which is next (`explain.entries`)."""
+        return entries(self.problem, up_to)
+
+    def leans_on(self, node: str | None = None) -> tuple[Lean, ...]:
+        """Documents, edges and seeds that the importance found, or one node's, leans on; most
+        first."""
+        i = None if node is None else self.diffusion.find(self.find(node))
+        return leans_on(self.streams, self._places, i)
+
+    def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
+                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Difference:
+        """What is lost and gained when something is taken out; solved anew, exactly."""
+        return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
+                                        documents=documents))
+
+    def with_edge(self, u: str, v: str, similarity: float) -> Difference:
+        """What is lost and gained when an edge is added, or has another factor H(u, v)."""
+        if not 0 < similarity <= 1:
+            raise ParameterError(f"a similarity lies above 0 and up to 1; {similarity:g} does not")
+        ends = (self.find(u), self.find(v))
+        if ends[0] == ends[1]:
+            raise ParameterError("an edge joins two different nodes")
+        return self.what_if(Change(similarities=((ends, similarity),)))
+
+    def with_weight(self, u: str, v: str, factor: float) -> Difference:
+        """What is lost and gained when the weight of one edge is multiplied."""
+        return self.what_if(Change(scales=(((self.find(u), self.find(v)), factor),)))
+
+    def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
+               seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
+        """A change by names, for `what_if`.
+
+        Raises
+        ------
+        ParameterError
+            When a name is unknown, or a seed that shall go is none.
+        """
+        rows, gone = {self.find(node) for node in nodes}, {self.find(seed) for seed in seeds}
+        pairs = {(self.find(u), self.find(v)) for u, v in edges}
+        for row in gone - set(self.problem.seeds.rows.tolist()):
+            raise ParameterError(f"{shown(self.graph, row)} is not a seed; the seeds are "
+                                 + ", ".join(shown(self.graph, s)
+                                             for s in self.problem.seeds.rows.tolist()))
+        for name in documents:
+            rows |= set(self._passages_of(name))
+            pairs |= set(self._relations_of(name))
+        return Change(frozenset(rows), frozenset(pairs), frozenset(gone))
+
+    def what_if(self, change: Change) -> Difference:
+        """The question asked again with a change."""
+        problem = changed(self.problem, change)
+        return Difference.of(self.retrieval, problem.retrieval(problem.solve()))
+
+    def contrast(self, other: "Explanation | Retrieval") -> Contrast:
+        """What this retrieval and another from the same graph have in common and not."""
+        return contrast(self.retrieval,
+                        other.retrieval if isinstance(other, Explanation) else other)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Documents that mass passed, by name."""
+        return tuple(sorted(self._places.nodes.keys() | self._places.edges.keys()))
+
+    @cached_property
+    def _shares(self) -> tuple[Nodes, Floats]:
+        return self.streams.shares()
+
+    @cached_property
+    def _documents(self) -> Mapping[int, str]:
+        if self.graph not in _DOCUMENTS:
+            with self.open_store() as store:
+                _DOCUMENTS[self.graph] = _documents_of(self.graph, store)
+        return _DOCUMENTS[self.graph]
+
+    @cached_property
+    def _chunks(self) -> Mapping[str, str]:
+        """Document of each passage by its chunk id, of those that relations rest on."""
+        with self.open_store() as store:
+            chunks = {chunk for edge in self._relations for chunk, _ in edge.evidence}
+            return {i: chunk.document for i, chunk in store.passages(chunks).items()}
+
+    @cached_property
+    def _relations(self) -> tuple[Edge, ...]:
+        """Relations around touched nodes, when mass runs over them."""
+        if self.problem.method.layer != "entities":
+            return ()
+        with self.open_store() as store:
+            touched = [self.graph.ids[row] for row in self.diffusion.rows.tolist()]
+            return tuple(e for e in store.edges(touched) if e.kind == "relation")
+
+    @cached_property
+    def _only_in(self) -> Mapping[tuple[int, int], str]:
+        """Document of each relation that no other states and no synonym doubles."""
+        stated: dict[tuple[int, int], set[str]] = {}
+        row = self.graph.row
+        for edge in self._relations:
+            ends = (min(row[edge.source], row[edge.target]), max(row[edge.source],
+                                                                 row[edge.target]))
+            names = {self._chunks.get(chunk, "") for chunk, _ in edge.evidence}
+            if edge.count > len(edge.evidence):
+                names.add("")  # there is more than is listed
+            stated.setdefault(ends, set()).update(names)
+        return {ends: next(iter(names)) for ends, names in stated.items()
+                if len(names) == 1 and "" not in names and self._one_kind(*ends)}
+
+    def _one_kind(self, u: int, v: int) -> bool:
+        layer = self.problem.layer
+        near = layer.expand(np.array([u]))
+        bits = near.edge_kinds[near.neighbors == v]
+        return len(bits) == 1 and int(bits[0]).bit_count() == 1
+
+    @cached_property
+    def _places(self) -> Places:
+        nodes: dict[str, list[int]] = {}
+        for i, row in enumerate(self.diffusion.rows.tolist()):
+            if row in self._documents:
+                nodes.setdefault(self._documents[row], []).append(i)
+        edges: dict[str, list[int]] = {}
+        ends = np.sort(self.diffusion.rows[np.stack([self.diffusion.u, self.diffusion.v])], axis=0)
+        for e, (u, v) in enumerate(ends.T.tolist()):
+            name = self._only_in.get((u, v))
+            if name is not None:
+                edges.setdefault(name, []).append(e)
+        return Places({k: tuple(v) for k, v in nodes.items()},
+                      {k: tuple(v) for k, v in edges.items()})
+
+    def _passages_of(self, document: str) -> tuple[int, ...]:
+        rows = tuple(row for row, name in self._documents.items() if name == document)
+        if not rows:
+            names = sorted(set(self._documents.values()))
+            near = difflib.get_close_matches(document, names, 3, 0.4)
+            raise ParameterError(f"there is no document {document[:80]!r} in this graph" + (
+                "; the nearest names are " + ", ".join(map(repr, near)) if near else ""))
+        return rows
+
+    def _relations_of(self, document: str) -> tuple[tuple[int, int], ...]:
+        return tuple(ends for ends, name in self._only_in.items() if name == document)
+
+    def _inflows(self, row: int, inflows: Sequence[tuple[str, float]],
+                 reached: float) -> tuple[Inflow, ...]:
+        graph, wanted = self.graph, self.graph.ids[row]
+        near = [graph.row[i] for i, _ in inflows]
+        names = [graph.ids[r] for r in (row, *near) if graph.kinds[r] != "passage"]
+        passages = [graph.ids[r] for r in (row, *near) if graph.kinds[r] == "passage"]
+        found = self.evidence(names) if names else ()
+        with self.open_store() as store:
+            chunks = {i: node.key for i, node in store.nodes(passages).items()}
+        weight = {e.source: e.weight for e in self.retrieval.edges if e.target == wanted}
+        return tuple(Inflow(
+            i, shown(graph, graph.row[i]), flow, flow / reached if reached > 0 else 0.0,
+            weight.get(i, 0.0), _joining(found, chunks, i, wanted)) for i, flow in inflows)
+
+    def _said(self, method: str, node: str) -> str:
+        try:
+            retrieval = self.ask(method)
+        except QafdError as error:
+            return str(error)
+        return said_by(retrieval, node)
+
+
+def said_by(retrieval: Retrieval, node: str) -> str:
+    """A method's own reason for a node, or that it has it not."""
+    has: RetrievedNode | None = next((n for n in retrieval.nodes if n.id == node), None)
+    if has is not None:
+        return has.reason
+    count = sum(n.state == SATURATED for n in retrieval.nodes)
+    return f"Not among its {count:,} nodes."
+
+
+_DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
+
+
+def _documents_of(graph: Graph, store: Store) -> dict[int, str]:
+    """Document of each passage's row."""
+    rows = np.flatnonzero(graph.kinds == "passage").tolist()
+    nodes = store.nodes(graph.ids[row] for row in rows)
+    chunks = store.passages(node.key for node in nodes.values())
+    return {graph.row[i]: chunks[node.key].document for i, node in nodes.items()
+            if node.key in chunks}
+
+
+def _joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,
+             v: str) -> tuple[Evidence, ...]:
+    """Sentences of a passage that mention its name, or that mention both names."""
+    for passage, name in ((u, v), (v, u)):
+        if passage in chunks:
+            return tuple(e for e in found
+                         if e.node == name and e.chunk == chunks[passage])[:SENTENCES]
+    places = {(e.chunk, e.start) for e in found if e.node == u}
+    return tuple(e for e in found if e.node == v and (e.chunk, e.start) in places)[:SENTENCES]
+
+
+def explained(problem: Problem, retrieval: Retrieval | None,
+              open_store: Callable[[], Store],
+              evidence: Callable[[Iterable[str]], tuple[Evidence, ...]],
+              ask: Callable[[str], Retrieval]) -> Explanation:
+    """The explanation of a problem; a retrieval that was made before is explained as it is."""
+    diffusion = problem.solve()
+    if retrieval is None:
+        retrieval = problem.retrieval(diffusion)
+    return Explanation(problem, diffusion, retrieval, open_store, evidence, ask)

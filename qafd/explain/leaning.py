@@ -1,0 +1,103 @@
+"""What a retrieval leans on: documents, edges and seeds, by exact derivatives of the optimum.
+
+Let J be the importance found, the sum of x over retrieved nodes that are not seeds (or x of one
+node). On the support, L_SS x_S = (Delta - T)_S, so with the adjoint L_SS y_S = c_S, c the gradient
+of J, a unit of source at v is worth dJ/dDelta_v = y_v. If a small share e of what passes somewhere
+got lost on arrival, J would fall by
+
+    e Delta_s y_s     at a seed,
+    e f(u, v) y_v     on an edge,
+    e t_p y_p         at a passage, t_p being all that reaches it; a document is all its passages
+                      and the relations that no other document states.
+
+Divided by J this is the elasticity: by how many percent J falls for one percent lost. Weights
+themselves would not do: mass is conserved, so narrowing the only way to a place changes nothing
+there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.explain.entry import response
+from qafd.explain.streams import Streams
+from qafd.records import Floats
+
+
+@dataclass(frozen=True)
+class Lean:
+    """How much of a result rests on one thing.
+
+    Parameters
+    ----------
+    kind : str
+        "document", "edge" or "seed".
+    name : str
+        The document's name; empty for the others.
+    rows : tuple of int
+        Graph rows: the passages of a document, both ends of an edge, or the seed.
+    share : float
+        Of all mass, what passed it, between 0 and 1.
+    elasticity : float
+        Percent of the importance found that one percent of that mass is worth.
+    """
+
+    kind: str
+    name: str
+    rows: tuple[int, ...]
+    share: float
+    elasticity: float
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """What of a diffusion belongs to which document: touched nodes, and numbers of its edges."""
+
+    nodes: Mapping[str, tuple[int, ...]]
+    edges: Mapping[str, tuple[int, ...]]
+
+
+def worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
+    """y of every touched node, importance per unit of mass, shape (t,), and J itself.
+
+    Parameters
+    ----------
+    of : int, optional
+        Index of one retrieved node, whose x is J.
+    """
+    d = streams.diffusion
+    found = d.x > 0
+    if of is not None:
+        found &= np.arange(len(d.x)) == of
+    elif (found & (d.source == 0)).any():
+        found &= d.source == 0
+    return response(d, found.astype(np.float64)), float(d.x[found].sum())
+
+
+def leans_on(streams: Streams, places: Places, of: int | None = None) -> tuple[Lean, ...]:
+    """Documents, edges and seeds that mass passed, the one most is worth first; all of them."""
+    d = streams.diffusion
+    y, found = worth(streams, of)
+    total = float(d.source.sum())
+    if not found > 0 or not total > 0:
+        return ()
+    rows = d.rows.tolist()
+    leans = [Lean("seed", "", (rows[i],), float(d.source[i]) / total,
+                  float(d.source[i] * y[i]) / found)
+             for i in np.flatnonzero(d.source > 0).tolist()]
+    leans += [Lean("edge", "", (rows[d.u[e]], rows[d.v[e]]), float(d.flow[e]) / total,
+                   float(d.flow[e] * y[d.v[e]]) / found)
+              for e in np.flatnonzero(d.flow > 0).tolist()]
+    documents = sorted(places.nodes.keys() | places.edges.keys())
+    nodes = np.zeros((len(rows), len(documents)), np.bool_)
+    edges = np.zeros((len(d.u), len(documents)), np.bool_)
+    for k, name in enumerate(documents):
+        nodes[list(places.nodes.get(name, ())), k] = True
+        edges[list(places.edges.get(name, ())), k] = True
+    passed = d.mass @ streams.passed(nodes, edges) / total
+    value = ((streams.through * y) @ nodes + (d.flow * y[d.v]) @ edges) / found
+    leans += [Lean("document", name, tuple(rows[i] for i in places.nodes.get(name, ())),
+                   float(passed[k]), float(value[k])) for k, name in enumerate(documents)]
+    order = ("document", "edge", "seed")
+    return tuple(sorted(leans, key=lambda a: (-a.elasticity, order.index(a.kind), a.rows)))

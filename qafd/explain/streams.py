@@ -1,0 +1,153 @@
+"""Where each unit of mass came from and which way it took: the flow of a diffusion, split.
+
+Flow runs downhill in x, so it has no cycles, and all mass came from a seed along a path. Which
+unit took which way is a convention. Ours is proportional: what passes a node, whoever sent it,
+stays and leaves in the same proportions. So the mass of the path s = v0, ..., vk is
+
+    Delta_s  prod_i f(v_i, v_i+1) / t(v_i)  m(v_k) / t(v_k),    t(v) = Delta_v + inflow of v,
+
+and the paths together are all the mass.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+
+import numpy as np
+import numpy.typing as npt
+
+from qafd.diffusion import Diffusion
+from qafd.graph import sum_at
+from qafd.records import Floats, Nodes
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FlowPath:
+    """Mass that entered at the first row and is held at the last; graph rows."""
+
+    rows: tuple[int, ...]
+    mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """The flow of one diffusion, ready to be followed up or down; indices as in `Diffusion`.
+
+    Parameters
+    ----------
+    diffusion : Diffusion
+    through : ndarray, shape (t,)
+        Source plus inflow of each touched node, in units of mass.
+    order : ndarray of int, shape (t,)
+        Touched nodes, each after all that send to it.
+    arriving, leaving : tuple of ndarray of int
+        For each node the numbers of its edges with flow, toward it and away from it.
+    """
+
+    diffusion: Diffusion
+    through: Floats = field(repr=False)
+    order: Nodes = field(repr=False)
+    arriving: tuple[Nodes, ...] = field(repr=False)
+    leaving: tuple[Nodes, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, diffusion: Diffusion) -> "Streams":
+        """The streams of a diffusion."""
+        t = len(diffusion.rows)
+        wet = np.flatnonzero(diffusion.flow > 0)
+        u, v = diffusion.u[wet], diffusion.v[wet]
+        sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(range(t), ()))
+        for start, end in zip(u.tolist(), v.tolist(), strict=True):
+            sorter.add(end, start)
+        return cls(diffusion, diffusion.source + sum_at(v, diffusion.flow[wet], t),
+                   np.array(tuple(sorter.static_order()), np.int64),
+                   _grouped(v, wet, t), _grouped(u, wet, t))
+
+    def shares(self) -> tuple[Nodes, Floats]:
+        """The seeds with mass, as indices, and each node's share from each, shape (t, k).
+
+        Rows sum to 1 where a node has mass, and to 0 elsewhere.
+        """
+        d = self.diffusion
+        seeds = np.flatnonzero(d.source > 0)
+        share = np.zeros((len(d.rows), len(seeds)))
+        share[seeds, np.arange(len(seeds))] = d.source[seeds]
+        for i in self.order.tolist():
+            near = self.arriving[i]
+            if len(near):
+                share[i] += d.flow[near] @ share[d.u[near]]
+            if self.through[i] > 0:
+                share[i] /= self.through[i]
+        return seeds, share
+
+    def passed(self, nodes: Flags, edges: Flags) -> Floats:
+        """Share of each node's mass that passed a marked node or edge on its way, shape (t, g).
+
+        Parameters
+        ----------
+        nodes, edges : ndarray of bool, shape (t, g) and (e, g)
+            Marks of g groups, such as documents.
+        """
+        d = self.diffusion
+        clean = np.where(nodes, 0.0, d.source[:, None])
+        for i in self.order.tolist():
+            near = self.arriving[i]
+            if len(near):
+                came = d.flow[near, None] * np.where(edges[near], 0.0, clean[d.u[near]])
+                clean[i] += np.where(nodes[i], 0.0, came.sum(axis=0))
+            if self.through[i] > 0:
+                clean[i] /= self.through[i]
+        return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
+
+    def paths(self, most: int = 50, to: int | None = None) -> tuple[FlowPath, ...]:
+        """The `most` paths with most mass, largest first; equal ones by their rows.
+
+        Parameters
+        ----------
+        to : int, optional
+            Index of a touched node: only paths that end there, which sum to its mass.
+        """
+        d, through = self.diffusion, self.through
+        passing = through > 0
+        if to is None:
+            ends = np.divide(d.mass, through, out=np.zeros_like(through), where=passing)
+            starts = [(float(d.source[i]), i) for i in np.flatnonzero(d.source > 0).tolist()]
+            return tuple(FlowPath(path, mass) for path, mass in self._largest(
+                most, starts, ends, lambda i: _parts(self.leaving[i], d.v, d.flow, through[i])))
+        ends = np.divide(d.source, through, out=np.zeros_like(through), where=passing)
+        found = self._largest(most, [(float(d.mass[to]), to)], ends,
+                              lambda i: _parts(self.arriving[i], d.u, d.flow, through[i]))
+        return tuple(FlowPath(path[::-1], mass) for path, mass in found)
+
+    def _largest(self, most: int, starts: Iterable[tuple[float, int]], ends: Floats,
+                 onward: Callable[[int], list[tuple[float, int]]],
+                 ) -> list[tuple[tuple[int, ...], float]]:
+        """Best first over beginnings of paths: none has less mass than what it goes on to."""
+        rows = self.diffusion.rows
+        heap: list[tuple[float, tuple[int, ...], int]] = [
+            (-mass, (int(rows[i]),), i) for mass, i in starts if mass > 0]
+        heapq.heapify(heap)
+        found: list[tuple[tuple[int, ...], float]] = []
+        while heap and len(found) < most:
+            mass, path, i = heapq.heappop(heap)
+            if i < 0:
+                found.append((path, -mass))
+                continue
+            if ends[i] > 0:
+                heapq.heappush(heap, (mass * float(ends[i]), path, -1))
+            for part, j in onward(i):
+                heapq.heappush(heap, (mass * part, (*path, int(rows[j])), j))
+        return found
+
+
+def _parts(near: Nodes, ends: Nodes, flow: Floats, through: float) -> list[tuple[float, int]]:
+    return list(zip((flow[near] / through).tolist(), ends[near].tolist(), strict=True))
+
+
+def _grouped(index: Nodes, values: Nodes, n: int) -> tuple[Nodes, ...]:
+    """The values of each index 0..n-1, in order."""
+    order = np.argsort(index, kind="stable")
+    return tuple(np.split(values[order], np.cumsum(np.bincount(index, minlength=n))[:-1]))

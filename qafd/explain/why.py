@@ -1,0 +1,65 @@
+"""Why a node holds what it holds: balance, seeds, ways, and the sentences behind its inflow."""
+
+from dataclasses import dataclass
+
+from qafd.explain.balance import Balance
+from qafd.explain.paths import Paths
+from qafd.rows import Evidence
+
+
+@dataclass(frozen=True)
+class SeedShare:
+    """A seed, which part of a node's mass it sent, between 0 and 1, and why it is a seed."""
+
+    id: str
+    name: str
+    share: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Inflow:
+    """Mass that came from one neighbor, and the sentences that join the two.
+
+    `share` is its part of all that reached the node.
+    """
+
+    id: str
+    name: str
+    mass: float
+    share: float
+    weight: float
+    sentences: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a touched node holds its mass; `summary` says it in one or two sentences.
+
+    `balance` adds up to rounding, the shares of `seeds` to 1, the paths of `ways` with their rest
+    to the mass held.
+    """
+
+    id: str
+    name: str
+    summary: str
+    sentence: str
+    balance: Balance
+    seeds: tuple[SeedShare, ...]
+    ways: Paths
+    inflows: tuple[Inflow, ...]
+
+
+def summary(name: str, state: str, seeds: tuple[SeedShare, ...], ways: Paths, seed: bool) -> str:
+    """In words for people who do not know the method."""
+    if seed and seeds and seeds[0].name == name:
+        began = f"{name} is a starting point: {seeds[0].reason}."
+    elif seeds:
+        first = seeds[0]
+        began = (f"{first.share:.0%} of what {name} holds was poured on {first.name} "
+                 f"({first.reason})")
+        began += f"; its widest way from there: {ways.paths[0].words}." if ways.paths else "."
+    else:
+        return f"No mass reached {name}."
+    return began + ("" if state == "saturated" else
+                    f" It is not full, so {name} is not retrieved.")
