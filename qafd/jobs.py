@@ -18,6 +18,7 @@ from qafd.engine import BatchExtractor, Engine, Here, Pool
 from qafd.errors import BusyError, DiskFullError, QafdError
 from qafd.extract import LocalExtractor
 from qafd.index import Progress, extend
+from qafd.layers import bring_up_to_date
 from qafd.models import LocalEmbedder
 from qafd.store import Store, now
 
@@ -30,7 +31,8 @@ class Job:
     """An upload or another change, and how far its indexing has come.
 
     `state` is "queued", "running", "paused" (the disk is full), "done", "failed" or
-    "cancelled"; `stage`, `done`, `total` and `current` are those of `qafd.index.Progress`.
+    "cancelled"; `stage`, `done`, `total` and `current` are those of `qafd.index.Progress`, or
+    "building layers", texts to embed and the layer at work.
     """
 
     id: int
@@ -49,14 +51,16 @@ _OPEN = "status IN ('queued', 'parsing', 'extracting') AND deleted_at IS NULL"
 _JOB = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
 
 
-def enqueue(store: Store, files: Iterable[tuple[str, bytes]] = ()) -> int:
+def enqueue(store: Store, files: Iterable[tuple[str, bytes]] = (),
+            layers: Iterable[str] = ()) -> int:
     """Store files and a job that indexes them, all or nothing; returns the job's id.
 
-    Without files the job brings the graph up to date after a deletion or an undo. A worker has
-    to be started: see `start_worker`.
+    Without files the job brings the graph up to date after a deletion or an undo. It also builds
+    these layers (see `qafd.layers.LAYERS`) and brings those up to date that are kept already. A
+    worker has to be started: see `start_worker`.
     """
     with store.transaction():
-        job = _new_job(store)
+        job = _new_job(store, layers)
         for name, data in files:
             store.add_file(name, data, job)
     return job
@@ -150,6 +154,8 @@ def work(
                                       if processes > 1 else Here(extractor(), embedder()))
                         report = _Report(store, job)
                         extend(store, _files(store, job), engine, report, report.cancelled)
+                        bring_up_to_date(store, engine, _layers(store, job), report.layer,
+                                         report.cancelled)
                         _close(store, job, "cancelled" if report.cancelled() else "done")
                     except (BusyError, DiskFullError):
                         raise
@@ -182,6 +188,10 @@ class _Report:
                 (progress.stage, progress.done, progress.total, progress.current,
                  progress.stage, self._job))
 
+    def layer(self, name: str, done: int, total: int) -> None:
+        """Progress of a derived layer, in texts to embed."""
+        self(Progress("building layers", done, total, name))
+
     def cancelled(self) -> bool:
         with self._store.snapshot() as connection:
             row = connection.execute(
@@ -189,11 +199,11 @@ class _Report:
         return row is None or bool(row[0])
 
 
-def _new_job(store: Store) -> int:
+def _new_job(store: Store, layers: Iterable[str] = ()) -> int:
     with store.transaction() as connection:
         return int(connection.execute(
-            "INSERT INTO jobs (state, created_at) VALUES ('queued', ?) RETURNING id",
-            (now(),)).fetchone()[0])
+            "INSERT INTO jobs (state, created_at, layers) VALUES ('queued', ?, ?) RETURNING id",
+            (now(), ",".join(layers))).fetchone()[0])
 
 
 def _claim(store: Store) -> int | None:
@@ -235,6 +245,13 @@ def _files(store: Store, job: int) -> Sequence[str]:
             f"SELECT name FROM files WHERE {_OPEN} AND (job = ? OR NOT EXISTS (SELECT 1 FROM jobs "
             "  WHERE id = files.job AND state IN ('queued', 'running', 'paused'))) "
             "ORDER BY rowid", (job,))]
+
+
+def _layers(store: Store, job: int) -> set[str]:
+    """The layers a job was made for, and those that are kept."""
+    with store.snapshot() as connection:
+        asked = connection.execute("SELECT layers FROM jobs WHERE id = ?", (job,)).fetchone()
+    return {*filter(None, asked[0].split(","))} | store.layer_rows().keys()
 
 
 def _close(store: Store, job: int, state: str, error: str = "") -> None:

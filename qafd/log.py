@@ -255,6 +255,7 @@ class LogStore(Workspace):
                 if any(passage["document"] in names
                        for passage in unpacked(row[1])["retrieval"]["passages"])]
             connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
+            connection.execute("DELETE FROM layers")  # they quote sentences
             bump(connection, "log_revision")
 
     def _forget_vectors(self, connection: sqlite3.Connection, names: set[str]) -> None:
@@ -397,11 +398,18 @@ class LogStore(Workspace):
                 f"with {name} ({dimension}); choose that model again, or embed the workspace anew "
                 f"with this one (`qafd index --re-embed`).")
 
+    @property
+    def embedder(self) -> tuple[str, int]:
+        """Name and dimension of the model of this workspace; ("", 0) before its first use."""
+        with self.snapshot() as connection:
+            return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
+
     def forget_embedder(self) -> None:
         """Drop all vectors and the stamp, so that the next assembly embeds anew."""
         with self.transaction() as connection:
             connection.execute("DELETE FROM embeddings")
             connection.execute("DELETE FROM meta WHERE key IN ('embedder', 'dimension')")
+            connection.execute("DELETE FROM layers")
             bump(connection, "log_revision")
 
     def vectors(self, keys: Iterable[str]) -> dict[str, Vectors]:

@@ -86,6 +86,17 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class LayerRow:
+    """A derived layer that is kept: the version of the graph and of the builder it is from."""
+
+    name: str
+    version: str
+    builder: int
+    built_at: str
+    size: int
+
+
+@dataclass(frozen=True)
 class SavedRetrieval:
     """A stored retrieval: everything that is needed to draw it again."""
 

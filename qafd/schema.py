@@ -221,8 +221,16 @@ def _first_tables(db: "Database") -> None:
     db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=WORDS)
 
 
+def _layers(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE layers (name TEXT PRIMARY KEY, version TEXT NOT NULL, "
+        "builder INTEGER NOT NULL, built_at TEXT NOT NULL, sha256 TEXT NOT NULL, "
+        "body BLOB NOT NULL)")
+    db.execute("ALTER TABLE jobs ADD COLUMN layers TEXT NOT NULL DEFAULT ''")
+
+
 Step = Callable[["Database"], None]
-STEPS: tuple[Step, ...] = (_first_tables,)
+STEPS: tuple[Step, ...] = (_first_tables, _layers)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 

@@ -24,6 +24,7 @@ from qafd.rows import (
     DocumentRow,
     Evidence,
     File,
+    LayerRow,
     Log,
     SavedRetrieval,
     check_finite,
@@ -36,8 +37,8 @@ from qafd.rows import (
 from qafd.workspace import bump, meta, now, set_meta
 
 __all__ = [
-    "DocumentNameError", "DocumentRow", "Evidence", "File", "Log", "SavedRetrieval", "Store",
-    "checksum", "clean_name", "embedding_key", "now", "vector_keys",
+    "DocumentNameError", "DocumentRow", "Evidence", "File", "LayerRow", "Log", "SavedRetrieval",
+    "Store", "checksum", "clean_name", "embedding_key", "now", "vector_keys",
 ]
 
 
@@ -94,13 +95,18 @@ class Store(LogStore):
             for table in _GRAPH_TABLES:
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
+            connection.execute("DELETE FROM layers")
             bump(connection, "log_revision")
 
     @property
     def version(self) -> str:
         """Names one state of one graph; never the same for two, also after a wipe."""
+        return self.version_at(self.revision)
+
+    def version_at(self, revision: int) -> str:
+        """Names the graph of this revision, see `version`."""
         with self.snapshot() as connection:
-            return f"{meta(connection, 'id')}-{meta(connection, 'graph_revision', '0')}"
+            return f"{meta(connection, 'id')}-{revision}"
 
     @property
     def revision(self) -> int:
@@ -259,6 +265,37 @@ class Store(LogStore):
                 for row in connection.execute(query):
                     total.update(repr(row).encode("utf-8", "surrogatepass"))
         return total.hexdigest()
+
+    # Derived layers
+
+    def put_layer(self, name: str, version: str, builder: int, body: bytes) -> None:
+        """Keep a layer in the place of an older one of that name; see `qafd.layers`."""
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO layers VALUES (?, ?, ?, ?, ?, ?)",
+                (name, version, builder, now(), hashlib.sha256(body).hexdigest(), body))
+
+    def layer_rows(self) -> dict[str, LayerRow]:
+        """What layers are kept, by name, whether they fit the graph or not."""
+        with self.snapshot() as connection:
+            return {row[0]: LayerRow(*row) for row in connection.execute(
+                "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
+
+    def layer_body(self, name: str) -> bytes:
+        """The bytes of a kept layer.
+
+        Raises
+        ------
+        StoreError
+            There is none of that name, or its bytes have changed.
+        """
+        with self.snapshot() as connection:
+            row = connection.execute(
+                "SELECT sha256, body FROM layers WHERE name = ?", (name,)).fetchone()
+        if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
+            raise StoreError(f"The layer {name!r} of {self.path.name} is missing or damaged; "
+                             f"build it again with 'qafd layers --build {name}'.")
+        return bytes(row[1])
 
     # Retrievals
 

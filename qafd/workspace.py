@@ -108,7 +108,7 @@ class Workspace:
         """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
         with self.transaction() as connection:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
-                          "retrievals", "plans", "meta"):
+                          "layers", "retrievals", "plans", "meta"):
                 connection.execute(f"DELETE FROM {table}")
         self.renew()
         with schema.translated(self.path):
