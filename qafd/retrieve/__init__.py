@@ -5,6 +5,7 @@ from qafd.retrieve.ego import EgoNet
 from qafd.retrieve.fusion import FusedPassages
 from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.pagerank import PageRank
+from qafd.retrieve.path import RelationalPaths
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.vector import DensePassages
 
@@ -12,6 +13,7 @@ METHODS: dict[str, type[Retriever]] = {
     "qafd": FlowDiffusion,
     "ego": EgoNet,
     "pagerank": PageRank,
+    "path": RelationalPaths,
     "vector": DensePassages,
     "lexical": LexicalPassages,
     "fusion": FusedPassages,

@@ -172,8 +172,8 @@ class _Net:
             for row, other in ((a, b), (b, a)):
                 self.seeds.add(row)
                 self._keep(row, max(0.0, float(scores[i])),
-                           f"Relation {place} nearest to the keyword {word} "
-                           f"(cosine {scores[i]:.2f}), with {layer.names[other].rstrip('.')}.")
+                           f"Hop 0: end of relation number {place} for the keyword {word}, cosine "
+                           f"{scores[i]:.2f}; the other end is {layer.names[other].rstrip('.')}.")
         return entries[best]
 
     def _keep(self, row: int, importance: float, reason: str) -> None:

@@ -1,7 +1,7 @@
 """Personalized PageRank from the question's entities and passages, after HippoRAG 2."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from qafd.graph import Graph
 from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
-from qafd.retrieve.qafd import LAYERS
+from qafd.retrieve.qafd import LAYERS, SHARE
 from qafd.retrieve.subgraph import (
     edges,
     ends,
@@ -74,9 +74,12 @@ class PageRank:
     def __post_init__(self) -> None:
         check_knobs(self)
 
-    def fitted(self, graph: Graph) -> "PageRank":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
+    def fitted(self, graph: Graph) -> "PageRank":
+        """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""
+        default = self.__dataclass_fields__["nodes"].default
+        if self.nodes != default:
+            return self
+        return replace(self, nodes=min(default, max(2, round(SHARE * len(graph)))))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The most probable nodes, the net flow of the walk between them, passages ranked."""
@@ -220,8 +223,9 @@ def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: di
         elif not len(came) or (1 - damping) * restart.get(row, 0.0) >= came.max():
             reasons.append(f"{share}; the largest part came straight from the question.")
         else:
-            best = layer.names[near[came.argmax()]].rstrip(".")
-            reasons.append(f"{share}; the largest part came from {best}.")
+            best = near[came.argmax()]
+            reasons.append(f"{share}; the largest part came from the {layer.kinds[best]} "
+                           f"{layer.names[best].rstrip('.')}.")
     return reasons
 
 
