@@ -1,11 +1,18 @@
-"""An answer without a language model: the sentences of the retrieved passages, cited."""
+"""Retrieval to answer: quoted sentences without a model, or a model's words, both cited."""
 
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from qafd.bm25 import words
-from qafd.records import QueryPlan, mark_at
+from qafd.context import BUDGET, Context, Source, build_context
+from qafd.llm import Message, Reply
+from qafd.markdown import CITED, numbers
+from qafd.models import Embedder
+from qafd.prompts_answer import ABSENT, answer_messages
+from qafd.records import QueryPlan, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 
@@ -20,28 +27,66 @@ WEAK = 0.3  # best cosine below which the documents do not answer the question
 
 @dataclass(frozen=True)
 class Sentence:
-    """A quoted sentence, at `start:end` of its document, and the citation that proves it."""
+    """A quoted sentence, at `start:end` of its document, and the citation that proves it.
+
+    `best` marks the one that answers most of the question.
+    """
 
     text: str
     citation: int
     similarity: float
     start: int
     end: int
+    best: bool = False
 
 
 @dataclass(frozen=True)
 class Citation:
-    """A numbered source; `where` says document, page and heading."""
+    """A numbered source; `where` says document, page and heading.
+
+    `marks` are the sentences it is cited for, as offsets in the passage's text; `support` is the
+    highest cosine between one of them and what it is to prove.
+    """
 
     number: int
     title: str
     where: str
     passage: RetrievedPassage
+    marks: tuple[tuple[int, int], ...] = ()
+    support: float = 0.0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a model would be asked, and the context that is in it."""
+
+    context: Context
+    messages: tuple[Message, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer in a model's words, not to be trusted: see `qafd.markdown`.
+
+    `citations` are the sources it cites, `unknown` the numbers it cites that do not exist.
+    """
+
+    text: str
+    model: str
+    citations: tuple[Citation, ...]
+    unknown: tuple[int, ...]
+    reply: Reply
+    draft: Draft = field(repr=False)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the model found no answer in the data."""
+        return ABSENT.rstrip(".").casefold() in self.text[:200].casefold()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Quoted sentences in the order of their passages.
+    """Quoted sentences in the order of their passages, and a model's words if one was asked.
 
     `best` is the highest cosine between the question and a sentence; `abstained` that it is
     below `threshold`: the documents then do not seem to answer the question.
@@ -51,6 +96,7 @@ class Answer:
     citations: tuple[Citation, ...]
     best: float
     threshold: float = WEAK
+    written: Written | None = None
 
     @property
     def abstained(self) -> bool:
@@ -94,17 +140,76 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
             break
         chosen.append(best)
         left &= ~has[best]
+    foremost = chosen[0]
     chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
     places = [_place(store, rows[i][1], rows[i][2]) for i in chosen]
-    numbers = {place: number for number, place in enumerate(dict.fromkeys(places), 1)}
+    cited: dict[RetrievedPassage, list[int]] = {}
+    for i, place in zip(chosen, places, strict=True):
+        cited.setdefault(place, []).append(i)
+    order = list(cited)
     citations = tuple(
-        Citation(number, place.title, where(place), place) for place, number in numbers.items())
+        Citation(number, place.title, where(place), place,
+                 tuple((rows[i][2], rows[i][3]) for i in some),
+                 float(similarity[some].max()))
+        for number, (place, some) in enumerate(cited.items(), 1))
     sentences = tuple(
-        Sentence(passage.text[start:end].strip(), numbers[place], float(similarity[i]),
-                 passage.start + start, passage.start + end)
+        Sentence(passage.text[start:end].strip(), order.index(place) + 1, float(similarity[i]),
+                 passage.start + start, passage.start + end, i == foremost)
         for i, place in zip(chosen, places, strict=True)
         for _, passage, start, end, _ in [rows[i]])
     return Answer(sentences, citations, float(similarity.max()))
+
+
+def draft(retrieval: Retrieval, store: Store, *, budget: int = BUDGET,
+          length: str = "short") -> Draft:
+    """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`."""
+    context = build_context(retrieval, store, budget)
+    return Draft(context, answer_messages(retrieval.query, context.text, length))
+
+
+def written(draft: Draft, reply: Reply, model: str, store: Store, embedder: Embedder) -> Written:
+    """A model's reply with its citations resolved to sentences.
+
+    For each statement, the sentence of the cited passage that is nearest to it in meaning is
+    marked; `Citation.support` says how near.
+    """
+    sources = {source.number: source for source in draft.context.sources}
+    claims = list(_claims(reply.text))
+    vectors = embedder.embed([claim for claim, _ in claims])
+    asked = list(dict.fromkeys(number for _, cited in claims for number in cited))
+    rows = {number: [row for row, (_, cited) in enumerate(claims) if number in cited]
+            for number in asked}
+    sentences = store.sentences(sources[n].passage.chunk for n in asked if n in sources)
+    citations = tuple(
+        _resolved(sources[n], [vectors[row] for row in rows[n]],
+                  sentences.get(sources[n].passage.chunk, ()), store)
+        for n in sorted(asked) if n in sources)
+    return Written(reply.text, model, citations,
+                   tuple(sorted(n for n in asked if n not in sources)), reply, draft)
+
+
+def _claims(text: str) -> Iterator[tuple[str, list[int]]]:
+    """Each statement that is followed by a citation, and the numbers cited for it."""
+    at, last = 0, ""
+    for found in CITED.finditer(text):
+        said = re.split(r"(?<=[.!?])\s+|\n", text[at:found.start()].strip())[-1].strip()
+        # "[1][2]": the second belongs to the same statement
+        last = said if any(c.isalnum() for c in said) else last
+        at = found.end()
+        yield last, numbers(found[1])
+
+
+def _resolved(source: Source, claims: Sequence[Vectors],
+              sentences: Sequence[tuple[int, int, Vectors]], store: Store) -> Citation:
+    passage = source.passage
+    if not sentences:
+        return Citation(source.number, passage.title, where(passage), passage)
+    cosines = np.stack(claims) @ np.stack([vector for _, _, vector in sentences]).T  # (c, s)
+    nearest = sorted(set(cosines.argmax(axis=1).tolist()))
+    place = _place(store, passage, sentences[nearest[0]][0])
+    return Citation(source.number, passage.title, where(place), place,
+                    tuple((sentences[i][0], sentences[i][1]) for i in nearest),
+                    float(cosines.max()))
 
 
 def _place(store: Store, passage: RetrievedPassage, start: int) -> RetrievedPassage:
