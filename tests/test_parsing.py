@@ -118,15 +118,27 @@ def test_a_pdf_keeps_pages_and_bookmarks():
     ]
 
 
+def test_a_pdf_heading_does_not_join_the_next_sentence():
+    document = only("report.pdf", pdf(
+        ["Early years", "Ada Lovelace met Charles Babbage at a party in London in 1833, when she",
+         "was seventeen years old and he was forty-one.", "Later work",
+         "She translated a paper of Luigi Menabrea and added notes longer than it."]))
+    assert document.text.split("\n\n") == [
+        "Early years",
+        "Ada Lovelace met Charles Babbage at a party in London in 1833, when she was seventeen "
+        "years old and he was forty-one.\nLater work",
+        "She translated a paper of Luigi Menabrea and added notes longer than it."]
+
+
 def test_pdf_paragraphs_are_made_whole_and_running_lines_dropped():
     pages = [["Annual report", f"Text number {word} goes on to the end of the line and Steve",
               "Jobs founded a com-", "pany there.", "Summary", "It went well.", str(number)]
              for number, word in enumerate(("one", "two", "three", "four"), 1)]
     document = only("report.pdf", pdf(*pages))
-    assert document.text.split("\n\n") == [
+    assert document.text == "\n\n".join(
         f"Text number {word} goes on to the end of the line and Steve Jobs founded a company there."
-        "\nSummary\nIt went well."
-        for word in ("one", "two", "three", "four")]
+        "\nSummary\n\nIt went well."
+        for word in ("one", "two", "three", "four"))
 
 
 @pytest.mark.parametrize(("title", "expected"), [

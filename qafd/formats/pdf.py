@@ -133,5 +133,7 @@ def _unwrapped(text: str) -> str:
         item = re.match(r"\s*([•▪–*-]|\(?\d+[.)])\s", line)
         # A writer breaks a line anywhere, a program only where the next word does not fit.
         kept = width < 40 or fits or item or not line
-        parts.append(("\n" if kept else " ") + line)
+        # A short line that no sentence ends is a heading, and never a part of the next one.
+        heading = fits and not item and before[-1:].isalnum() and line[:1].isupper()
+        parts.append(("\n\n" if heading else "\n" if kept else " ") + line)
     return "".join(parts)
