@@ -17,7 +17,7 @@ import numpy as np
 
 from qafd import __version__, compare
 from qafd.errors import ParameterError, QafdError
-from qafd.gold import Passage, Question
+from qafd.gold import Passage, Question, read_questions, to_jsonl
 from qafd.graph import Graph
 from qafd.index import Progress, index, never, silent
 from qafd.knowledge import KnowledgeGraph
@@ -25,6 +25,7 @@ from qafd.measures import RESAMPLES, Interval, contains, exact_match, f1, interv
 from qafd.plaintext import one_line
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
 from qafd.retrieve.qafd import PRESETS
+from qafd.workspace import meta, set_meta
 
 CUTS = (2, 5, 10)
 SEED = 20261122
@@ -102,6 +103,13 @@ class Evaluation:
     passages: int
     notices: tuple[str, ...] = ()
 
+    @property
+    def failures_first(self) -> tuple[int, ...]:
+        """The questions' places: most gold missed in the first five, over all methods, first."""
+        missed = [-sum(1 - score.trials[i].recall(5) for score in self.scores)
+                  for i in range(len(self.questions))]
+        return tuple(sorted(range(len(self.questions)), key=lambda i: (missed[i], i)))
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain JSON values.
 
@@ -143,6 +151,8 @@ def evaluate(
 ) -> Evaluation:
     """Run every method on every question of a workspace, with one plan for each question.
 
+    Layers that a method needs are built where they are missing.
+
     Parameters
     ----------
     methods : mapping
@@ -161,13 +171,17 @@ def evaluate(
     if not methods:
         raise ParameterError("no method is chosen; choose at least one")
     documents, notices = gold_documents(knowledge, questions)
+    needs = {need for method in methods.values() for need in method.needs}
+    knowledge.build_layers(sorted(needs), lambda name, done, total: progress(
+        Progress(f"building {name}", done, total)))
+    subqueries = any(params_of(method).get("subqueries") == "on" for method in methods.values())
     graph = knowledge.graph
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
     total = len(questions) * len(methods)
     for question in questions:
         if stopped():
             break
-        plan = knowledge.plan(question.text, graph)
+        plan = knowledge.plan(question.text, graph, subqueries=subqueries)
         gold = [documents[name] for name in question.gold]
         for place, (name, method) in enumerate(methods.items()):
             progress(Progress("evaluating", len(trials[name]) * len(methods) + place, total,
@@ -362,6 +376,19 @@ def _given(method: Any, text: str) -> dict[str, Any]:
             raise ParameterError(f"{name} is {value!r}; it is a "
                                  f"{kinds[name].__name__}") from None
     return given
+
+
+def saved_questions(knowledge: KnowledgeGraph) -> tuple[Question, ...]:
+    """The questions kept in a workspace."""
+    with knowledge.store() as store, store.snapshot() as connection:
+        kept = meta(connection, "gold")
+    return read_questions(kept.encode()).questions if kept else ()
+
+
+def save_questions(knowledge: KnowledgeGraph, questions: Iterable[Question]) -> None:
+    """Keep questions in their workspace, instead of those that were there."""
+    with knowledge.store() as store, store.transaction() as connection:
+        set_meta(connection, "gold", to_jsonl(questions))
 
 
 def collection(

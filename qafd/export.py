@@ -66,7 +66,7 @@ def graphml(retrieval: Retrieval) -> str:
 def nodes_csv(retrieval: Retrieval) -> str:
     """One row per node, most important first; no text can be run as a formula."""
     rows = ([getattr(node, column) for column in _NODE_COLUMNS] for node in retrieval.nodes)
-    return _csv(_NODE_COLUMNS, rows)
+    return table_csv(_NODE_COLUMNS, rows)
 
 
 def edges_csv(retrieval: Retrieval) -> str:
@@ -77,7 +77,7 @@ def edges_csv(retrieval: Retrieval) -> str:
          names.get(edge.source, ""), names.get(edge.target, "")]
         for edge in retrieval.edges
     )  # fmt: skip
-    return _csv((*_EDGE_COLUMNS, "source_name", "target_name"), rows)
+    return table_csv((*_EDGE_COLUMNS, "source_name", "target_name"), rows)
 
 
 def html(
@@ -252,7 +252,8 @@ def _xml_id(node: str) -> str:
     return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", node)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV; text that a spreadsheet would take for a formula is quoted with '."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)

@@ -14,6 +14,15 @@ from qafd.ui.compare import (
 )
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
+from qafd.ui.evaluate import (
+    chosen_methods,
+    measured,
+    numbers,
+    question_set,
+    questions_table,
+    recall_chart,
+    verdict,
+)
 from qafd.ui.explore import (
     ask_something,
     drawing_controls,
@@ -30,6 +39,8 @@ from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, ta
 from qafd.ui.workspaces import keep_workers_going, run, workspace
 
 __all__ = [
+    "chosen_methods", "measured", "numbers", "question_set", "questions_table", "recall_chart",
+    "verdict",
     "answer_tab", "answers_tab", "ask_something", "certificate_tab", "code_tab",
     "column_passages_tab", "compare_controls", "compare_picture", "compared", "differences_tab",
     "documents_table", "drawing_controls", "empty_workspace", "enough", "explored", "intake",

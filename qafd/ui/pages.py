@@ -7,6 +7,7 @@ from qafd.package import root
 
 PAGES = {"explore": ("Explore", ":material/hub:"),
          "compare": ("Compare", ":material/compare:"),
+         "evaluate": ("Evaluate", ":material/rule:"),
          "documents": ("Documents", ":material/description:"),
          "settings": ("Settings", ":material/settings:")}
 

@@ -1,0 +1,341 @@
+"""The Evaluate page: questions with gold passages, methods, and how well each finds them."""
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from threading import Event, Thread
+from typing import Any
+
+import streamlit as st
+
+from qafd.compare import PAPER
+from qafd.errors import ParameterError, QafdError
+from qafd.evaluate import (
+    Evaluation,
+    Score,
+    Trial,
+    configured,
+    evaluate,
+    label_of,
+    save_questions,
+    saved_questions,
+    sentence,
+)
+from qafd.export import table_csv
+from qafd.gold import TEMPLATE, Question, QuestionSet, from_rows, read_questions, to_jsonl
+from qafd.index import Progress
+from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.package import assets
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retriever
+from qafd.ui.pages import PAGES, page
+from qafd.ui.workspaces import keep, plain, safe
+from qafd.view.panel import clean
+
+BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
+USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
+AT_ONCE = 150  # retrievals that are run without being asked for
+KEPT = 8  # results
+Specs = tuple[str, ...]
+
+
+class Measuring:
+    """An evaluation in a thread of its own, which goes on while other pages are looked at."""
+
+    def __init__(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
+                 methods: Mapping[str, Retriever]) -> None:
+        self.progress = Progress("evaluating", 0, len(questions) * len(methods))
+        self.result: Evaluation | None = None
+        self.error = ""
+        self.cancel = Event()
+        self.started = time.monotonic()
+        self._thread = Thread(target=self._run, args=(knowledge, questions, methods), daemon=True)
+        self._thread.start()
+
+    def _run(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
+             methods: Mapping[str, Retriever]) -> None:
+        try:
+            self.result = evaluate(knowledge, questions, methods, progress=self._note,
+                                   stopped=self.cancel.is_set)
+        except QafdError as error:
+            self.error = str(error)
+
+    def _note(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def over(self, seconds: float = 0) -> bool:
+        """Whether it has ended, after waiting for it that long."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def remaining(self) -> str:
+        """About how long it still takes, once that can be told."""
+        done, total = self.progress.done, self.progress.total
+        if done < 10 or self.progress.stage != "evaluating":
+            return ""
+        seconds = (time.monotonic() - self.started) * (total - done) / done
+        return f", about {seconds:.0f} s left"
+
+
+def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
+    """Questions that come with the sample, from a file, or written here; None while there are none.
+    """
+    bundled = assets() / "samples" / f"{knowledge.path.stem}.questions.jsonl"
+    sample = knowledge.path.stem in SAMPLES and bundled.exists()
+    choices = [*([BUNDLED] if sample else []), UPLOADED, WRITTEN]
+    if st.session_state.get("gold") not in (None, *choices):
+        del st.session_state["gold"]
+    source = st.segmented_control(
+        "Questions", choices, default=choices[0] if sample else WRITTEN, required=True,
+        key=keep("gold"), bind="query-params",
+        help="A question comes with its gold: the documents that a good answer needs.")
+    if source == BUNDLED:
+        return read_questions(bundled.read_bytes(), bundled.name)
+    return _uploaded() if source == UPLOADED else _written(knowledge)
+
+
+def _uploaded() -> QuestionSet | None:
+    upload = st.file_uploader(
+        "JSON or JSON lines: question, gold (titles or names of documents), answer",
+        ["json", "jsonl"])
+    st.download_button("Template", TEMPLATE, "questions.jsonl", "application/jsonl",
+                       on_click="ignore", icon=":material/download:")
+    if upload is None:
+        return None
+    asked = read_questions(upload.getvalue(), upload.name)
+    if asked.passages:
+        raise ParameterError(
+            f"{upload.name} brings its own {len(asked.passages):,} passages along; measure it with "
+            "'qafd eval retrieval --questions FILE --db NEW.db', then open NEW.db here")
+    return asked
+
+
+def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
+    """A table to write questions in; they are kept in the workspace."""
+    saved = saved_questions(knowledge)
+    with knowledge.store() as store:
+        titles = list(dict.fromkeys(row.title or row.name for row in store.documents()
+                                    if row.deleted_at is None))
+    options = list(dict.fromkeys([*titles, *(name for q in saved for name in q.gold)]))
+    rows = [{"question": q.text, "gold": list(q.gold), "answer": " | ".join(q.answers)}
+            for q in saved]
+    with st.form(f"write_gold_{len(saved)}", border=False):
+        edited = st.data_editor(
+            rows or [{"question": "", "gold": [], "answer": ""}], num_rows="dynamic",
+            hide_index=True, key=f"gold_rows_{knowledge.path.stem}", column_config={
+                "question": st.column_config.TextColumn("Question", width="large"),
+                "gold": st.column_config.MultiselectColumn(
+                    "Documents that answer it", options=options, width="large"),
+                "answer": st.column_config.TextColumn(
+                    "Answer, if known", help="Other accepted answers after |")})
+        if st.form_submit_button("Save the questions", type="primary"):
+            save_questions(knowledge, from_rows(edited))
+            st.rerun()
+    if not saved:
+        st.caption("Write questions about your own documents, each with the documents that a good "
+                   "answer needs; ten or more tell methods apart.")
+        return None
+    st.download_button("Download the questions", lambda: to_jsonl(saved), "questions.jsonl",
+                       "application/jsonl", on_click="ignore", icon=":material/download:")
+    return QuestionSet(saved)
+
+
+def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
+    """The methods to measure; the first is what the others are compared with."""
+    options = [*METHODS, PAPER]
+    specs = st.multiselect(
+        "Methods", options, [name for name in USUAL if name in options], format_func=label_of,
+        key=keep("measure"), bind="query-params", accept_new_options=True,
+        help="The others are compared with the first. Type a variant to measure it: "
+        "qafd(mass=30,variant=plain), qafd:paper(seeds=20).")
+    if not specs:
+        st.caption("Choose at least one method.")
+    return configured(",".join(specs), knowledge.graph) if specs else {}
+
+
+@st.cache_resource(show_spinner=False)
+def _measurings() -> OrderedDict[tuple[str, ...], Measuring]:
+    """The evaluations of this server, by workspace, version, questions and methods."""
+    return OrderedDict()
+
+
+def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
+             methods: Mapping[str, Retriever]) -> Evaluation | None:
+    """The result for these questions and methods; None while it is not there.
+
+    Few retrievals are run at once, many when the button is pressed.
+    """
+    key = (str(knowledge.path), knowledge.version(knowledge.graph), asked.digest, *methods)
+    known = _measurings()
+    work = len(asked.questions) * len(methods)
+    size = f"{len(asked.questions)} questions, {len(methods)} methods"
+    current = known.get(key)
+    if current is None or (current.over() and current.cancel.is_set()):
+        label = f"Measure {size}" if current is None else "Measure all questions"
+        if st.button(label, type="primary") or (current is None and work <= AT_ONCE):
+            current = known[key] = Measuring(knowledge, asked.questions, methods)
+            while len(known) > KEPT:
+                known.popitem(last=False)[1].cancel.set()
+    if current is None:
+        return None
+    if not current.over(1.5):
+        st.fragment(_watch, run_every=0.5)(current)
+        return None
+    if current.error:
+        raise ParameterError(current.error)
+    return current.result
+
+
+def _watch(current: Measuring) -> None:
+    bar, stop = st.columns([6, 1], vertical_alignment="center")
+    at = current.progress
+    what = (f"{at.done:,} of {at.total:,} retrievals{current.remaining}: {clean(at.current, 80)}"
+            if at.stage == "evaluating" else
+            f"{at.stage.capitalize()}: {at.done:,} of {at.total:,} texts")
+    bar.progress(at.done / max(at.total, 1), plain(what))
+    if stop.button("Cancel", disabled=current.cancel.is_set()):
+        current.cancel.set()
+    if current.over():
+        st.rerun()
+
+
+def verdict(result: Evaluation) -> None:
+    """What was measured, and what each difference is worth."""
+    st.caption(f"{len(result.questions)} questions, {result.passages:,} passages. Gold passages "
+               "found in the first 5, as shares; intervals are 95% bootstrap intervals over the "
+               "questions.")
+    for notice in result.notices:
+        st.caption(f":material/info: {plain(notice)}")
+    for score in result.scores:
+        if score.errors:
+            refused = next(trial.error for trial in score.trials if trial.error)
+            st.caption(f":material/error: {plain(score.label)} refused {score.errors} questions, "
+                       f"which count as missed: {plain(refused)}")
+    st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0]))}"
+                          for score in result.scores[1:]))
+
+
+def numbers(result: Evaluation) -> None:
+    """One row per method."""
+    rows = [_row(score, score is not result.scores[0]) for score in result.scores]
+    st.dataframe(rows, hide_index=True, column_config={
+        "found in 5": st.column_config.NumberColumn(
+            help="recall@5: the share of a question's gold passages among the first five",
+            format="%.3f"),
+        "found in 2": st.column_config.NumberColumn(help="recall@2", format="%.3f"),
+        "found in 10": st.column_config.NumberColumn(help="recall@10", format="%.3f"),
+        "all in 5": st.column_config.NumberColumn(
+            help="The share of questions with all gold passages among the first five",
+            format="%.3f"),
+        "MRR": st.column_config.NumberColumn(
+            help="Mean of 1 / rank of the best gold passage", format="%.3f"),
+        "difference (95%)": st.column_config.TextColumn(
+            help="found in 5, minus that of the first method, question by question"),
+        "nodes": st.column_config.NumberColumn(help="Retrieved, mean", format="%.0f"),
+        "tokens": st.column_config.NumberColumn(help="Of the retrieved nodes, mean",
+                                                format="localized"),
+        "ms": st.column_config.NumberColumn(
+            help="Median time of a retrieval once the question was read", format="%.1f"),
+        "F1": st.column_config.NumberColumn(
+            help="Of the quoted answer and the known one, normalized as in SQuAD and HotpotQA. "
+            "Quoted sentences are longer than an answer, so it is small.", format="%.3f"),
+        "exact": st.column_config.NumberColumn(help="Exact match of the same", format="%.3f"),
+        "contains": st.column_config.NumberColumn(
+            help="The share of quoted answers in which the known answer stands", format="%.3f")})
+    st.download_button(
+        "Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
+        "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
+
+
+def _row(score: Score, differs: bool) -> dict[str, Any]:
+    gap = score.difference
+    row = {"method": score.label, "found in 5": score.recall_5.mean,
+           "95%": f"{score.recall_5.low:.2f} to {score.recall_5.high:.2f}",
+           "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
+                                else ""),
+           "found in 2": score.recall[0], "found in 10": score.recall[2],
+           "all in 5": score.complete, "MRR": score.reciprocal, "nodes": score.nodes,
+           "tokens": round(score.tokens), "ms": score.milliseconds}
+    if score.f1 is not None:
+        row |= {"contains": score.contains, "F1": score.f1, "exact": score.exact_match}
+    return row
+
+
+def recall_chart(result: Evaluation) -> None:
+    """recall@5 of each method as a bar with its interval."""
+    scores = result.scores[::-1]
+    figure = {
+        "data": [{
+            "type": "bar", "orientation": "h", "x": [s.recall_5.mean for s in scores],
+            "y": [clean(s.label, 60) for s in scores],
+            "text": [f"{s.recall_5.mean:.2f}" for s in scores],
+            "textposition": "inside", "insidetextanchor": "start",
+            "error_x": {"type": "data", "symmetric": False,
+                        "array": [s.recall_5.high - s.recall_5.mean for s in scores],
+                        "arrayminus": [s.recall_5.mean - s.recall_5.low for s in scores]}}],
+        "layout": {
+            "xaxis": {"title": {"text": "share of gold passages in the first 5"},
+                      "range": [0, 1.02]},
+            "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
+            "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
+    st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False})
+    best = max(result.scores, key=lambda s: s.recall_5.mean)
+    st.caption(f"Bars: mean share of the gold passages in the first 5; whiskers: 95%. Highest: "
+               f"{plain(best.label)} with {best.recall_5.mean:.2f}.")
+    st.download_button("Chart as CSV", lambda: table_csv(
+        ["method", "recall@5", "low", "high"],
+        [[s.label, s.recall_5.mean, s.recall_5.low, s.recall_5.high] for s in result.scores]),
+        "recall.csv", "text/csv", on_click="ignore", icon=":material/download:")
+
+
+def questions_table(result: Evaluation, knowledge: KnowledgeGraph) -> None:
+    """Question by question, failures first; a chosen one shows every gold passage and its ranks."""
+    st.subheader("Question by question")
+    order = result.failures_first
+    rows = [{"question": clean(result.questions[i].text, 300),
+             **{score.label: _ranks(score.trials[i]) for score in result.scores}} for i in order]
+    event = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row",
+                         key="evaluated", column_config={
+                             "question": st.column_config.TextColumn(width="large")})
+    st.caption("Ranks of the gold passages, – where one is not ranked; failures first. Choose a "
+               "row to see what was missed.")
+    st.download_button("Ranks as CSV", lambda: table_csv(
+        ["question", "gold", *(score.label for score in result.scores)],
+        [[q.text, name, *(score.trials[i].ranks[place] for score in result.scores)]
+         for i, q in enumerate(result.questions) for place, name in enumerate(q.gold)]),
+        "ranks.csv", "text/csv", on_click="ignore", icon=":material/download:")
+    chosen = [row for row in event["selection"]["rows"] if row < len(order)]
+    _question(result, order[chosen[0] if chosen else 0], knowledge)
+
+
+def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None:
+    """One question: the rank of each gold passage by each method, and where to look further."""
+    question = result.questions[place]
+    st.html(f"<h4 style='margin:0'>{safe(question.text)}</h4>")
+    link = {"ws": knowledge.path.stem, "q": question.text}
+    with st.container(horizontal=True, gap="small"):
+        for name, label in (("explore", "Open in Explore"), ("compare", "Open in Compare")):
+            if name in PAGES:
+                st.page_link(page(name), label=label, icon=PAGES[name][1], query_params=link)
+    st.dataframe([
+        {"gold passage": clean(name, 160),
+         **{score.label: _rank(score.trials[place].ranks[number]) for score in result.scores}}
+        for number, name in enumerate(question.gold)], hide_index=True)
+    if question.answers:
+        st.html("<small>Known answer: " + safe(" or ".join(question.answers)) + "</small>")
+        st.dataframe([
+            {"method": score.label, "quoted answer": clean(score.trials[place].answer, 1000),
+             "contains it": bool(score.trials[place].contains)} for score in result.scores],
+            hide_index=True, column_config={
+                "quoted answer": st.column_config.TextColumn(width="large")})
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def _ranks(trial: Trial) -> str:
+    return ", ".join(map(_rank, trial.ranks))
+
