@@ -2,16 +2,16 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.graph import Graph
-from qafd.records import Floats, Nodes, QueryPlan
+from qafd.records import Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
     SATURATED,
@@ -39,14 +39,15 @@ class RelationalPaths:
     nothing on. The reliability of a path is the mean resource of its edges; the `paths` most
     reliable ones of all pairs are kept, each in its better direction.
 
-    Passages are ranked by the paths they support: the sum of reliabilities, each times the share
-    of the path's relations both of whose ends the passage mentions. Ties, and passages with seeds
-    only, are in the order of their best seed, as in the code.
+    Passages are ranked as in its code, in the order of the seeds they mention; those of one seed
+    by the paths they support, the sum of reliabilities, each times the share of the path's
+    relations both of whose ends the passage mentions. A passage's score is 1 / rank.
 
-    Deviations: a path along which no resource arrives is dropped, where the code lists it last;
-    all edges of one step are filled before the next step, so that no order matters; keywords are
-    compared one by one. Importance is the reliability of the best path through a node; flow on an
-    edge is its resource, the larger where pairs use it both ways. A seed on no path is dry.
+    Deviations: among the passages of one seed the code counts neighbors in place of paths; a path
+    along which no resource arrives is dropped, where the code lists it last; all edges of one
+    step are filled before the next step, so that no order matters; keywords are compared one by
+    one. Importance is the reliability of the best path through a node; flow on an edge is its
+    resource, the larger where pairs use it both ways. A seed on no path is dry.
     """
 
     label: ClassVar[str] = "PathRAG paths"
@@ -79,7 +80,7 @@ class RelationalPaths:
         """The kept paths as one subgraph with its resource, and the passages that support them."""
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
-        rows, cosines, because = entity_seeds(corpus, plan, self.seeds, self.seeding)
+        rows, _, because = entity_seeds(corpus, plan, self.seeds, self.seeding)
         found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]
         solved = 1000 * (time.perf_counter() - started)
@@ -98,8 +99,7 @@ class RelationalPaths:
                 carried[step] = max(carried[step], resource)
         steps = [(u, v) for (u, v), resource in carried.items()
                  if (resource, v) > (carried.get((v, u), 0.0), u)]
-        order, scores = _ranked(graph, rows, cosines, kept)
-        order, scores = order[:self.top], scores[:self.top]
+        order = _ranked(graph, rows, kept)[:self.top]
         return Retrieval(
             query=plan.question, method="path", params=params_of(self),
             seeds=tuple(graph.ids[row] for row in rows.tolist()),
@@ -109,7 +109,7 @@ class RelationalPaths:
                         states=[SATURATED if x > 0 else DRY for x, _ in best.values()]),
             edges=edges(layer, np.array([entry_between(layer, u, v) for u, v in steps], np.int64),
                         np.array([carried[step] for step in steps])),
-            ranking=ranked(graph, order, scores),
+            ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
             notices=() if kept or not len(rows) else (
                 "No two entities near the keywords are joined by a path of 3 relations that "
@@ -147,17 +147,19 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
     columns = np.unique(np.concatenate([once.indices, seeds]).astype(np.int64))
     near = once[:, columns].toarray() > 0  # (k, m): is the column a neighbor of the seed
     common = twice[:, columns].toarray()  # (k, m): how many neighbors do they share
+    column = np.searchsorted(columns, seeds)
     best: dict[tuple[int, ...], FlowPath] = {}
     for i, a in enumerate(seeds.tolist()):
-        own = np.flatnonzero(near[i])
-        joined = near[:, np.searchsorted(columns, a)]  # (k,): is the seed a neighbor of a
+        joined = near[:, column[i]]  # (k,): is the other seed a neighbor of a
         # A shared neighbor that is a itself does not lead from the column to the other seed.
-        leads = near[:, own] | (common[:, own] - joined[:, None] > 0)
-        for j, b in enumerate(seeds.tolist()):
-            first = columns[own[leads[j] | (columns[own] == b)]].tolist()
-            if i == j or not first:
-                continue
-            for path in _between(layer, a, b, first, decay, threshold):
+        leads = near[i] & (near | (common - joined[:, None] > 0))  # (k, m)
+        leads[np.arange(k), column] = joined
+        leads[i] = False
+        choices = leads.sum(axis=1)
+        flows = (choices > 0) & (joined | (choices * threshold < 1))
+        for j in np.flatnonzero(flows).tolist():
+            first = columns[leads[j]].tolist()
+            for path in _between(layer, a, int(seeds[j]), first, decay, threshold):
                 key = min(path.rows, path.rows[::-1])
                 if key not in best or _order(layer, path) < _order(layer, best[key]):
                     best[key] = path
@@ -212,19 +214,17 @@ def _joined(neighbors: Nodes, row: int) -> bool:
     return place < len(neighbors) and int(neighbors[place]) == row
 
 
-def _ranked(graph: Graph, seeds: Nodes, cosines: Floats,
-            paths: Sequence[FlowPath]) -> tuple[Nodes, Floats]:
-    """Rows of the passages that support the paths or mention a seed, best first; their scores."""
+def _ranked(graph: Graph, seeds: Nodes, paths: Sequence[FlowPath]) -> Nodes:
+    """Rows of the passages of the seeds, then of those that support paths only, best first."""
     mentions = graph.layer({"mention"})
-    score: dict[int, float] = defaultdict(float)
+    support: dict[int, float] = defaultdict(float)
     for path in paths:
         for u, v in pairwise(path.rows):
             for row in np.intersect1d(_neighbors(mentions, u), _neighbors(mentions, v)).tolist():
-                score[row] += path.reliability / (len(path.rows) - 1)
-    nearest: dict[int, float] = defaultdict(float)
-    for seed, cosine in zip(seeds.tolist(), cosines.tolist(), strict=True):
-        for row in _neighbors(mentions, seed).tolist():
-            nearest[row] = max(nearest[row], cosine)
-    order = sorted({*score, *nearest}, key=lambda row: (
-        -round(score.get(row, 0.0), 12), -nearest.get(row, 0.0), graph.ids[row]))
-    return np.array(order, np.int64), np.array([score.get(row, 0.0) for row in order])
+                support[row] += path.reliability / (len(path.rows) - 1)
+
+    def ordered(rows: Iterable[int]) -> list[int]:
+        return sorted(rows, key=lambda row: (-round(support.get(row, 0.0), 12), graph.ids[row]))
+
+    own = [ordered(_neighbors(mentions, seed).tolist()) for seed in seeds.tolist()]
+    return np.array(list(dict.fromkeys(chain(*own, ordered(support)))), np.int64)
