@@ -76,7 +76,7 @@ class State:
 
 def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
          capacity: str = "unit", most_pushes: int = MOST_PUSHES, epsilon: float = 1e-3,
-         seed: int = 0) -> Movie:
+         seed: int = 0, also: Nodes | None = None) -> Movie:
     """Algorithm 2 in all three orders, with the exact solution.
 
     Parameters
@@ -85,13 +85,17 @@ def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
         Excess at which a take ends, as a share of the source mass.
     seed : int
         Of the random order.
+    also : ndarray of int, optional
+        Rows to show with their edges although nothing may reach them.
     """
     sources = fit(graph, source_rows, source_mass, capacity)
     exact = solve(graph, gates, sources.rows, sources.mass, capacity)
     stop = epsilon * max(sources.total, 1e-12)
     traces = [push(graph, gates, sources.rows, sources.mass, capacity, order, stop, most_pushes,
                    np.random.default_rng(seed)) for order in ORDERS]
-    pushed = np.unique(np.concatenate([exact.support, *(trace.node for trace in traces)]))
+    pushed = np.unique(np.concatenate([
+        exact.support, *(trace.node for trace in traces),
+        np.zeros(0, np.int64) if also is None else also]))
     frontier = graph.expand(pushed)
     start, end = np.repeat(pushed, frontier.counts), frontier.neighbors.astype(np.int64)
     once = (start < end) | ~np.isin(end, pushed)

@@ -9,12 +9,10 @@ import numpy as np
 from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
-from qafd.lab.problem import gates_of, mass_of, seeds_of
 from qafd.rank import rank
-from qafd.records import Nodes, QueryPlan
+from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus
-from qafd.retrieve.qafd import LAYERS, FlowDiffusion, importance_of
-from qafd.seeds import match
+from qafd.retrieve.qafd import FlowDiffusion, importance_of
 
 RECALL_AT = 5
 
@@ -46,8 +44,8 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
           progress: Callable[[float], None] = lambda _: None) -> tuple[Cell, ...]:
     """Every combination, in the order variant, seeds, mass.
 
-    What solves have in common is computed once: the match of question and passages, the seeds of
-    each N, the gates of each variant.
+    What solves have in common is computed once: seeds and gates for all masses. A question with
+    subqueries is swept as a whole.
 
     Parameters
     ----------
@@ -69,36 +67,32 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
     graph = corpus.graph
     answers = _rows_of(graph, gold)
     relevant = _relevant(graph, answers)
-    layer = graph.layer(LAYERS[method.layer])
-    found = match(graph, corpus.passages, plan)
-    chosen = {count: seeds_of(corpus, plan, replace(method, seeds=count), found)
-              for count in dict.fromkeys(seeds)}
+    sink = graph.capacity(method.capacity)
     cells = []
     for variant in variants:
-        gates = gates_of(plan, replace(method, variant=variant))
         for count in seeds:
-            start = chosen[count]
+            problem = replace(method, seeds=count, variant=variant).problem(corpus, plan)
+            unit = problem.per_unit()
             for mass in masses:
-                one = replace(method, mass=mass, seeds=count, variant=variant)
-                delta = mass_of(layer, start, one)
                 began = time.perf_counter()
-                diffusion = solve(layer, gates, start.rows, delta, one.capacity)
+                diffusion = solve(problem.layer, problem.gates, problem.seeds.rows, mass * unit,
+                                  method.capacity)
                 spent = 1000 * (time.perf_counter() - began)
                 cell = Cell(mass, count, variant, len(diffusion.support),
                             int(graph.tokens[diffusion.support].sum()), spent,
                             converged=diffusion.converged)
                 if len(answers):
-                    order, _ = rank(corpus.passages, found,
-                                    importance_of(graph, diffusion, one.layer))
+                    order, _ = rank(corpus.passages, problem.found,
+                                    importance_of(graph, diffusion, method.layer))
                     cell = replace(
                         cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),
-                        leakage=leakage(diffusion, relevant, graph.capacity(one.capacity)))
+                        leakage=leakage(diffusion, relevant, sink))
                 cells.append(cell)
                 progress(len(cells) / total)
     return tuple(cells)
 
 
-def leakage(diffusion: Diffusion, relevant: Nodes, sink: np.ndarray) -> float:
+def leakage(diffusion: Diffusion, relevant: Nodes, sink: Floats) -> float:
     """Capacity retrieved outside the relevant rows over the capacity of these, Eq. (9)."""
     outside = np.setdiff1d(diffusion.support, relevant)
     return float(sink[outside].sum() / sink[relevant].sum())

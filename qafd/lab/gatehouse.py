@@ -1,0 +1,45 @@
+"""Gates one by one: the three similarities behind the weight of every edge a diffusion read."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.diffusion import Diffusion
+from qafd.retrieve.qafd import Problem
+
+CLOSED = 0.01
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One edge: its three factors of Eq. (1), its weight, its flow from `source` to `target`.
+
+    It is called closed when its weight is below a hundredth of the widest gate that was read.
+    """
+
+    source: str
+    target: str
+    structure: float
+    source_alignment: float
+    target_alignment: float
+    weight: float
+    flow: float
+    closed: bool
+
+
+def gates(problem: Problem, diffusion: Diffusion) -> tuple[Gate, ...]:
+    """Every edge with a retrieved end, the widest first."""
+    graph = problem.layer
+    rows, s = diffusion.rows, diffusion.alignment
+    widest = float(diffusion.weight.max(initial=0.0))
+    found = []
+    for i in np.lexsort((diffusion.v, diffusion.u, -diffusion.weight)).tolist():
+        u, v = int(diffusion.u[i]), int(diffusion.v[i])
+        a, b = int(rows[u]), int(rows[v])
+        place = graph.indptr[a] + int(np.searchsorted(
+            graph.neighbors[graph.indptr[a]:graph.indptr[a + 1]], b))
+        weight = float(diffusion.weight[i])
+        found.append(Gate(graph.names[a], graph.names[b], float(graph.similarity[place]),
+                          float(s[u]), float(s[v]), weight, float(diffusion.flow[i]),
+                          weight < CLOSED * widest))
+    return tuple(found)

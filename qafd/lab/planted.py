@@ -1,0 +1,93 @@
+"""The guarantees on planted graphs: draws of Definition 5 against Lemma 6 and Theorem 7.
+
+`PLACES` names where the statements hold and where they do not; docs/method.md section 9 has why.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from qafd.guarantees import Model, Recovery, Separation, recover, separate
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of the parameter space with a name, and what to expect there."""
+
+    title: str
+    remark: str
+    model: Model
+    source_inside: bool = True
+
+
+_BASE = Model()
+PLACES = (
+    Place("It holds", "Far means, a gamma between its two bounds, a connected relevant set, the "
+          "source inside: the set is covered and the spill stays below beta.", _BASE),
+    Place("Means too close", "With mu/sigma near the noise, weights inside and across overlap; "
+          "Lemma 6 asks for more than sqrt(d log n).", replace(_BASE, separation=6.0)),
+    Place("Gamma is 0", "All similarities are 1. The hypothesis of Lemma 6 bounds gamma from "
+          "above only, so it is met, and nothing is separated.", replace(_BASE, gamma=0.0)),
+    Place("Gamma is too large", "Every weight vanishes, also inside the set, and the weights "
+          "inside are no longer near 1.", replace(_BASE, gamma=0.1)),
+    Place("Source outside", "Theorem 7 does not say that the source must lie in the relevant set. "
+          "Poured outside, the mass fills the cluster it stands in.", _BASE, False),
+    Place("Relevant set in pieces", "With few edges inside, mass reaches the other pieces only "
+          "through gates that are shut: assumption (i) is needed.", replace(_BASE, inside=0.03)),
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One draw: what happened to the relevant set, and its weights."""
+
+    recovery: Recovery
+    separation: Separation
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Repeated draws of one model."""
+
+    model: Model
+    beta: float
+    source_inside: bool
+    trials: tuple[Trial, ...] = field(repr=False)
+
+    @property
+    def covered(self) -> int:
+        """Draws in which the whole relevant set was retrieved."""
+        return sum(trial.recovery.covered for trial in self.trials)
+
+    @property
+    def connected(self) -> int:
+        """Draws in which the relevant set was connected."""
+        return sum(trial.recovery.connected for trial in self.trials)
+
+    @property
+    def within(self) -> int:
+        """Draws whose leakage is at most beta."""
+        return sum(trial.recovery.within_bound for trial in self.trials)
+
+    @property
+    def separated(self) -> int:
+        """Draws in which every weight inside exceeds every weight across."""
+        return sum(trial.separation.separated for trial in self.trials)
+
+    @property
+    def needed(self) -> float:
+        """sqrt(d log n), which Lemma 6 wants mu/sigma to exceed by any factor."""
+        return float(np.sqrt(self.model.dimensions * np.log(self.model.nodes)))
+
+
+def experiment(model: Model, draws: int, seed: int, beta: float, source_inside: bool,
+               progress: Callable[[float], None] = lambda _: None) -> Experiment:
+    """Recovery and separation on the same `draws` graphs; the same for the same seed."""
+    trials = []
+    for i in range(draws):
+        found, = recover(model, 1, np.random.default_rng([seed, i]), beta, source_inside)
+        apart, = separate(model, 1, np.random.default_rng([seed, i]))
+        trials.append(Trial(found, apart))
+        progress((i + 1) / draws)
+    return Experiment(model, beta, source_inside, tuple(trials))

@@ -1,0 +1,202 @@
+"""A card of the page Learn: a toy graph, its settings, and what is computed from both.
+
+What a card shows comes from the same solver as everything else, so that no number stands in its
+text that the solver could contradict.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from qafd.certificate import certify
+from qafd.diffusion import solve
+from qafd.graph import Graph, sum_at
+from qafd.homotopy import entry_alphas
+from qafd.lab.movie import Movie, film
+from qafd.records import Floats, Nodes
+from qafd.weights import Gates, Weights
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A graph to look at: names with places in [0, 1.6] x [0, 1], edges with similarities.
+
+    `alignment` is s(v), how near each node is to the question, in (0, 1]; `relevant` are the nodes
+    that answer it, where a card speaks of them.
+    """
+
+    places: Mapping[str, tuple[float, float]]
+    edges: tuple[tuple[str, str, float], ...]
+    alignment: Mapping[str, float] = field(default_factory=dict)
+    relevant: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the order of the rows."""
+        return tuple(self.places)
+
+    def graph(self) -> Graph:
+        """The toy as a graph; rows follow `names`."""
+        row = {name: i for i, name in enumerate(self.names)}
+        return Graph.build(self.names, source_rows=[row[u] for u, _, _ in self.edges],
+                           target_rows=[row[v] for _, v, _ in self.edges],
+                           similarity=[w for _, _, w in self.edges])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a viewer may change.
+
+    `mass` is in units of mass, or beta where a card says so; `variant` the edge weight; `source`
+    the node that mass is poured on; `spoil` a factor on the largest importance (1 leaves the
+    solution as it is); `seed` fixes the random order of pushes.
+    """
+
+    mass: float = 4.0
+    capacity: str = "unit"
+    variant: str = "plain"
+    source: str = ""
+    spoil: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Card:
+    """One lesson; `ranges` are the settings that can be changed, with their options or bounds."""
+
+    key: str
+    title: str
+    idea: str
+    notice: str
+    question: str
+    answer: str
+    equation: str
+    where: str
+    toy: Toy
+    start: Settings
+    ranges: Mapping[str, tuple[float, float] | tuple[str, ...]] = field(default_factory=dict)
+    mode: str = "play"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The toy with its settings applied."""
+
+    graph: Graph = field(repr=False)
+    gates: Gates = field(repr=False)
+    rows: Nodes
+    mass: Floats
+    capacity: str
+
+
+def problem(card: Card, settings: Settings) -> Problem:
+    """The diffusion problem that a card shows."""
+    graph = card.toy.graph()
+    alignment = np.array([card.toy.alignment.get(name, 1.0) for name in card.toy.names])
+    amount = settings.mass
+    if card.key == "guarantee":
+        sink = graph.capacity(settings.capacity)
+        amount = (1 + settings.mass) * float(
+            sum(sink[graph.row[name]] for name in card.toy.relevant))
+    return Problem(graph, Gates(Weights.named(settings.variant), alignment=alignment),
+                   np.array([graph.row[settings.source]]), np.array([amount]), settings.capacity)
+
+
+def settings_of(card: Card, asked: Mapping[str, str]) -> Settings:
+    """The settings of a link, by name; what is missing or out of range stays as the card has it."""
+    chosen: dict[str, float | str] = {}
+    for name, bounds in card.ranges.items():
+        text = asked.get(name, "")
+        if isinstance(bounds[0], str):
+            if text in bounds:
+                chosen[name] = text
+        elif _is_number(text) and float(bounds[0]) <= float(text) <= float(bounds[1]):
+            chosen[name] = float(text)
+    seed = asked.get("seed", "")
+    if seed.isascii() and seed.isdigit() and len(seed) < 10:
+        return replace(card.start, **chosen, seed=int(seed))  # type: ignore[arg-type]
+    return replace(card.start, **chosen)  # type: ignore[arg-type]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def filmed(card: Card, settings: Settings) -> Movie:
+    """The card's pushes and its exact solution, over all nodes of the toy."""
+    p = problem(card, settings)
+    return film(p.graph, p.gates, p.rows, p.mass, p.capacity, most_pushes=400,
+                seed=settings.seed, also=np.arange(len(p.graph)))
+
+
+def entries(card: Card, settings: Settings, up_to: float) -> tuple[tuple[str, float], ...]:
+    """At which mass each node becomes full, in order, up to a mass."""
+    p = problem(card, settings)
+    path = entry_alphas(p.graph, p.gates, p.rows, np.ones(1), p.capacity, up_to)
+    return tuple((card.toy.names[row], alpha) for row, alpha in
+                 zip(path.rows.tolist(), path.alphas.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One node of the certificate: importance, mass, capacity, and x (T - m)."""
+
+    name: str
+    importance: float
+    mass: float
+    capacity: float
+
+    @property
+    def product(self) -> float:
+        """What the node adds to the duality gap."""
+        return self.importance * (self.capacity - self.mass)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The certificate of a card, perhaps of a spoiled solution."""
+
+    lines: tuple[Line, ...]
+    optimal: bool
+    gap: float
+    objective: float
+    overfull: float
+
+
+def proof(card: Card, settings: Settings) -> Proof:
+    """The certificate of the solution after its largest importance was multiplied by `spoil`."""
+    p = problem(card, settings)
+    exact = solve(p.graph, p.gates, p.rows, p.mass, p.capacity)
+    x = exact.x.copy()
+    x[int(np.argmax(x))] *= settings.spoil
+    flow = exact.weight * (x[exact.u] - x[exact.v])
+    mass = (exact.source - sum_at(exact.u, flow, len(x)) + sum_at(exact.v, flow, len(x)))
+    found = certify(x, exact.source, exact.capacity, exact.u, exact.v, exact.weight)
+    return Proof(
+        tuple(Line(card.toy.names[row], *numbers) for row, *numbers in zip(
+            exact.rows.tolist(), x.tolist(), mass.tolist(), exact.capacity.tolist(), strict=True)),
+        found.optimal, found.gap, found.objective, found.overfull)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Theorem 7 on a toy: which relevant nodes are missing, and the leakage against its bound."""
+
+    missing: tuple[str, ...]
+    leaked: float
+    beta: float
+
+
+def promise(card: Card, settings: Settings) -> Promise:
+    """What the theorem promises for the card, beside what happens."""
+    p = problem(card, settings)
+    sink = p.graph.capacity(p.capacity)
+    support = set(solve(p.graph, p.gates, p.rows, p.mass, p.capacity).support.tolist())
+    relevant = {p.graph.row[name] for name in card.toy.relevant}
+    volume = sum(sink[row] for row in relevant)
+    return Promise(tuple(card.toy.names[row] for row in sorted(relevant - support)),
+                   float(sum(sink[row] for row in support - relevant) / volume), settings.mass)
