@@ -87,6 +87,7 @@ function update(p, data) {
   const [r, g, b] = style.caretColor.match(/[\d.]+/g).map(Number);
   p.theme = luminance([r, g, b]) < 0.35 ? "dark" : "light";
   p.root.dataset.theme = p.theme;
+  p.root.classList.toggle("lone", data.lone);
   p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
   p.font = style.fontFamily;
   if (data.selected !== p.told || data.selected === p.asked) {
@@ -145,17 +146,17 @@ function fill(p, c, panel) {
     Object.assign(n, shown, base, { rank });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
-    const fill = n.state === "saturated" ? color(p, n.t) : "";
+    const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";
     n.shape.style.fill = fill && css(fill);
     n.text.style.fill = n.seed && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
     style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
-      `${STATES[n.state]}, importance ${n.value}`);
+      `${STATES[n.state]}${n.only ? " here only" : ""}, importance ${n.value}`);
   });
   nodes.forEach((base) => {
     if (fresh.has(base.id)) return;
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, base, { state: "ghost", seed: false, t: 0, rank: 1e6, side: undefined });
+    Object.assign(n, base, { state: "ghost", seed: false, only: false, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
     style(n, `${n.name}, not retrieved here`);
@@ -197,7 +198,7 @@ function node(id) {
 }
 
 function style(n, words) {
-  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}` });
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}${n.only ? " only" : ""}` });
   set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
@@ -618,6 +619,10 @@ function legend(p) {
   svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
   item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
   item("seed", icon(28, "seed saturated", [12, 7, 4]));
+  if (p.data.lone) {
+    item("retrieved here only", icon(18, "saturated only", [6, 6, 6]));
+    item("by others too", icon(16, "shared", [6, 6, 6]));
+  }
   if (l.passages) item("passage", icon(16, "passage saturated", [5.5, 5.5, 1.5]));
   if (l.wet) item("touched only", icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item("nothing reached it", icon(16, "dry", [4, 4, 4]));

@@ -1,5 +1,6 @@
 """Several methods on one question: what each found, what they share, and who left out what."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -91,8 +92,8 @@ class Comparison:
     def differences(self) -> tuple[Difference, ...]:
         """The first column against each other one, both ways, in words.
 
-        Of all nodes that only one of the two found, a sentence names the largest group with the
-        same reason in the words of the method that brings it; the others are counted.
+        Of all nodes that only one of the two found, a sentence names the largest group with one
+        reason, up to numbers, in the words of the method that brings it; others are counted.
         """
         worked = [column for column in self.columns if column.retrieval is not None]
         pairs = [pair for other in worked[1:]
@@ -199,18 +200,20 @@ def _difference(finder: Column, other: Column) -> Difference | None:
         return None
     groups: dict[str, list[RetrievedNode]] = {}
     for node in extra:
-        groups.setdefault(_reason(node), []).append(node)
+        groups.setdefault(re.sub(r"[\d.,]+", "#", _reason(node)), []).append(node)
     # The first of the largest: it holds the more important nodes.
-    reason, group = max(groups.items(), key=lambda item: len(item[1]))
+    group = max(groups.values(), key=len)
+    reasons = {_reason(node) for node in group}
     touched = {n.id for n in other.retrieval.nodes if n.state == WET} if other.retrieval else set()
-    verb = ("only touches" if all(n.id in touched for n in group) else "leaves out")
-    them = "them" if len(group) > 1 else "it"
+    verb = "only touches" if all(n.id in touched for n in group) else "leaves out"
+    told = ":" if len(reasons) == 1 else f"; of {group[0].name} it says:"
     sentence = (f"{other.label} {verb} {listed([n.name for n in group])}; {finder.label} brings "
-                f"{them}: “{reason}”")
+                f"{'them' if len(group) > 1 else 'it'}{told} “{_reason(group[0])}”")
     rest = len(extra) - len(group)
     if rest:
         sentence += f" It brings {rest} other{'s' * (rest != 1)} too."
-    return Difference(finder.name, other.name, tuple(n.id for n in extra), reason, sentence)
+    return Difference(finder.name, other.name, tuple(n.id for n in group), _reason(group[0]),
+                      sentence)
 
 
 def _reason(node: RetrievedNode) -> str:

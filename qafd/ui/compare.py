@@ -1,10 +1,11 @@
 """The Compare page: the same question, several methods, one layout."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any, cast
 
 import streamlit as st
 
@@ -39,6 +40,7 @@ DRAWN = 60  # nodes per panel
 ASPECT = 1.45
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
 LETTERS = "ABCDEF"
+SEEDING = {"own": "Each its own", "question": "Question", "keywords": "Keywords"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,11 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
             help="Two to six. All are re-implementations of the ideas, on this graph.")
         budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
                            key=keep("budget"), bind="query-params")
+        seeding = st.segmented_control(
+            "Seeds", list(SEEDING), default="own", required=True, format_func=SEEDING.__getitem__,
+            key=keep("seeding"), bind="query-params",
+            help="Where methods begin: as each prefers, or for all that can at what the question "
+            "names and the nearest passages, or at what is nearest to its keywords.") or "own"
         lone = st.toggle("Found only by one", key=keep("lone"), bind="query-params",
                          help="Color what one method alone retrieves.")
         blind = st.toggle("Blind", key=keep("blind"), bind="query-params",
@@ -91,15 +98,18 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
                                     help="The seed of the random order.")
             blind = not st.toggle("Reveal the names", key=keep("reveal"), bind="query-params")
         if st.session_state.pop("anew", False):
-            forget_all_but("ws", "q", "methods", "budget", "lone", "blind", "order", "reveal",
-                           "contract", "thickness", "ramp")
+            forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order",
+                           "reveal", "contract", "thickness", "ramp")
             for name in options:
                 start_anew(configured(name), PREFIXES.get(name, name), graph)
         methods = {}
         for name in names:
+            method = configured(name)
+            shared = {spec.name: seeding for spec in fields(cast("Any", method))
+                      if spec.name == "seeding" and seeding in spec.metadata["options"]}
             with st.expander(label_of(name)):
-                methods[name] = controls(configured(name), PREFIXES.get(name, name), graph,
-                                         st.container(), st.container())
+                methods[name] = controls(method, PREFIXES.get(name, name), graph, st.container(),
+                                         st.container(), shared)
     return Choice(methods, int(budget), lone, blind, int(order))
 
 
@@ -116,7 +126,8 @@ def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
             retrieved, knowledge.path, version, question, choice.methods[name], knowledge, graph,
             plan), graph, choice.budget) for name in names)
     shown = tuple(LETTERS[:len(names)]) if choice.blind else tuple(map(label_of, names))
-    ideas = ("",) * len(names) if choice.blind else tuple(choice.methods[n].idea for n in names)
+    ideas = ("",) * len(names) if choice.blind else tuple(
+        choice.methods[n].idea.split(";")[0] for n in names)
     return Sides(knowledge, graph, version, plan, Comparison(question, choice.budget, columns),
                  shown, ideas, choice)
 
@@ -141,12 +152,12 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     key = f"compare-{sides.knowledge.path.stem}"
     picked = panels(panel_data(
         retrievals, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
-        captions=[Caption(name, idea, _footer(column))
+        captions=[Caption(name, idea, _footer(column, sides.choice.blind))
                   for name, idea, column in zip(sides.names, sides.ideas, columns, strict=True)],
         # Without its passages, a method that finds nothing else would have no picture.
         contract=drawing.contract and all(c.found for c in columns if c.retrieval),
         thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
-        selected=selected(key) or st.query_params.get("node")), key=key)
+        lone=sides.choice.lone, selected=selected(key) or st.query_params.get("node")), key=key)
     if picked:
         st.query_params["node"] = picked
     else:
@@ -155,10 +166,10 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
 
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:
-    """A retrieval without what tells the method: reasons, masses and flows."""
+    """A retrieval without what tells the method: reasons, masses, flows and what was touched."""
     return replace(
         retrieval, nodes=tuple(replace(n, reason="", mass=0.0, capacity=0.0, source=0.0)
-                               for n in retrieval.nodes),
+                               for n in retrieval.nodes if n.state == SATURATED),
         edges=tuple(replace(e, flow=0.0) for e in retrieval.edges))
 
 
@@ -171,12 +182,13 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
         for v in graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]].tolist()]
 
 
-def _footer(column: Column) -> str:
+def _footer(column: Column, blind: bool) -> str:
     if column.retrieval is None:
         return column.error
-    passages, nodes = len(column.retrieval.passages), len(column.found)
-    return (f"{nodes:,} nodes · {passages} passages, {column.tokens:,} tokens · "
-            f"{column.retrieval.work.total_milliseconds:.0f} ms")
+    parts = [f"{len(column.found):,} nodes",
+             f"{len(column.retrieval.passages)} passages, {column.tokens:,} tokens"]
+    took = [] if blind else [f"{column.retrieval.work.total_milliseconds:.0f} ms"]
+    return " · ".join(parts + took)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -1,7 +1,9 @@
 """Controls made from the parameters of any retrieval method."""
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,20 +19,23 @@ Method = TypeVar("Method")
 
 
 def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
-             advanced: DeltaGenerator) -> Method:
+             advanced: DeltaGenerator, fixed: Mapping[str, Any] = MappingProxyType({}),
+             ) -> Method:
     """The method with the values of its controls, which are drawn into two containers.
 
-    `prefix` begins the keys of the widgets, in session and URL.
+    `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
+    values given there and no control.
     """
-    usual: Any = method
+    usual: Any = replace(cast("Any", method), **fixed)
+    free = [spec for spec in fields(usual) if spec.name not in fixed]
     # Rule and seeding come before the controls whose meaning they decide.
     with advanced:
         chosen = {spec.name: _control(spec, usual, usual, prefix, graph)
-                  for spec in fields(usual) if spec.metadata["advanced"]}
+                  for spec in free if spec.metadata["advanced"]}
     current = replace(usual, **chosen).fitted(graph)
     with basic:
         chosen = {spec.name: _control(spec, current, usual, prefix, graph)
-                  for spec in fields(usual) if not spec.metadata["advanced"]}
+                  for spec in free if not spec.metadata["advanced"]}
     changed: Method = replace(current, **chosen)
     return changed
 
@@ -53,8 +58,6 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph) -> A
             key += "" if method.rule == usual.rule else f"_{method.rule}"
         elif spec.name == "seeds" and method.seeding == "question":
             high = NEAREST
-    if isinstance(value, bool):
-        return st.toggle(label, value, key=keep(key), bind="query-params", help=meta["help"])
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value),
                             key=keep(key), bind="query-params", help=meta["help"])

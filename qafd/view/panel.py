@@ -6,7 +6,8 @@ the tooltips. Names come from documents: they are cleaned here and shown as text
 """
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,7 @@ def panel_data(
     ramp: str = "green",
     selected: str | None = None,
     columns: int | None = None,
+    lone: bool = False,
     aspect: float = 1.45,
     graph_size: int | None = None,
 ) -> dict[str, Any]:
@@ -87,6 +89,8 @@ def panel_data(
         A key of `RAMPS`.
     columns : int, optional
         Panels side by side; by default as many as fit.
+    lone : bool
+        Color only what one panel alone retrieves; the rest is gray.
     graph_size : int, optional
         Nodes of the whole graph, for "12 of 4,311 nodes shown".
 
@@ -115,6 +119,8 @@ def panel_data(
         drawn.setdefault(node.id, node)
     index = {node: i for i, node in enumerate(sorted(drawn))}
     scale = _color_scale(shown)
+    found = Counter(n.id for r in retrievals for n in r.nodes if n.state == SATURATED)
+    only = {node for node, times in found.items() if lone and times == 1}
     value: Callable[[RetrievedEdge], float] = (
         (lambda e: e.flow) if thickness == "flow" else (lambda e: e.weight))
     tops = [max((value(e) for e in r.edges), default=0.0) for r in retrievals]
@@ -127,11 +133,12 @@ def panel_data(
                   for node in index],
         "panels": [
             _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
-                   graph_size)
+                   graph_size, only)
             for r, nodes, caption, top in zip(retrievals, shown, words, tops, strict=True)],
         "ramp": RAMPS[ramp],
         "legend": _legend(shown, scale is rank_scale, thickness, tops),
         "columns": columns,
+        "lone": lone,
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
         "selected": selected,
     }
@@ -193,7 +200,7 @@ def _choose(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]], 
 def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[str, int],
            caption: Caption, scale: Callable[[Floats], Floats], arrows: bool,
            value: Callable[[RetrievedEdge], float], top: float,
-           graph_size: int | None) -> dict[str, Any]:
+           graph_size: int | None, only: Collection[str]) -> dict[str, Any]:
     touched = len(retrieval.nodes)
     here = {node.id: node for node in nodes}
     lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
@@ -211,6 +218,7 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
         "alt": _sentence(title, nodes, edges, here, touched),
         "nodes": [{
             "n": index[node.id], "state": node.state, "seed": node.seed,
+            "only": node.id in only,
             "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
             "value": number(node.importance), "facts": _facts(node),
             "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
