@@ -1,6 +1,6 @@
 """The exact mass at which a node enters, in the units of the method's own control."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +17,9 @@ HIGHEST = 1e4
 """Mass beyond which no entry is looked for."""
 WALKED = 1000
 """Retrieved nodes up to which all entries are computed; the walk takes their number cubed."""
+
+SHARP = 1e-12  # tolerance of the solve that the entry is read from
+FEW = 4  # nodes that may enter within a bracket before its tangent is worth a linear solve
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,10 @@ def entries(problem: Problem, up_to: float | None = None) -> Path:
                         problem.method.capacity, mass)
 
 
-def at_mass(problem: Problem, mass: float) -> Diffusion:
+def at_mass(problem: Problem, mass: float, rtol: float = 1e-9) -> Diffusion:
     """The solution of the same problem with another mass."""
     return solve(problem.layer, problem.gates, problem.seeds.rows, mass * problem.per_unit(),
-                 problem.method.capacity)
+                 problem.method.capacity, rtol)
 
 
 def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIGHEST,
@@ -84,28 +87,29 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
     end = min(most, full_at)
     low, below = problem.method.mass, diffusion
     high = np.inf  # by which the node is in
+    between = 0  # who else enters before that
     while low < end and len(below.support) <= nodes:
-        tangent = _tangent(problem, below, row, low)
+        tangent = _tangent(problem, below, row, low) if between <= FEW else np.inf
         step = min(tangent, max(2 * low, low + 1), end, high)
         if step < high:
             above = at_mass(problem, step)
-            if step == tangent:
-                if set(above.support.tolist()) - {row} == set(below.support.tolist()):
-                    return Entry(step, step)
-                high = step
-            elif _retrieved(above, row):
-                high = step
-            else:
+            others = set(above.support.tolist()) - {row} - set(below.support.tolist())
+            if step == tangent and not others:
+                exact = _tangent(problem, at_mass(problem, low, SHARP), row, low)
+                return Entry(exact, exact)
+            if step < tangent and not _retrieved(above, row):
                 low, below = step, above
-        if high < np.inf:
-            middle = (low + high) / 2
-            if high - low <= 1e-12 * high:
-                return Entry(high, high)
-            half = at_mass(problem, middle)
-            if _retrieved(half, row):
-                high = middle
-            else:
-                low, below = middle, half
+                continue
+            high, between = step, len(others)
+        middle = (low + high) / 2
+        if high - low <= 1e-12 * high:
+            return Entry(high, high)
+        half = at_mass(problem, middle)
+        gained = set(half.support.tolist()) - {row} - set(below.support.tolist())
+        if _retrieved(half, row):
+            high, between = middle, len(gained)
+        else:
+            low, below, between = middle, half, between - len(gained)
     return Entry(None, low, low == full_at)
 
 
@@ -153,9 +157,3 @@ def _system(diffusion: Diffusion) -> tuple[Nodes, Nodes, Floats, Nodes]:
     out = (u < 0) | (v < 0)
     leak = sum_at(np.maximum(u, v)[out], diffusion.weight[out], len(inside))
     return u, v, leak, inside
-
-
-def with_mass(problem: Problem, mass: float) -> Problem:
-    """The same problem with another mass."""
-    return replace(problem, method=replace(problem.method, mass=mass),
-                   mass=mass * problem.per_unit())

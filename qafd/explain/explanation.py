@@ -107,8 +107,10 @@ class Explanation:
                    summary(name, balance.node.state, seeds, ways, balance.node.seed),
                    balance_sentence(balance, names), balance, seeds, ways, inflows)
 
-    def why_not(self, node: str) -> WhyNot:
+    def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """Why a node is not retrieved, and the shortest change that would bring it in.
+
+        The search for the mass at which it enters ends when more than `nodes` are retrieved.
 
         Raises
         ------
@@ -119,7 +121,7 @@ class Explanation:
         i = self.diffusion.find(row)
         if i is not None and self.diffusion.x[i] > 0:
             raise ParameterError(f"{shown(self.graph, row)} is retrieved; ask why it is")
-        return why_not(self.problem, self.diffusion, row)
+        return why_not(self.problem, self.diffusion, row, nodes)
 
     def retrieved(self, node: str) -> bool:
         """Whether a node is full."""

@@ -82,8 +82,11 @@ class WhyNot:
         return self.capacity - self.held
 
 
-def why_not(problem: Problem, diffusion: Diffusion, row: int) -> WhyNot:
-    """Why the node of a graph row, which is not retrieved, is not."""
+def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000) -> WhyNot:
+    """Why the node of a graph row, which is not retrieved, is not.
+
+    The search for the mass at which it enters ends when more than `nodes` are retrieved.
+    """
     layer = problem.layer
     i = diffusion.find(row)
     held = 0.0 if i is None else float(diffusion.mass[i])
@@ -95,7 +98,7 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int) -> WhyNot:
         gate = _gate(problem, u, v)
         other = _most(diffusion, u, v)
         beside = None if other is None else _gate(problem, u, other)
-    entry = entry_of(problem, row, diffusion)
+    entry = entry_of(problem, row, diffusion, nodes=nodes)
     remedies = sorted(_remedies(problem, diffusion, row, capacity - held, entry, gate, way),
                       key=lambda r: r.length)
     name = shown(layer, row)
@@ -245,7 +248,7 @@ def _compared(gate: Gate, beside: Gate) -> str:
                 "shared with others.")
     parts = {f"{gate.target_name} is less like the question ({gate.alignment_target:.2g} against "
              f"{beside.alignment_target:.2g})": beside.alignment_target / gate.alignment_target,
-             f"it is less like {gate.source_name} ({gate.structure:.2g} against "
+             f"what joins it to {gate.source_name} is weaker ({gate.structure:.2g} against "
              f"{beside.structure:.2g})": beside.structure / gate.structure}
     reason = max(parts, key=lambda words: parts[words])
     return (f"Its gate from {gate.source_name} is {ratio:.3g} times narrower than the one to "
