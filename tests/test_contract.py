@@ -12,6 +12,7 @@ from qafd.retrieve.pagerank import PRESETS as PAGERANKS
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
 from qafd.seeds import Seeds, passages_of
 from qafd.weights import PLAIN
+from tests.tiny import tiny_corpus
 
 CASES = [pytest.param(method(), id=name) for name, method in METHODS.items()]
 CASES += [pytest.param(method, id=f"pagerank-{name}") for name, method in PAGERANKS.items()]
@@ -38,8 +39,7 @@ def library(order: np.ndarray) -> Corpus:
         [u for u, _ in ends], [v for _, v in ends], np.full(len(ends), 0.5),
         ["mention"] * len(mentions) + ["relation"] * len(relations),
         vectors[order], vectors[order], np.full(n, 10))
-    return Corpus(graph, passages_of(
-        graph, lambda ids: [f"text of name {int(i[2:]) % 8}" for i in ids]))
+    return tiny_corpus(graph, lambda ids: [f"text of name {int(i[2:]) % 8}" for i in ids])
 
 
 def plan(text: str = "what is name 3") -> QueryPlan:
@@ -102,7 +102,7 @@ def test_the_order_of_nodes_does_not_matter(
 def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
     vectors = np.zeros((0, 16), np.float32)
     graph = Graph.build([], vectors=vectors, name_vectors=vectors)
-    retrieval = method.retrieve(Corpus(graph, passages_of(graph, lambda _: [])), plan())
+    retrieval = method.retrieve(tiny_corpus(graph, lambda _: []), plan())
     assert (retrieval.nodes, retrieval.edges, retrieval.ranking) == ((), (), ())
 
 
@@ -111,8 +111,7 @@ def test_a_graph_without_edges_keeps_its_seeds(method: Retriever) -> None:
     vectors = unit(np.ones((2, 16), np.float32))
     graph = Graph.build(["e", "p"], ["name 3", "p"], ["entity", "passage"], vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1])
-    retrieval = method.retrieve(
-        Corpus(graph, passages_of(graph, lambda _: ["name 3"])), plan())
+    retrieval = method.retrieve(tiny_corpus(graph, lambda _: ["name 3"]), plan())
     assert retrieval.seeds
     assert set(retrieval.seeds) <= {n.id for n in retrieval.nodes}
     assert retrieval.edges == ()

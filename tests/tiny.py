@@ -12,8 +12,13 @@ import numpy as np
 
 from qafd import jobs
 from qafd.engine import Here
+from qafd.graph import Graph, kind_names
 from qafd.index import index
-from qafd.records import Assertion, Chunk, Extraction, Mention, Vectors
+from qafd.layers import LAYERS, build
+from qafd.layers.texts import Texts, gather
+from qafd.records import Assertion, Chunk, Edge, Extraction, Mention, Vectors
+from qafd.retrieve.base import Corpus
+from qafd.seeds import passages_of
 from qafd.store import Store
 
 
@@ -78,6 +83,40 @@ def tiny_index(path: Path, files: Sequence[tuple[str, bytes]] = ()) -> str:
 def tiny_work(path: Path) -> None:
     """Do the waiting jobs with the tiny models."""
     jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+
+
+def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
+    """The texts of a graph made by hand, as `qafd.layers` reads them.
+
+    `passages` are in the order of the passages' ids; a sentence ends with a period. A name that
+    an edge mentions stands in the sentences that have it, else in the first.
+    """
+    ids = sorted(graph.ids[row] for row in np.flatnonzero(graph.kinds == "passage").tolist())
+    sentences = [[m.group().strip() for m in re.finditer(r"[^.]+\.?", text)] for text in passages]
+    said = dict(zip(ids, sentences, strict=True))
+    edges = []
+    for u in range(len(graph)):
+        around = graph.expand(np.array([u]))
+        for v, bits in zip(around.neighbors.tolist(), around.edge_kinds.tolist(), strict=True):
+            ends = graph.ids[u], graph.ids[v]
+            if "mention" in kind_names(bits) and graph.kinds[v] == "passage":
+                places = [at for at, text in enumerate(said[ends[1]]) if graph.names[u] in text]
+                edges.append(Edge(*ends, "mention", 1.0, evidence=tuple(
+                    (ends[1], at) for at in places or [0])))
+            if "relation" in kind_names(bits) and ends[0] < ends[1]:
+                edges.append(Edge(*ends, "relation", 1.0))
+    dimension = 8 if graph.vectors is None else graph.vectors.shape[1]
+    return gather(graph, ids, passages, sentences,
+                  TinyEmbedder(dimension=dimension).embed([s for some in sentences for s in some]),
+                  edges, {i: i for i in ids})
+
+
+def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -> Corpus:
+    """A corpus with all layers built; `texts` gives the texts of passages by node id."""
+    passages = passages_of(graph, texts)
+    read = tiny_texts(graph, texts(sorted(graph.ids[row] for row in passages.rows.tolist())))
+    embedder = TinyEmbedder(dimension=read.vectors.shape[1])
+    return Corpus(graph, passages, {name: build(name, graph, read, embedder) for name in LAYERS})
 
 
 def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...]) -> None:

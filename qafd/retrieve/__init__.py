@@ -1,6 +1,7 @@
 """The retrieval methods; app, command line, tests and benchmarks iterate over METHODS."""
 
 from qafd.retrieve.base import Retriever
+from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.ego import EgoNet
 from qafd.retrieve.fusion import FusedPassages
 from qafd.retrieve.lexical import LexicalPassages
@@ -11,6 +12,7 @@ from qafd.retrieve.vector import DensePassages
 
 METHODS: dict[str, type[Retriever]] = {
     "qafd": FlowDiffusion,
+    "community": CommunityReports,
     "ego": EgoNet,
     "pagerank": PageRank,
     "path": RelationalPaths,

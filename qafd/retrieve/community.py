@@ -1,0 +1,154 @@
+"""Whole communities of the entity graph, chosen by the question, after GraphRAG."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.layers.communities import Communities
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.seeds import match
+from qafd.weights import clip
+
+
+@dataclass(frozen=True)
+class CommunityReports:
+    """The communities of the question's entities, or those whose reports are nearest to it.
+
+    Edge et al., "From Local to Global: A GraphRAG Approach to Query-Focused Summarization", and
+    GraphRAG's local search. Every entity belongs to its deepest community down to `level`. Local:
+    the entities nearest to the question, and their communities, those with the most of these
+    entities first, then those with the nearest report; passages in the order of the entities,
+    then by how many neighbors of that entity they also mention. Global: the communities with the
+    nearest reports; passages in the order of the communities, then by how many members they
+    mention. A passage's score is 1 / rank.
+
+    Deviations: reports are extractive (`qafd.layers.communities`); the map-reduce over all
+    reports of global search is a choice by similarity; the names in the question come before the
+    nearest entities; an entity is compared by its passages and sentences, not by a written
+    description; ties of passages go to the cosine with the question. `communities` stands for
+    GraphRAG's limit in tokens. A node's importance is the similarity of its community's report,
+    or its own if it is larger.
+    """
+
+    label: ClassVar[str] = "GraphRAG communities"
+    idea: ClassVar[str] = ("communities of the entity graph, found before any question, taken "
+                           "whole; a re-implementation of the idea, on this graph")
+    source: ClassVar[str] = "Edge et al. 2024, From Local to Global (GraphRAG)"
+    needs: ClassVar[tuple[str, ...]] = ("communities",)
+
+    selection: str = knob("local", options=("local", "global"), help="Local: communities of the "
+                          "entities nearest to the question. Global: communities whose reports "
+                          "are nearest to it.")
+    communities: int = knob(3, 1, 50, help="How many communities are taken.")
+    level: int = knob(2, 0, 6, help="How deep the hierarchy is read: 0 takes the largest "
+                      "communities.")
+    entities: int = knob(10, 1, 200, help="Local: how many entities the question brings.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "CommunityReports":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The members of the chosen communities and the relations between them, without flow.
+
+        Raises
+        ------
+        MissingLayerError
+            When the layer "communities" is not built.
+        """
+        started = time.perf_counter()
+        graph, layer = corpus.graph, corpus.graph.layer({"relation"})
+        found: Communities = corpus.layer("communities")
+        near = clip((found.vectors @ plan.embedding).astype(np.float64))  # (k,)
+        home = found.cut(self.level, len(graph))
+        seeds, similarity = (_entities(graph, plan, self.entities) if self.selection == "local"
+                             else (np.zeros(0, np.int64), np.zeros(0)))
+        chosen, votes = self._choose(home, near, seeds)
+        reasons = dict.fromkeys(seeds.tolist(), "")
+        importance = dict(zip(seeds.tolist(), similarity.tolist(), strict=True))
+        for place, community in enumerate(chosen.tolist(), 1):
+            said = (f"in community {community} ({found.titles[community]}), number {place} for "
+                    f"the question, similarity {near[community]:.2f}"
+                    + (f", with {votes[community]} of its entities" if len(seeds) else "") + ".")
+            for row in np.flatnonzero(home == community).tolist():
+                importance[row] = max(importance.get(row, 0.0), float(near[community]))
+                reasons[row] = said
+        for place, row in enumerate(seeds.tolist(), 1):
+            reasons[row] = (f"Entity {place} nearest to the question; "
+                            + (reasons[row] or "its community was not among those taken."))
+        rows = np.array(list(importance), np.int64)
+        groups: list[tuple[Nodes, Nodes]] = (
+            [(np.array([row]), layer.expand(np.array([row])).neighbors.astype(np.int64))
+             for row in seeds.tolist()] if self.selection == "local" else
+            [(members, members) for members in
+             (np.flatnonzero(home == community) for community in chosen.tolist())])
+        order = np.array(list(islice(_passages(
+            corpus, groups, match(graph, corpus.passages, plan).dense), self.top)), np.int64)
+        kept = nodes(layer, plan, rows, np.array(list(importance.values())),
+                     [_sentence(reasons[row]) for row in rows.tolist()], seeds=set(seeds.tolist()))
+        among = entries_among(layer, rows)
+        total = 1000 * (time.perf_counter() - started)
+        return Retrieval(
+            query=plan.question, method="community", params=params_of(self),
+            seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
+            edges=edges(layer, among),
+            ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
+            work=Work(len(rows), len(among), 1, total, total), revision=graph.revision)
+
+    def _choose(self, home: Nodes, near: Floats, seeds: Nodes) -> tuple[Nodes, Nodes]:
+        """The communities taken, best first, and how many seeds each community has."""
+        own = home[seeds]
+        votes = np.bincount(own[own >= 0], minlength=len(near))
+        some = np.unique(own if self.selection == "local" else home)
+        some = some[some >= 0]
+        order = np.lexsort((some, -near[some], -votes[some]))
+        return some[order[:self.communities]], votes
+
+
+def _entities(graph: Graph, plan: QueryPlan, count: int) -> tuple[Nodes, Floats]:
+    """The question's names, then the entities nearest to it: rows and similarities."""
+    named = [row for name in plan.names
+             if (row := graph.row.get(node_id("entity", name))) is not None]
+    rows = np.flatnonzero(graph.kinds == "entity")
+    if graph.vectors is None or not len(rows):
+        return rows[:0], np.zeros(0)
+    similarity = clip((graph.vectors[rows] @ plan.embedding).astype(np.float64))
+    nearest = rows[foremost(graph, rows, similarity, count)]
+    chosen = np.array(list(dict.fromkeys([*named, *nearest.tolist()]))[:count], np.int64)
+    return chosen, similarity[np.searchsorted(rows, chosen)]
+
+
+def _passages(corpus: Corpus, groups: list[tuple[Nodes, Nodes]],
+              dense: Floats) -> Iterator[int]:
+    """Passages that mention one of a group's anchors, group after group, each once.
+
+    Within a group by how many of its counted entities they mention, then by cosine, then by id.
+    """
+    mentions, seen = corpus.graph.layer({"mention"}), set[int]()
+    for anchors, counted in groups:
+        some = np.unique(mentions.expand(anchors).neighbors).astype(np.int64)
+        around = mentions.expand(some)
+        owner = np.repeat(np.arange(len(some)), around.counts)
+        counts = np.bincount(owner[np.isin(around.neighbors, counted)], minlength=len(some))
+        cosine = dense[np.searchsorted(corpus.passages.rows, some)]
+        for i in sorted(range(len(some)), key=lambda i: (
+                -counts[i], -cosine[i], corpus.graph.ids[some[i]])):
+            if (row := int(some[i])) not in seen:
+                seen.add(row)
+                yield row
+
+
+def _sentence(reason: str) -> str:
+    return reason[0].upper() + reason[1:]
