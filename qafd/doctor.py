@@ -165,7 +165,7 @@ def _log(store: Store) -> Check:
             "JOIN extractions ON extractions.id = extraction"))
         faults += [f"what was found in passage {extraction.chunk} is not as it was stored"
                    for extraction in store.log().extractions
-                   if checksum(extraction) != stamped[extraction.chunk]]
+                   if checksum(extraction, *extraction.descriptions) != stamped[extraction.chunk]]
     return _verdict("log", faults, "Every extraction fits its passage",
                     "delete and add that document again")
 

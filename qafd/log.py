@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from qafd.errors import EmbedderMismatchError, ParameterError, StoreError
+from qafd.ledger import LedgerStore, descriptions_of, put_descriptions
 from qafd.records import Assertion, Chunk, Document, Extraction, Mark, Mention, Vectors
 from qafd.rows import (
     DocumentNameError,
@@ -22,13 +23,13 @@ from qafd.rows import (
     unpacked,
     vector_keys,
 )
-from qafd.workspace import Workspace, bump, meta, now, set_meta
+from qafd.workspace import bump, meta, now, set_meta
 
 CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""
 
 
-class LogStore(Workspace):
+class LogStore(LedgerStore):
     """A workspace that takes in files and remembers what was found in them."""
 
     # Files and documents
@@ -90,14 +91,27 @@ class LogStore(Workspace):
                 [(name,) for name in names])
 
     def retry(self, names: Iterable[str], job: int | None = None) -> int:
-        """Let files that failed or were cancelled wait again; returns how many."""
+        """Let files that failed or were cancelled wait again; returns how many.
+
+        So do finished files with passages that the model did not read as it should: only these
+        are read again, and what is known of them stays until then.
+        """
+        names = list(names)
         with self.transaction() as connection:
             before = connection.total_changes
             connection.executemany(
                 "UPDATE files SET status = 'queued', error = '', job = ? "
                 "WHERE name = ? AND status IN ('failed', 'cancelled')",
                 [(job, name) for name in names])
-            return connection.total_changes - before
+            changed = connection.total_changes - before
+            for name in names:
+                changed += bool(connection.execute(
+                    "UPDATE doubts SET again = 1 WHERE extraction IN (SELECT extraction FROM live "
+                    "JOIN documents ON documents.name = document WHERE source = ?)",
+                    (name,)).rowcount) and connection.execute(
+                    "UPDATE files SET status = 'extracting', job = ? "
+                    "WHERE name = ? AND status = 'done'", (job, name)).rowcount
+            return changed
 
     def files(self) -> tuple[File, ...]:
         """All files, in the order in which they came."""
@@ -247,6 +261,7 @@ class LogStore(Workspace):
             if not names and not known:
                 raise StoreError(f"There is nothing called {name!r} to remove.")
             self._forget_vectors(connection, names)
+            self.forget_replies(names)
             connection.execute(
                 "DELETE FROM documents WHERE name = ? OR source = ?", (name, name))
             connection.execute("DELETE FROM files WHERE name = ?", (name,))
@@ -292,12 +307,14 @@ class LogStore(Workspace):
                 f"SELECT {_qualified('chunks', CHUNK)} FROM chunks "
                 "JOIN documents ON documents.name = chunks.document "
                 "WHERE source = ? AND deleted_at IS NULL AND NOT EXISTS ("
-                "  SELECT 1 FROM extractions WHERE chunk = chunks.id AND extractor = ?) "
+                "  SELECT 1 FROM extractions LEFT JOIN doubts ON extraction = extractions.id "
+                "  WHERE chunk = chunks.id AND extractor = ? AND again IS NOT 1) "
                 "ORDER BY documents.position, chunks.position", (source, extractor)).fetchall()
         return tuple(Chunk(*row) for row in rows)
 
     def put_extraction(
-        self, chunk: Chunk, extraction: Extraction, vectors: Mapping[str, Vectors] | None = None
+        self, chunk: Chunk, extraction: Extraction, vectors: Mapping[str, Vectors] | None = None,
+        doubt: str = "",
     ) -> bool:
         """Append one passage's extraction, with the vectors that belong to it, to the log.
 
@@ -308,14 +325,20 @@ class LogStore(Workspace):
         ----------
         vectors : mapping of str to ndarray, shape (d,)
             By `embedding_key`.
+        doubt : str
+            Why the model's reading is not what it should be; `retry` asks for a new one.
         """
         with self.transaction() as connection:
             self.check_lease()
+            connection.execute(
+                "DELETE FROM extractions WHERE chunk = ? AND extractor = ? AND id IN ("
+                "  SELECT extraction FROM doubts WHERE again = 1)",
+                (chunk.id, extraction.extractor))
             row = connection.execute(
                 "INSERT INTO extractions (chunk, extractor, sha256) SELECT id, ?, ? FROM chunks "
                 "WHERE id = ? AND title = ? AND heading = ? ON CONFLICT DO NOTHING RETURNING id",
-                (extraction.extractor, checksum(extraction), chunk.id, chunk.title,
-                 chunk.heading)).fetchone()
+                (extraction.extractor, checksum(extraction, *extraction.descriptions), chunk.id,
+                 chunk.title, chunk.heading)).fetchone()
             if row is None:
                 return False
             log = row[0]
@@ -330,6 +353,10 @@ class LogStore(Workspace):
                 "INSERT INTO assertions VALUES (?, ?, ?, ?, ?, ?)",
                 [(log, i, a.source, a.target, a.sentence, a.label)
                  for i, a in enumerate(extraction.assertions)])
+            put_descriptions(connection, log, extraction.descriptions)
+            if doubt:
+                connection.execute("INSERT INTO doubts (extraction, reason) VALUES (?, ?)",
+                                   (log, doubt))
             self._put_vectors(connection, vectors or {})
             bump(connection, "log_revision")
         return True
@@ -368,9 +395,10 @@ class LogStore(Workspace):
                     "SELECT extraction, source, target, sentence, label "
                     "FROM assertions ORDER BY 1, position"):
                 assertions[at].append(Assertion(*fields))
+            said = descriptions_of(connection)
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), tuple(
             Extraction(row[1], extractor, tuple(spans[row[0]]), tuple(mentions[row[0]]),
-                       tuple(assertions[row[0]])) for row in rows))
+                       tuple(assertions[row[0]]), said.get(row[0], ())) for row in rows))
 
     # Embeddings
 

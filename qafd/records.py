@@ -103,14 +103,35 @@ class Assertion:
 
 
 @dataclass(frozen=True)
+class Description:
+    """What a language model said of an entity, a relation, or a whole chunk.
+
+    `source` and `target` are keys of mentions; an entity has no target, a chunk neither. `kind`
+    is an entity's type, `strength` a relation's, from 1 to 10.
+    """
+
+    source: str = ""
+    target: str = ""
+    kind: str = ""
+    text: str = ""
+    keywords: tuple[str, ...] = ()
+    strength: float = 0.0
+
+
+@dataclass(frozen=True)
 class Extraction:
-    """What one extractor found in one chunk: one entry of the log the graph is made from."""
+    """What one extractor found in one chunk: one entry of the log the graph is made from.
+
+    `descriptions` come from language models only; they follow the order of the model's reply.
+    """
 
     chunk: str
     extractor: str
     sentences: tuple[tuple[int, int], ...]
     mentions: tuple[Mention, ...]
     assertions: tuple[Assertion, ...]
+    # not in the text that entries are checked by, which older entries were stored with
+    descriptions: tuple[Description, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

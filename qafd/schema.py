@@ -229,8 +229,57 @@ def _layers(db: "Database") -> None:
     db.execute("ALTER TABLE jobs ADD COLUMN layers TEXT NOT NULL DEFAULT ''")
 
 
+_MODEL_TABLES = """
+CREATE TABLE llm_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    model TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('ok', 'rejected', 'failed')),
+    reply TEXT NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    estimated INTEGER NOT NULL,
+    cut INTEGER NOT NULL,
+    cost REAL,
+    seconds REAL NOT NULL,
+    chunk TEXT NOT NULL,
+    document TEXT NOT NULL,
+    question TEXT NOT NULL,
+    run TEXT NOT NULL,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX llm_calls_key ON llm_calls (key);
+
+CREATE TABLE descriptions (
+    extraction INTEGER NOT NULL REFERENCES extractions (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    keywords TEXT NOT NULL,
+    strength REAL NOT NULL,
+    PRIMARY KEY (extraction, position)
+) WITHOUT ROWID;
+CREATE INDEX descriptions_source ON descriptions (source, target);
+
+CREATE TABLE doubts (
+    extraction INTEGER PRIMARY KEY REFERENCES extractions (id) ON DELETE CASCADE,
+    reason TEXT NOT NULL,
+    again INTEGER NOT NULL DEFAULT 0
+);
+"""
+
+
+def _models(db: "Database") -> None:
+    # a script would end the transaction that all steps share
+    for statement in _MODEL_TABLES.split(";\n"):
+        db.execute(statement)
+
+
 Step = Callable[["Database"], None]
-STEPS: tuple[Step, ...] = (_first_tables, _layers)
+STEPS: tuple[Step, ...] = (_first_tables, _layers, _models)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 

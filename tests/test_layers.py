@@ -17,7 +17,7 @@ LAYERS = (
     ("diffusion", "extract", "rows"),
     ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "plan",
      "subqueries"),
-    ("workspace", "log"),
+    ("workspace", "ledger", "log"),
     ("store",),
     ("engine", "seeds", "cost", "llm_extract"),
     ("index", "rank", "layers"),
