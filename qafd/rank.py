@@ -1,12 +1,17 @@
 """Passages in the order of their evidence: importance x, meaning, words, and what is left open."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.records import Floats, Nodes
 from qafd.seeds import Match, Passages, minmax
+
+Ranked = TypeVar("Ranked")
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,29 @@ def rank(
     scores[first] = max(ahead, float(scores.max()))
     order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))
     return passages.rows[order], scores[order]
+
+
+def within_budget(
+    ranking: Sequence[Ranked], tokens: Sequence[int], budget: int
+) -> tuple[Ranked, ...]:
+    """The leading passages whose tokens together fit a budget, the same for every method.
+
+    The first passage that does not fit ends the list, also when a later one would fit: what is
+    kept is the method's own order, a larger budget never drops a passage, and no method gains by
+    short passages far down its list.
+
+    Parameters
+    ----------
+    tokens : sequence of int
+        Tokens of each ranked passage, in the same order.
+    budget : int
+        Tokens, at least 0.
+    """
+    if budget < 0:
+        raise ParameterError(f"the token budget is {budget}; it is at least 0")
+    spent = accumulate(tokens)
+    return tuple(passage for passage, total in zip(ranking, spent, strict=True)
+                 if total <= budget)
 
 
 def log_scale(x: Floats, floor: float) -> Floats:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from qafd.assemble import node_id
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.rank import Ranking, log_scale, rank
+from qafd.rank import Ranking, log_scale, rank, within_budget
 from qafd.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -96,3 +96,14 @@ def test_the_logarithmic_scale_runs_from_zero_to_one():
 def test_weights_out_of_range_are_refused(wrong):
     with pytest.raises(ParameterError, match="at least 0 and a floor between 0 and 1"):
         Ranking(**wrong)
+
+
+@pytest.mark.parametrize(("budget", "kept"), [(0, ""), (9, ""), (10, "a"), (29, "a"), (30, "ab"),
+                                              (34, "ab"), (135, "abcd")])
+def test_the_first_passage_over_the_budget_ends_the_list(budget, kept):
+    assert within_budget("abcd", [10, 20, 100, 5], budget) == tuple(kept)
+
+
+def test_a_budget_below_zero_is_refused():
+    with pytest.raises(ParameterError, match="budget is -1"):
+        within_budget("a", [1], -1)
