@@ -23,6 +23,7 @@ if not question.strip():
 if not ui.enough(choice):
     st.stop()
 
+ui.ready(knowledge, choice)
 sides = ui.compared(knowledge, question, choice)
 st.caption("Re-implementations of the ideas, on this graph.")
 selected = ui.compare_picture(sides, drawing)

@@ -11,6 +11,7 @@ from qafd.ui.compare import (
     node_reasons,
     numbers_tab,
     overlap_tab,
+    ready,
 )
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
@@ -45,6 +46,6 @@ __all__ = [
     "column_passages_tab", "compare_controls", "compare_picture", "compared", "differences_tab",
     "documents_table", "drawing_controls", "empty_workspace", "enough", "explored", "intake",
     "jobs_panel", "keep_workers_going", "method_controls", "node_detail", "node_reasons",
-    "numbers_tab", "overlap_tab", "pages", "passages_tab", "picture", "question_box", "run",
-    "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
+    "numbers_tab", "overlap_tab", "pages", "passages_tab", "picture", "question_box", "ready",
+    "run", "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
 ]

@@ -18,17 +18,21 @@ from qafd.compare import (
     PAPER,
     Column,
     Comparison,
+    canonical,
     configured,
     label_of,
+    listed,
     make_column,
 )
-from qafd.errors import QafdError
+from qafd.errors import StoreError
 from qafd.graph import Graph
+from qafd.jobs import enqueue, open_jobs, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.ui.controls import controls, start_anew
+from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import Drawing, plan_of, retrieved
 from qafd.ui.workspaces import forget_all_but, keep, plain, safe
 from qafd.view.component import panels, selected
@@ -39,6 +43,7 @@ from qafd.view.placement import beside, foremost, freeze
 DRAWN = 60  # nodes per panel
 ASPECT = 1.45
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
+AT_ONCE = 60  # passages up to which missing layers are built without asking
 LETTERS = "ABCDEF"
 SEEDING = {"own": "Each its own", "question": "Question", "keywords": "Keywords"}
 
@@ -77,10 +82,7 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
     """Methods, budget and the parameters of each method, in the sidebar."""
     graph, options = knowledge.graph, [*METHODS, PAPER]
     with st.sidebar:
-        names = st.multiselect(
-            "Methods", options, [name for name in DEFAULT if name in METHODS], format_func=label_of,
-            max_selections=MOST, key=keep("methods"), bind="query-params",
-            help="Two to six. All are re-implementations of the ideas, on this graph.")
+        names = _methods(options)
         budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
                            key=keep("budget"), bind="query-params")
         seeding = st.segmented_control(
@@ -111,6 +113,47 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
                 methods[name] = controls(method, PREFIXES.get(name, name), graph, st.container(),
                                          st.container(), shared)
     return Choice(methods, int(budget), lone, blind, int(order))
+
+
+def _methods(options: list[str]) -> list[str]:
+    """The chosen methods; the link has their short names, or those of the systems."""
+    keep("methods")
+    if "methods" not in st.session_state:
+        linked = [canonical(name) for name in st.query_params.get_all("methods")]
+        st.session_state["methods"] = linked[:MOST] or list(DEFAULT)
+    names = st.multiselect(
+        "Methods", options, format_func=label_of, max_selections=MOST, key="methods",
+        help="Two to six. All are re-implementations of the ideas, on this graph.")
+    if tuple(names) == DEFAULT:
+        st.query_params.pop("methods", None)
+    else:
+        st.query_params["methods"] = names
+    return names
+
+
+def ready(knowledge: KnowledgeGraph, choice: Choice) -> None:
+    """Build the layers that the methods need: at once in a small graph, else by a button."""
+    needs = {need: label_of(name) for name, method in choice.methods.items()
+             for need in method.needs}
+    missing = [layer.name for layer in knowledge.layers()
+               if layer.name in needs and layer.state != "built"]
+    if not missing:
+        return
+    if (knowledge.graph.kinds == "passage").sum() <= AT_ONCE:
+        try:
+            with st.spinner(f"Building {listed(missing, len(missing))}"):
+                knowledge.build_layers(missing)
+        except StoreError as error:
+            st.caption(f":material/info: {plain(str(error))}")
+        return
+    methods = list(dict.fromkeys(needs[name] for name in missing))
+    st.write(f"{listed(methods, len(methods))} need{'s' * (len(methods) == 1)} "
+             f"{listed(missing, len(missing))}, which this graph does not have yet.")
+    with knowledge.store() as store:
+        if not open_jobs(store) and st.button("Build", type="primary"):
+            enqueue(store, layers=missing)
+            start_worker(knowledge.path)
+    jobs_panel(knowledge)
 
 
 def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
@@ -146,7 +189,8 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     retrievals = [c.retrieval or empty for c in columns]
     if sides.choice.blind:
         retrievals = [_anonymous(r) for r in retrievals]
-    frozen, others = _frozen(sides.knowledge.path, sides.version, sides.plan.question, sides)
+    frozen, others = _frozen(sides.knowledge.path, sides.version, sides.plan.question,
+                             _drawable(sides), sides)
     positions = beside(frozen, [n for r in retrievals for n in foremost(r, DRAWN)],
                        _near(sides.graph, retrievals), ASPECT)
     key = f"compare-{sides.knowledge.path.stem}"
@@ -191,19 +235,20 @@ def _footer(column: Column, blind: bool) -> str:
     return " · ".join(parts + took)
 
 
+def _drawable(sides: Sides) -> tuple[str, ...]:
+    """The default methods whose layers are built."""
+    built = {layer.name for layer in sides.knowledge.layers() if layer.state == "built"}
+    return tuple(name for name in DEFAULT if built.issuperset(METHODS[name].needs))
+
+
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(path: Path, version: str, question: str, _sides: Sides,  # noqa: ARG001
-            ) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+def _frozen(path: Path, version: str, question: str, names: tuple[str, ...],
+            _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for what the default methods show: no parameter or choice moves a node."""
-    retrievals = []
-    for name in DEFAULT:
-        if name in METHODS:
-            try:
-                retrievals.append(retrieved(
-                    path, version, question, configured(name).fitted(_sides.graph),
-                    _sides.knowledge, _sides.graph, _sides.plan))
-            except QafdError:
-                continue  # its column says why
+    columns = [make_column(name, name, partial(
+        retrieved, path, version, question, configured(name).fitted(_sides.graph),
+        _sides.knowledge, _sides.graph, _sides.plan), _sides.graph, BUDGET) for name in names]
+    retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     first = {n.id for r in retrievals[:1] for n in r.nodes if n.state == SATURATED}
     return freeze(retrievals, first, DRAWN, ASPECT)
 
