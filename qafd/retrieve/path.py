@@ -130,7 +130,8 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
                threshold: float) -> tuple[list[FlowPath], int]:
     """Every path between two seeds that keeps its resource, most reliable first.
 
-    Ties go to the shorter path, then by ids; of a path and its reverse the better is listed.
+    Ties go to the shorter path, then by ids; of a path and its reverse the better is listed, of
+    equals the one from the earlier seed.
 
     Returns
     -------
@@ -161,14 +162,11 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
             first = columns[leads[j]].tolist()
             for path in _between(layer, a, int(seeds[j]), first, decay, threshold):
                 key = min(path.rows, path.rows[::-1])
-                if key not in best or _order(layer, path) < _order(layer, best[key]):
+                if key not in best or path.reliability > best[key].reliability + 1e-12:
                     best[key] = path
-    paths = sorted(best.values(), key=lambda path: _order(layer, path))
+    paths = sorted(best.values(), key=lambda path: (
+        -round(path.reliability, 12), len(path.rows), [layer.ids[row] for row in path.rows]))
     return paths, len(np.unique(np.concatenate([columns, twice.indices]))) if k else 0
-
-
-def _order(layer: Graph, path: FlowPath) -> tuple[float, int, list[str]]:
-    return -path.reliability, len(path.rows), [layer.ids[row] for row in path.rows]
 
 
 def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,

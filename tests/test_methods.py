@@ -1,0 +1,392 @@
+"""The retrieval methods that need only the graph, each against its paper's equations by hand."""
+
+from fractions import Fraction
+from itertools import pairwise, permutations
+from math import log
+
+import networkx
+import numpy as np
+import pytest
+
+from qafd.assemble import node_id
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.rank import rank
+from qafd.records import Keyword, QueryPlan
+from qafd.retrieve.base import Corpus
+from qafd.retrieve.ego import EgoNet
+from qafd.retrieve.fusion import FusedPassages
+from qafd.retrieve.lexical import LexicalPassages
+from qafd.retrieve.pagerank import PRESETS, PageRank, entry_weights, net_flow, pagerank
+from qafd.retrieve.path import RelationalPaths, flow_paths
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.vector import DensePassages
+from qafd.seeds import match, passages_of
+from qafd.weights import PLAIN, Gates, Weights
+from tests.oracles import random_graph
+
+
+def corpus(names, texts, edges, vectors, name_vectors=None):
+    """Entities by name, then passages by text; `edges` has (end, end, kind) with ends as rows."""
+    kinds = ["entity"] * len(names) + ["passage"] * len(texts)
+    ids = [node_id("entity", name.lower()) for name in names]
+    ids += [f"passage {i}" for i in range(len(texts))]
+    rows = np.array(vectors, np.float32)
+    graph = Graph.build(ids, [*names, *(f"title {i}" for i in range(len(texts)))], kinds,
+                        [u for u, _, _ in edges], [v for _, v, _ in edges], None,
+                        [kind for _, _, kind in edges], rows,
+                        rows if name_vectors is None else np.array(name_vectors, np.float32))
+    said = dict(zip(ids[len(names):], texts, strict=True))
+    return Corpus(graph, passages_of(graph, lambda asked: [said[i] for i in asked]))
+
+
+def asked(question="q", vector=(1, 0), keywords=(), names=()):
+    """A plan; `keywords` has (text, level, vector)."""
+    return QueryPlan(question, tuple(Keyword(text, level) for text, level, _ in keywords),
+                     np.array(vector, np.float32),
+                     np.array([v for _, _, v in keywords], np.float32).reshape(-1, len(vector)),
+                     tuple(names))
+
+
+def by_name(retrieval):
+    return {node.name: node for node in retrieval.nodes}
+
+
+def titles(retrieval):
+    return [int(p.id.split()[1]) for p in retrieval.ranking]
+
+
+# vector, lexical, fusion
+
+SHELF = corpus(
+    ["Ada", "Bob", "Cyd"], ["mill mill", "mill river", "ship"],
+    [(0, 3, "mention"), (1, 3, "mention"), (1, 4, "mention"), (2, 5, "mention"),
+     (0, 1, "relation")],
+    [[1, 0]] * 3 + [[0.6, 0.8], [0.8, 0.6], [0, 1]])
+
+
+def test_vector_ranks_by_cosine_and_draws_the_names_of_the_best():
+    found = DensePassages(passages=1).retrieve(SHELF, asked())
+    assert titles(found) == [1, 0, 2]
+    assert [p.score for p in found.ranking] == pytest.approx([0.8, 0.6, 0], abs=1e-7)
+    assert {name: node.importance for name, node in by_name(found).items()} == pytest.approx(
+        {"title 1": 0.8, "Bob": 0.8})
+    assert by_name(found)["title 1"].reason == (
+        "Number 1 of 3 passages: cosine 0.80 with the question.")
+    assert by_name(found)["Bob"].reason == "Mentioned by passage number 1, title 1."
+    assert [(e.kind, e.flow) for e in found.edges] == [("mention", 0)]
+
+
+def test_a_name_is_as_important_as_the_best_passage_that_mentions_it():
+    nodes = by_name(DensePassages(passages=2).retrieve(SHELF, asked()))
+    assert nodes["Bob"].importance == pytest.approx(0.8)
+    assert nodes["Ada"].importance == pytest.approx(0.6)
+
+
+def test_a_passage_that_points_away_from_the_question_has_no_importance():
+    away = DensePassages(passages=3).retrieve(SHELF, asked(vector=(0, -1)))
+    assert [n.importance for n in away.nodes] == [0] * 6
+    assert away.ranking[-1].score == pytest.approx(-1)
+
+
+def test_lexical_is_bm25_by_hand():
+    # Lengths 2, 2, 1, mean 5/3; "mill" is in 2 of 3 passages: idf log(1 + 1.5/2.5).
+    found = LexicalPassages().retrieve(SHELF, asked("mill"))
+    norm = 0.25 + 0.75 * 2 / (5 / 3)
+    idf = log(1 + 1.5 / 2.5)
+    twice, once = (idf * f * 2.2 / (f + 1.2 * norm) for f in (2, 1))
+    assert titles(found) == [0, 1]
+    assert [p.score for p in found.ranking] == pytest.approx([twice, once])
+    assert "for mill." in by_name(found)["title 0"].reason
+
+
+def test_without_a_common_word_nothing_is_found_and_that_is_said():
+    found = LexicalPassages().retrieve(SHELF, asked("zebra"))
+    assert (found.nodes, found.ranking, found.seeds) == ((), (), ())
+    assert found.notices == ("No passage has a word of the question.",)
+
+
+def test_fusion_adds_the_scaled_scores():
+    # Cosines .6, .8, 0 scale to .75, 1, 0; "ship" scales to 0, 0, 1.
+    found = FusedPassages(lexical=2).retrieve(SHELF, asked("ship"))
+    assert titles(found) == [2, 1, 0]
+    assert [p.score for p in found.ranking] == pytest.approx([2, 1, 0.75])
+    assert by_name(found)["title 2"].reason == (
+        "Number 1 of 3 passages: meaning 0.00 + 2 x words 1.00.")
+
+
+# pagerank
+
+def test_pagerank_by_hand_on_a_path():
+    # Source a of a - b - c at damping 1/2: p_a = 1/2 + p_b/4, p_b = p_a/2 + p_c/2, p_c = p_b/4.
+    graph = Graph.build(["a", "b", "c"], source_rows=[0, 1], target_rows=[1, 2])
+    weight = entry_weights(graph, PLAIN)
+    score, _ = pagerank(graph, weight, np.array([0]), np.array([1.0]), 0.5)
+    hand = [Fraction(7, 12), Fraction(1, 3), Fraction(1, 12)]
+    assert score == pytest.approx([float(p) for p in hand], abs=1e-8)
+    # a sends p_a / 2 and gets p_b / 4; b sends p_b / 4 on and gets p_c / 2.
+    flow = net_flow(graph, weight, score, np.array([0, 2]), 0.5)
+    assert flow == pytest.approx([float(hand[0] / 2 - hand[1] / 4),
+                                  float(hand[1] / 4 - hand[2] / 2)], abs=1e-8)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.95])
+def test_pagerank_agrees_with_networkx(damping):
+    rng = np.random.default_rng(4)
+    graph = random_graph(rng, 40, 60)
+    alone = Graph.build([*graph.ids, "x", "y"], source_rows=np.repeat(np.arange(40), graph.degree),
+                        target_rows=graph.neighbors, similarity=graph.similarity)
+    weight = entry_weights(alone, PLAIN)
+    rows, shares = np.array([3, 7, 41]), np.array([0.5, 0.3, 0.2])
+    other = networkx.Graph()
+    other.add_nodes_from(range(42))
+    start = np.repeat(np.arange(42), alone.degree)
+    other.add_weighted_edges_from(zip(start.tolist(), alone.neighbors.tolist(), weight.tolist(),
+                                      strict=True))
+    sources = dict(zip(rows.tolist(), shares.tolist(), strict=True))
+    oracle = networkx.pagerank(other, damping, sources, weight="weight", tol=1e-13,
+                               max_iter=10_000, dangling=sources)
+    score, _ = pagerank(alone, weight, rows, shares, damping)
+    assert score == pytest.approx([oracle[i] for i in range(42)], abs=1e-7)
+    assert score.sum() == pytest.approx(1)
+
+
+def test_pagerank_starts_from_names_by_rarity_and_from_all_passages():
+    # Ada is in one passage, Bob in two; the cosines .6, .8, 0 scale to .75, 1, 0.
+    found = PageRank(damping=0.0, passage_weight=0.2, nodes=500).retrieve(
+        SHELF, asked(names=("ada", "bob")))
+    total = 1 + 1 / 2 + 0.2 * (0.75 + 1)
+    assert {name: node.importance for name, node in by_name(found).items()} == pytest.approx(
+        {"Ada": 1 / total, "Bob": 0.5 / total, "title 1": 0.2 / total, "title 0": 0.15 / total})
+    assert titles(found) == [1, 0, 2]
+    assert by_name(found)["Ada"].reason == (
+        f"Seed: the question names Ada. {1 / total:.2%} of the walk is here, number 1.")
+
+
+def test_the_share_that_a_node_holds_is_what_flows_in_minus_what_flows_out():
+    found = PageRank(seeding="question", damping=0.9, nodes=500).retrieve(
+        SHELF, asked(names=("ada",)))
+    nodes = by_name(found)
+    names = {node.id: node.name for node in found.nodes}
+    net = dict.fromkeys(nodes, 0.0)
+    for edge in found.edges:
+        net[names[edge.target]] += edge.flow
+        net[names[edge.source]] -= edge.flow
+    # Whatever is no source gives (1 - c) p back to the sources in each step.
+    assert net["Cyd"] == pytest.approx(0.1 * nodes["Cyd"].importance, abs=1e-6)
+    assert sum(net.values()) == pytest.approx(0)
+
+
+def test_the_preset_follow_ranks_like_qafd_with_the_walk_in_the_place_of_x():
+    plan = asked("mill", names=("bob",))
+    graph = SHELF.graph
+    found = PRESETS["follow"].retrieve(SHELF, plan)
+    layer = graph.layer({"mention", "synonym"})
+    seeds = FlowDiffusion().retrieve(SHELF, plan).seeds
+    assert found.seeds == seeds
+    weight = entry_weights(layer, Gates(Weights.named("product"), plan.embedding))
+    start = np.repeat(np.arange(len(graph)), layer.degree)
+    s = np.maximum(graph.vectors @ plan.embedding, 1e-3)
+    assert weight == pytest.approx(s[start] * s[layer.neighbors])
+    score = np.zeros(len(graph))
+    for node in found.nodes:
+        score[graph.row[node.id]] = node.importance
+    order, scores = rank(SHELF.passages, match(graph, SHELF.passages, plan), score)
+    assert [p.id for p in found.ranking] == [graph.ids[row] for row in order]
+    assert [p.score for p in found.ranking] == pytest.approx(scores)
+
+
+# ego
+
+# Names on the unit circle; the keyword "low" is at 0 degrees, "high" at 90.
+NET = corpus(
+    ["Near", "Close", "Hub", "Leaf", "Top", "Peak"],
+    ["of near and hub", "of near", "of top and peak", "of leaf"],
+    [(0, 2, "relation"), (0, 3, "relation"), (1, 2, "relation"), (2, 5, "relation"),
+     (4, 5, "relation"), (0, 6, "mention"), (2, 6, "mention"), (0, 7, "mention"),
+     (4, 8, "mention"), (5, 8, "mention"), (3, 9, "mention")],
+    [[1, 0], [0.8, 0.6], [0.8, -0.6], [0.6, -0.8], [0, 1], [0.6, 0.8], *[[1, 0]] * 4])
+LOW, HIGH = ("low", "low", (1, 0)), ("high", "high", (0, 1))
+
+
+def test_local_brings_the_nearest_entities_and_their_neighbors():
+    found = EgoNet(mode="local", entities=1).retrieve(NET, asked(keywords=[LOW, HIGH]))
+    nodes = by_name(found)
+    assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
+        {"Near": 1.0, "Hub": 0.5, "Leaf": 0.5})
+    assert nodes["Near"].reason == "Hop 0: similarity 1.00 to the keyword low."
+    assert nodes["Hub"].reason == "Hop 1: a neighbor of Near, which a keyword brought."
+    assert [node.name for node in found.nodes if node.seed] == ["Near"]
+    # Passage 0 mentions Near and its neighbor Hub, passage 1 Near alone.
+    assert titles(found) == [0, 1]
+
+
+def test_relations_between_well_connected_ends_are_followed_first():
+    found = EgoNet(mode="local", entities=1, neighbors=1).retrieve(NET, asked(keywords=[LOW]))
+    assert set(by_name(found)) == {"Near", "Hub"}  # degrees 2 + 3 against 2 + 1
+
+
+def test_global_brings_the_relations_whose_ends_are_nearest():
+    # Means with (0, 1): Top-Peak .9, Hub-Peak .1, Close-Hub 0, Near-Hub -.3, Near-Leaf -.4.
+    found = EgoNet(mode="global", relations=2).retrieve(NET, asked(keywords=[LOW, HIGH]))
+    nodes = by_name(found)
+    assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
+        {"Top": 0.9, "Peak": 0.9, "Hub": 0.1})
+    assert nodes["Top"].reason == ("Hop 0: end of relation number 1 for the keyword high, cosine "
+                                   "0.90; the other end is Peak.")
+    assert titles(found) == [2]
+    assert len(found.edges) == 2
+
+
+def test_hybrid_takes_passages_from_both_levels_in_turn():
+    found = EgoNet(entities=1, relations=1).retrieve(NET, asked(keywords=[LOW, HIGH]))
+    assert titles(found) == [0, 2, 1]
+    assert [p.score for p in found.ranking] == pytest.approx([1, 1 / 2, 1 / 3])
+
+
+@pytest.mark.parametrize(("mode", "keywords", "brought"), [
+    ("global", [LOW], "Near"), ("local", [HIGH], "Top"), ("hybrid", [], "Near")],
+    ids=["no themes", "no names", "no keywords"])
+def test_a_level_without_keywords_gives_way(mode, keywords, brought):
+    found = EgoNet(mode=mode, entities=1, relations=1).retrieve(NET, asked(keywords=keywords))
+    assert brought in {node.name for node in found.nodes if node.seed}
+
+
+def test_the_same_seeds_as_qafd_are_the_names_of_the_question():
+    for method in (EgoNet(seeding="question", mode="local"), RelationalPaths(seeding="question")):
+        found = method.retrieve(NET, asked(names=("leaf", "peak"), keywords=[LOW]))
+        assert {node.name for node in found.nodes if node.seed} == {"Leaf", "Peak"}
+
+
+# path
+
+def graph_of(*edges):
+    names = sorted({end for edge in edges for end in edge})
+    return Graph.build(names, None, None, [names.index(u) for u, _ in edges],
+                       [names.index(v) for _, v in edges])
+
+
+def paths_of(graph, seeds, decay=0.8, threshold=0.3):
+    found, _ = flow_paths(graph, np.array([graph.row[s] for s in seeds]), decay, threshold)
+    return {"".join(graph.ids[row] for row in path.rows): path.reliability for path in found}
+
+
+def test_a_single_path_loses_to_decay_only():
+    # Resources 1, .8, .64; their mean.
+    assert paths_of(graph_of("ax", "xy", "yb"), "ab") == pytest.approx({"axyb": 2.44 / 3})
+
+
+def test_a_direct_edge_and_a_detour_share_the_resource():
+    # a gives 1/2 to b and 1/2 to x, which passes on .4.
+    assert paths_of(graph_of("ab", "ax", "xb"), "ab") == pytest.approx({"ab": 0.5, "axb": 0.45})
+
+
+def test_an_edge_at_the_threshold_passes_nothing_on():
+    # Four ways out of a: 1/4 each, below .3, so only the direct edge arrives. Into a from b the
+    # same holds, so no detour survives in either direction.
+    edges = ["ab", *(f"a{x}" for x in "xyz"), *(f"{x}b" for x in "xyz")]
+    assert paths_of(graph_of(*edges), "ab") == pytest.approx({"ab": 0.25})
+    assert len(paths_of(graph_of(*edges), "ab", threshold=0.2)) == 4
+
+
+def test_the_better_direction_of_a_path_is_kept():
+    # From a: x and y get 1/2 each, x passes .4 to z, y .4 to z. From b: all 1 goes to z, which
+    # gives .4 to x and to y, which pass .32 on to a.
+    forth = paths_of(graph_of("ax", "ay", "xz", "yz", "zb"), "ab")
+    assert forth == pytest.approx({"bzxa": (1 + 0.4 + 0.32) / 3, "bzya": (1 + 0.4 + 0.32) / 3})
+    # axzb would have (1/2 + .4 + 2 * .32) / 3, as z's edge carries what both bring.
+    assert (0.5 + 0.4 + 0.64) / 3 < (1 + 0.4 + 0.32) / 3
+
+
+def brute_force(graph, seeds, decay, threshold):
+    """Reliability of every path by walking all simple paths of at most 3 steps."""
+    g = networkx.Graph()
+    g.add_edges_from(zip(np.repeat(np.arange(len(graph)), graph.degree).tolist(),
+                         graph.neighbors.tolist(), strict=True))
+    best = {}
+    for a, b in permutations([s for s in seeds if s in g], 2):
+        routes = list(networkx.all_simple_paths(g, a, b, cutoff=3))
+        after = {}
+        for route in routes:
+            for u, v in pairwise(route):
+                after.setdefault(u, set()).add(v)
+        carried, alive = {}, {(a,): Fraction(1)}
+        arrived = []
+        for step in range(3):
+            following = {}
+            for route, held in alive.items():
+                for v in after.get(route[-1], ()):
+                    amount = held * (decay if step else 1) / len(after[route[-1]])
+                    edge = route[-1], v
+                    carried[edge] = carried.get(edge, 0) + amount
+                    if v == b:
+                        arrived.append((*route, v))
+                    elif amount > threshold and v not in route:
+                        following[(*route, v)] = amount
+            alive = following
+        for route in arrived:
+            value = sum(carried[edge] for edge in pairwise(route)) / (len(route) - 1)
+            key = min(route, route[::-1])
+            best[key] = max(best.get(key, 0), value)
+    return best
+
+
+@pytest.mark.parametrize("threshold", [Fraction(3, 10), Fraction(1, 20)])
+def test_paths_agree_with_all_simple_paths(threshold):
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        graph = random_graph(rng, 14, 14)
+        seeds = rng.choice(14, 5, replace=False)
+        found, _ = flow_paths(graph, seeds, 0.8, float(threshold))
+        oracle = brute_force(graph, seeds.tolist(), Fraction(4, 5), threshold)
+        assert {min(p.rows, p.rows[::-1]): p.reliability for p in found} == pytest.approx(
+            {route: float(value) for route, value in oracle.items()})
+        values = [p.reliability for p in found]
+        assert values == pytest.approx(sorted(values, reverse=True))
+
+
+TRAIL = corpus(
+    ["A", "X", "B", "Far"], ["a and x", "a", "x and b"],
+    [(0, 1, "relation"), (1, 2, "relation"), (0, 4, "mention"), (1, 4, "mention"),
+     (0, 5, "mention"), (1, 6, "mention"), (2, 6, "mention")],
+    [[1, 0], [0, 1], [0.8, 0.6], [0.6, 0.8], *[[1, 0]] * 3])
+
+
+def test_edges_carry_the_resource_and_passages_support_the_paths():
+    found = RelationalPaths(seeds=2).retrieve(TRAIL, asked(keywords=[LOW]))
+    nodes = by_name(found)
+    names = {node.id: node.name for node in found.nodes}
+    assert {(names[e.source], names[e.target]): e.flow for e in found.edges} == pytest.approx(
+        {("A", "X"): 1.0, ("X", "B"): 0.8})
+    assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
+        {"A": 0.9, "X": 0.9, "B": 0.9})
+    assert nodes["X"].reason == "On path 1, reliability 0.90: A - X - B."
+    # A is the nearer seed; of its passages the one that has A and X supports the path.
+    assert titles(found) == [0, 1, 2]
+
+
+def test_seeds_without_a_path_stay_dry():
+    found = RelationalPaths(seeds=3).retrieve(TRAIL, asked(keywords=[LOW]))
+    assert {node.name: node.state for node in found.nodes} == {
+        "A": "saturated", "X": "saturated", "B": "saturated", "Far": "dry"}
+
+
+def test_small_graphs_get_fewer_seeds_and_nodes_unless_they_are_chosen():
+    assert RelationalPaths().fitted(SHELF.graph).seeds == 2
+    assert RelationalPaths(seeds=7).fitted(SHELF.graph).seeds == 7
+    assert PageRank().fitted(SHELF.graph).nodes == 2
+    assert PageRank(nodes=50).fitted(SHELF.graph).nodes == 50
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda: PageRank(damping=1.0), lambda: EgoNet(mode="naive"), lambda: DensePassages(passages=0),
+    lambda: RelationalPaths(seeds=1), lambda: FusedPassages(lexical=-1)],
+    ids=["damping", "mode", "passages", "seeds", "lexical"])
+def test_parameters_outside_their_range_are_refused(wrong):
+    with pytest.raises(ParameterError, match=r"lies between|choose"):
+        wrong()
+
+
+def test_unit_vectors_of_the_examples_are_unit():
+    for shelf in (SHELF, NET, TRAIL):
+        assert np.linalg.norm(shelf.graph.vectors, axis=1) == pytest.approx(1)
