@@ -200,23 +200,22 @@ def _difference(finder: Column, other: Column) -> Difference | None:
         return None
     groups: dict[str, list[RetrievedNode]] = {}
     for node in extra:
-        groups.setdefault(re.sub(r"[\d.,]+", "#", _reason(node)), []).append(node)
+        groups.setdefault(_gist(node), []).append(node)
     # The first of the largest: it holds the more important nodes.
     group = max(groups.values(), key=len)
-    reasons = {_reason(node) for node in group}
+    reason = group[0].reason
     touched = {n.id for n in other.retrieval.nodes if n.state == WET} if other.retrieval else set()
     verb = "only touches" if all(n.id in touched for n in group) else "leaves out"
-    told = ":" if len(reasons) == 1 else f"; of {group[0].name} it says:"
+    told = ("" if all(n.reason == reason for n in group) else f"; of {group[0].name} it says")
     sentence = (f"{other.label} {verb} {listed([n.name for n in group])}; {finder.label} brings "
-                f"{'them' if len(group) > 1 else 'it'}{told} “{_reason(group[0])}”")
+                f"{'them' if len(group) > 1 else 'it'}{told}: “{reason}”")
     rest = len(extra) - len(group)
     if rest:
         sentence += f" It brings {rest} other{'s' * (rest != 1)} too."
-    return Difference(finder.name, other.name, tuple(n.id for n in group), _reason(group[0]),
-                      sentence)
+    return Difference(finder.name, other.name, tuple(n.id for n in group), reason, sentence)
 
 
-def _reason(node: RetrievedNode) -> str:
-    """The reason without the name of its own node, so that neighbors can share it."""
-    text = node.reason.replace(node.name, "it") if node.name else node.reason
-    return text.rstrip(".") + "."
+def _gist(node: RetrievedNode) -> str:
+    """The reason without numbers and its own node, so that neighbors can share it."""
+    named = node.reason.replace(node.name, "#") if node.name else node.reason
+    return re.sub(r"[\d.,]+", "#", named)

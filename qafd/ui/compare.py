@@ -45,7 +45,7 @@ ASPECT = 1.45
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
 AT_ONCE = 60  # passages up to which missing layers are built without asking
 LETTERS = "ABCDEF"
-SEEDING = {"own": "Each its own", "question": "Question", "keywords": "Keywords"}
+SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
 
 
 @dataclass(frozen=True)
