@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 
 from qafd import __version__
-from qafd.cli import ask, compare, evaluate, layers, start, workspace
+from qafd.cli import answer, ask, compare, evaluate, layers, start, workspace
 from qafd.cli.common import FAILED, USAGE
 from qafd.errors import ParameterError, QafdError
 
-GROUPS = (start, workspace, ask, compare, evaluate, layers)
+GROUPS = (start, workspace, ask, answer, compare, evaluate, layers)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

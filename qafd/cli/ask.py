@@ -48,7 +48,8 @@ def add(commands: Commands) -> None:
     verify.add_argument("file", help="what 'qafd query --json' printed; '-' reads stdin")
 
 
-def _retrieve(arguments: argparse.Namespace) -> "Retrieval":
+def retrieve(arguments: argparse.Namespace) -> "Retrieval":
+    """What the method that the options name retrieves for the question."""
     from qafd.retrieve import METHODS
     from qafd.retrieve.qafd import PRESETS
 
@@ -66,12 +67,16 @@ def _retrieve(arguments: argparse.Namespace) -> "Retrieval":
 
 
 def _query(arguments: argparse.Namespace) -> int:
+    from qafd.cli.answer import print_answer
     from qafd.verify import sealed
 
-    retrieval = _retrieve(arguments)
+    retrieval = retrieve(arguments)
+    answer = open_workspace(arguments).answer(retrieval)
     if arguments.json:
         print_json(sealed(retrieval.to_dict()))
     else:
+        print_answer(answer)
+        print("\npassages:")
         for notice in retrieval.notices:
             print(f"qafd: {one_line(notice, 400)}", file=sys.stderr)
         for rank, passage in enumerate(retrieval.passages[:5], 1):
@@ -81,13 +86,13 @@ def _query(arguments: argparse.Namespace) -> int:
         full = [one_line(n.name, 100) for n in retrieval.nodes
                 if n.state == "saturated" and n.kind != "passage"]
         print("nodes:", ", ".join(full[:20]))
-    return DONE if retrieval.nodes else NOTHING_FOUND
+    return NOTHING_FOUND if answer.abstained else DONE
 
 
 def _export(arguments: argparse.Namespace) -> int:
     from qafd import export
 
-    retrieval = _retrieve(arguments)
+    retrieval = retrieve(arguments)
     text = {"json": lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
             "graphml": lambda: export.graphml(retrieval),
             "nodes.csv": lambda: export.nodes_csv(retrieval),

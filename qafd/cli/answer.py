@@ -1,0 +1,150 @@
+"""Answers on the command line: quoted sentences, or a model's words, with their sources."""
+
+import argparse
+import os
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from qafd.cli.ask import retrieve
+from qafd.cli.common import (
+    DONE,
+    FAILED,
+    NOTHING_FOUND,
+    Commands,
+    add_knobs,
+    command,
+    open_workspace,
+    print_json,
+)
+from qafd.errors import ModelError, ParameterError
+from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from qafd.answer import Answer, Citation
+    from qafd.endpoint import Endpoint
+
+
+def add(commands: Commands) -> None:
+    """Add the command of this file."""
+    answer = command(commands, "answer", _answer,
+                     "answer a question with quoted sentences, or in a model's words")
+    answer.add_argument("question", help="the question; '-' reads it from stdin")
+    add_endpoint(answer)
+    answer.add_argument("--length", choices=("short", "paragraphs", "list"), default="short",
+                        help="of a model's answer")
+    answer.add_argument("--tokens", type=int, default=3000, help="how much a model is shown")
+    answer.add_argument("--prompt", action="store_true", help="print what a model would be sent")
+    answer.add_argument("--method", default="qafd")
+    answer.add_argument("--preset", choices=("best", "paper"), default="best")
+    add_knobs(answer)
+
+
+def add_endpoint(parser: argparse.ArgumentParser) -> None:
+    """Options that name a model and its address; the key comes from OPENAI_API_KEY alone."""
+    parser.add_argument("--model", default=os.environ.get("QAFD_MODEL"),
+                        help="a language model (default: $QAFD_MODEL)")
+    parser.add_argument("--base-url", default=os.environ.get("OPENAI_BASE_URL"),
+                        help="its OpenAI-compatible address (default: $OPENAI_BASE_URL, else "
+                        "OpenAI's)")
+
+
+def endpoint_of(arguments: argparse.Namespace) -> "Endpoint":
+    """The endpoint that the options name."""
+    from qafd.endpoint import OPENAI, Endpoint
+
+    if not arguments.model:
+        raise ParameterError("no language model is named; add --model NAME or set QAFD_MODEL")
+    return Endpoint(arguments.model, arguments.base_url or OPENAI, key_of(arguments))
+
+
+def key_of(arguments: argparse.Namespace) -> str | None:
+    """$OPENAI_API_KEY, unless --base-url sends somewhere else than the environment."""
+    from qafd.endpoint import OPENAI
+
+    meant = os.environ.get("OPENAI_BASE_URL") or OPENAI
+    same = (arguments.base_url or OPENAI) == meant
+    return os.environ.get("OPENAI_API_KEY") if same else None
+
+
+def _answer(arguments: argparse.Namespace) -> int:
+    knowledge = open_workspace(arguments)
+    retrieval = retrieve(arguments)
+    if arguments.prompt:
+        draft = knowledge.draft(retrieval, budget=arguments.tokens, length=arguments.length)
+        if arguments.json:
+            print_json([asdict(message) for message in draft.messages])
+        else:
+            print(*(message.content for message in draft.messages), sep="\n\n")
+        return DONE
+    failure = ""
+    client = endpoint_of(arguments) if arguments.model else None
+    try:
+        answer = knowledge.answer(retrieval, client=client, budget=arguments.tokens,
+                                  length=arguments.length)
+    except ModelError as error:
+        failure = str(error)
+        answer = knowledge.answer(retrieval)
+    if arguments.json:
+        print_json(_as_json(answer, failure))
+    else:
+        print_answer(answer)
+    if failure:
+        print(f"qafd: {one_line(failure, 600)} These sentences are quoted instead.",
+              file=sys.stderr)
+        return FAILED
+    absent = answer.abstained or (answer.written is not None and answer.written.abstained)
+    return NOTHING_FOUND if absent else DONE
+
+
+def print_answer(answer: "Answer") -> None:
+    """The answer and its sources, for a terminal."""
+    from qafd.markdown import plain_text
+    from qafd.prompts_answer import ABSENT
+
+    if answer.written is not None:
+        written = answer.written
+        print(plain_text(written.text, {c.number for c in written.citations}))
+        _print_sources(written.citations)
+        reply = written.reply
+        about = "~" if reply.estimated else ""
+        print(f"\nWritten by {one_line(written.model, 100)}: {about}{reply.tokens_in:,} tokens "
+              f"sent, {about}{reply.tokens_out:,} received.")
+        return
+    if answer.abstained:
+        print(f"{ABSENT} The most similar sentence reaches {answer.best:.2f}; an answer needs "
+              f"{answer.threshold:.2f}.")
+    for sentence in answer.sentences:
+        print(f"{'> ' if sentence.best else '  '}{one_line(sentence.text, 1000)} "
+              f"[{sentence.citation}]")
+    _print_sources(answer.citations)
+
+
+def _print_sources(citations: "tuple[Citation, ...]") -> None:
+    if citations:
+        print()
+    for citation in citations:
+        print(f"[{citation.number}] {one_line(citation.where, 300)}")
+
+
+def _as_json(answer: "Answer", failure: str) -> dict[str, Any]:
+    written = answer.written
+    return {
+        "abstained": answer.abstained, "best": answer.best, "threshold": answer.threshold,
+        "sentences": [asdict(sentence) for sentence in answer.sentences],
+        "citations": [_cited(citation) for citation in answer.citations],
+        "written": None if written is None else {
+            "text": written.text, "model": written.model, "abstained": written.abstained,
+            "citations": [_cited(citation) for citation in written.citations],
+            "unknown": written.unknown, "tokens_in": written.reply.tokens_in,
+            "tokens_out": written.reply.tokens_out, "estimated": written.reply.estimated},
+        "error": failure}
+
+
+def _cited(citation: "Citation") -> dict[str, Any]:
+    passage = citation.passage
+    return {"number": citation.number, "title": citation.title, "document": passage.document,
+            "page": passage.page, "where": citation.where, "support": citation.support,
+            "sentences": [{"text": passage.text[start:end].strip(),
+                           "start": passage.start + start, "end": passage.start + end}
+                          for start, end in citation.marks]}

@@ -1,0 +1,96 @@
+"""What the user chose once for language models: endpoint, caps and prices; never a key."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from qafd.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A kind of model server and where it usually listens; `local` ones need no key."""
+
+    label: str
+    base_url: str
+    local: bool = True
+
+
+PROVIDERS = {
+    "offline": Provider("Offline: no language model", ""),
+    "openai": Provider("OpenAI", "https://api.openai.com/v1", local=False),
+    "ollama": Provider("Ollama", "http://localhost:11434/v1"),
+    "lmstudio": Provider("LM Studio", "http://localhost:1234/v1"),
+    "vllm": Provider("vLLM", "http://localhost:8000/v1"),
+    "llamacpp": Provider("llama.cpp", "http://localhost:8080/v1"),
+    "custom": Provider("Another address", "", local=False),
+}
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars for a million tokens sent to a model, and received from it."""
+
+    model: str
+    sent: float
+    received: float
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Caps are of one run: calls, tokens and dollars, 0 for none."""
+
+    provider: str = "offline"
+    base_url: str = ""
+    model: str = ""
+    embed_model: str = ""
+    most_calls: int = 2000
+    most_tokens: int = 5_000_000
+    most_dollars: float = 5.0
+    prices: tuple[Price, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.provider not in PROVIDERS:
+            raise ParameterError(f"there is no provider {self.provider!r}; choose "
+                                 f"{', '.join(PROVIDERS)}")
+        for name in ("most_calls", "most_tokens", "most_dollars"):
+            if getattr(self, name) < 0:
+                raise ParameterError(f"{name} is {getattr(self, name)}; it is at least 0")
+
+    def dollars(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """What a call costs, None when the table has no price of this model."""
+        for price in self.prices:
+            if price.model == model:
+                return (tokens_in * price.sent + tokens_out * price.received) / 1e6
+        return None
+
+
+def load(path: Path) -> Preferences:
+    """The preferences in a file, the usual ones where it says nothing.
+
+    Raises
+    ------
+    ParameterError
+        It is not such a file.
+    """
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        known = {spec.name for spec in fields(Preferences)} & stored.keys()
+        prices = tuple(Price(str(p["model"]), float(p["sent"]), float(p["received"]))
+                       for p in stored.get("prices", ()))
+        return replace(Preferences(**{name: stored[name] for name in known - {"prices"}}),
+                       prices=prices)
+    except FileNotFoundError:
+        return Preferences()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ParameterError(f"{path} cannot be read as settings ({error}); mend or delete it"
+                             ) from error
+
+
+def save(path: Path, preferences: Preferences) -> None:
+    """Write the preferences in place of the old ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".new")
+    aside.write_text(json.dumps(asdict(preferences), indent=1), "utf-8")
+    os.replace(aside, path)

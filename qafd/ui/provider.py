@@ -1,0 +1,121 @@
+"""Which language model this session uses: from the settings, the environment and a typed key."""
+
+import os
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.endpoint import Endpoint, EndpointEmbedder, check_address, is_local
+from qafd.errors import MissingKeyError, ParameterError, QafdError
+from qafd.preferences import PROVIDERS, Preferences, load
+from qafd.ui.workspaces import home
+
+
+def preferences_file() -> Path:
+    """Where the settings of all sessions are kept; no key is among them."""
+    return home() / "settings.json"
+
+
+def preferences() -> Preferences:
+    """The settings; where they name no provider, the environment's."""
+    chosen = load(preferences_file())
+    return chosen if chosen.provider != "offline" or preferences_file().exists() else from_(
+        os.environ)
+
+
+def from_(environment: Mapping[str, str]) -> Preferences:
+    """The endpoint that OPENAI_BASE_URL, OPENAI_API_KEY, QAFD_MODEL and QAFD_EMBED_MODEL name."""
+    url = environment.get("OPENAI_BASE_URL", "")
+    model = environment.get("QAFD_MODEL", "")
+    if not model or not (url or environment.get("OPENAI_API_KEY")):
+        return Preferences()
+    known = next((name for name, p in PROVIDERS.items() if p.base_url == url and url), "custom")
+    return Preferences(known if url else "openai", url or PROVIDERS["openai"].base_url, model,
+                       environment.get("QAFD_EMBED_MODEL", ""))
+
+
+def key_for(base_url: str) -> str | None:
+    """The key of this session, else the environment's when it is meant for this address."""
+    typed = st.session_state.get("secret")
+    if typed and typed[0] == base_url:
+        return str(typed[1])
+    meant = os.environ.get("OPENAI_BASE_URL") or PROVIDERS["openai"].base_url
+    return os.environ.get("OPENAI_API_KEY") or None if base_url == meant else None
+
+
+def hold_key(base_url: str, key: str) -> None:
+    """Keep a key for the rest of the session, for one address."""
+    st.session_state["secret"] = (base_url, key)
+
+
+def forget_key() -> None:
+    """Drop the key of the session."""
+    st.session_state.pop("secret", None)
+
+
+def addresses_are_free() -> bool:
+    """Whether this app may be told any address: on loopback, or when the host allows it."""
+    if os.environ.get("QAFD_ALLOW_CUSTOM_BASE_URL") == "1":
+        return True
+    host = str(st.get_option("server.address") or "")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed(preferences: Preferences) -> Preferences:
+    """The settings, unless they name an address that a public app may not call.
+
+    Raises
+    ------
+    ParameterError
+        The app can be reached by others, and the address is not the environment's or OpenAI's.
+    """
+    own = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
+    if preferences.base_url not in own and not addresses_are_free():
+        raise ParameterError(
+            f"this app can be reached by others, so it does not call {preferences.base_url}; set "
+            "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1")
+    return preferences
+
+
+def language_model() -> Endpoint | None:
+    """The chosen model, None when there is none or its key is missing."""
+    chosen = preferences()
+    if chosen.provider == "offline" or not chosen.model or not chosen.base_url:
+        return None
+    try:
+        allowed(chosen)
+        return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
+    except (MissingKeyError, ParameterError):
+        return None
+
+
+def why_no_model() -> str:
+    """One sentence on why there is no language model, "" when there is one."""
+    chosen = preferences()
+    if chosen.provider == "offline":
+        return "No language model is set; the answer quotes your documents."
+    if not chosen.model:
+        return "No model is chosen yet."
+    try:
+        allowed(chosen)
+        check_address(chosen.base_url, key_for(chosen.base_url))
+    except QafdError as error:
+        return str(error)
+    return ""
+
+
+def embedding_model(chosen: Preferences) -> EndpointEmbedder | None:
+    """The embedding model of the endpoint, if one is named."""
+    if not chosen.embed_model:
+        return None
+    return EndpointEmbedder(chosen.embed_model, chosen.base_url, key_for(chosen.base_url))
+
+
+def leaves_this_machine(chosen: Preferences) -> bool:
+    """Whether text goes to another network than this one."""
+    return chosen.provider != "offline" and not is_local(chosen.base_url)
