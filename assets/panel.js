@@ -89,6 +89,7 @@ function update(p, data) {
   p.root.dataset.theme = p.theme;
   p.root.classList.toggle("lone", data.lone);
   p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+  p.ink = data.signed ? [140, 140, 140] : p.stops[3];
   p.font = style.fontFamily;
   if (data.selected !== p.told || data.selected === p.asked) {
     // A rerun that began before the last click must not undo its mark.
@@ -138,17 +139,19 @@ function fill(p, c, panel) {
   set(c.svg, { "aria-label": panel.alt });
   const crowd = clamp(Math.sqrt(110 / panel.edges.length), 0.5, 1);
   c.near = new Map();
+  // Many boxes would hide each other: many seeds are circles with their thick outline.
+  const boxed = panel.nodes.filter((n) => n.seed).length <= 16;
   const fresh = new Set();
   panel.nodes.forEach((shown, rank) => {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, shown, base, { rank });
+    Object.assign(n, shown, base, { rank, box: shown.seed && boxed });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";
     n.shape.style.fill = fill && css(fill);
-    n.text.style.fill = n.seed && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
+    n.text.style.fill = n.box && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
     style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
       `${STATES[n.state]}${n.only ? " here only" : ""}, importance ${n.value}`);
   });
@@ -156,7 +159,7 @@ function fill(p, c, panel) {
     if (fresh.has(base.id)) return;
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, base, { state: "ghost", seed: false, only: false, t: 0, rank: 1e6, side: undefined });
+    Object.assign(n, base, { state: "ghost", seed: false, box: false, only: false, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
     style(n, `${n.name}, not retrieved here`);
@@ -172,7 +175,7 @@ function fill(p, c, panel) {
     Object.assign(e, shown, { u, v, crowd });
     e.el.edge = e;
     set(e.el, { "data-edge": `${u.id}|${v.id}`, class: shown.arrow ? "edge flow" : "edge" });
-    const tint = shown.arrow ? css(p.stops[3]) : "";
+    const tint = shown.arrow ? css(p.ink) : "";
     if (e.el.style.fill !== tint) e.el.style.fill = tint;
     e.el.style.fillOpacity = shown.arrow ? (crowd * (0.35 + 0.4 * shown.w)).toFixed(2) : "";
     for (const [a, b] of [[u, v], [v, u]]) {
@@ -198,7 +201,7 @@ function node(id) {
 }
 
 function style(n, words) {
-  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}${n.only ? " only" : ""}` });
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.box ? " box" : ""}${n.kind === "passage" ? " passage" : ""}${n.only ? " only" : ""}` });
   set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
@@ -254,7 +257,7 @@ const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
 // not, so that no slider but that of the seeds moves anything.
 function homes(p, w, h) {
   if (p.homes) return p.homes;
-  const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.seed).map((n) => n.id)));
+  const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.box).map((n) => n.id)));
   const spots = p.data.nodes.map(({ id, name, x, y }) => {
     const [a, b] = seeds.has(id) ? [width(p, boxed(name, w), true) / 2 + 9, 12] : [8, 8];
     return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b };
@@ -279,7 +282,7 @@ function homes(p, w, h) {
 
 function arrange(p, c, n, home) {
   const square = n.kind === "passage";
-  if (n.seed) {
+  if (n.box) {
     n.words = boxed(n.name, c.w);
     n.half = [width(p, n.words, true) / 2 + 9, 12];
   } else {
@@ -299,7 +302,7 @@ function arrange(p, c, n, home) {
 const box = (el, a, b, round) => set(el, { x: -a, y: -b, width: 2 * a, height: 2 * b, rx: round });
 
 // Where the ray from a node toward (dx, dy) leaves its shape.
-const leave = (n, dx, dy) => n.seed || n.kind === "passage"
+const leave = (n, dx, dy) => n.box || n.kind === "passage"
   ? Math.min(n.half[0] / Math.max(Math.abs(dx), 1e-9), n.half[1] / Math.max(Math.abs(dy), 1e-9))
   : n.half[0];
 
@@ -341,7 +344,7 @@ function label(p, c) {
   const taken = c.order.filter((n) => n.state !== "ghost").map(extent), edges = c.edges.size > 160 ? null : [...c.edges.values()];
   const rank = (n) => (n.id === p.selected ? -1 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.kind === "passage" ? 1e5 : 0)) + n.rank;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
-    if (n.seed) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
+    if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
     if (n.state === "ghost") { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
     let best = null, cost = Infinity;
@@ -400,7 +403,7 @@ function reveal(p, c, on, edges) {
   for (const n of c.nodes.values()) {
     if (!on.has(n)) { if (!n.shown && n.lent) { write(n, null); n.lent = false; } continue; }
     taken.push(extent(n));
-    if (n.shown && !n.seed) taken.push({ ...spot(p, n, SIDES[n.side]), n });
+    if (n.shown && !n.box) taken.push({ ...spot(p, n, SIDES[n.side]), n });
   }
   for (const n of on) {
     if (n.shown) continue;
@@ -477,8 +480,12 @@ function select(p, id) {
 }
 
 function mark(p) {
+  const path = p.data.path ?? [], steps = new Set(path.slice(1).map((id, i) => JSON.stringify([path[i], id].sort())));
   for (const c of p.cards) {
+    c.svg.classList.toggle("traced", path.length > 0);
+    for (const [key, e] of c.edges) e.el.classList.toggle("step", steps.has(key));
     for (const n of c.nodes.values()) {
+      n.el.classList.toggle("step", path.includes(n.id));
       n.el.classList.toggle("selected", n.id === p.selected);
       set(n.shape, { "aria-pressed": n.id === p.selected });
     }
@@ -631,7 +638,7 @@ function legend(p) {
     const e = { w, arrow: l.thickness === "flow" }, s = svg("svg", null, { width: 34, height: 18, viewBox: "0 0 34 18", "aria-hidden": true });
     const end = (px) => ({ px, py: 9, half: [0, 0] });
     const path = svg("path", s, { class: "edge", d: arrow(end(1), end(33), thick(p, e), e.arrow) });
-    if (e.arrow) path.style.fill = css(p.stops[3]);
+    if (e.arrow) path.style.fill = css(p.ink);
     item(text, ...(i ? [s] : [l.thickness, s]));
   });
 }

@@ -4,8 +4,9 @@ import streamlit as st
 
 from qafd import ui
 
-TABS = {"Answer": ui.answer_tab, "Passages": ui.passages_tab, "Table": ui.table_tab,
-        "Certificate": ui.certificate_tab, "Code": ui.code_tab}
+TABS = {"Answer": ui.answer_tab, "Why": ui.why_tab, "Paths": ui.paths_tab,
+        "Passages": ui.passages_tab, "What if": ui.whatif_tab, "Contrast": ui.contrast_tab,
+        "Table": ui.table_tab, "Certificate": ui.certificate_tab, "Code": ui.code_tab}
 
 knowledge = ui.workspace()
 question = ui.question_box(knowledge)
@@ -25,7 +26,7 @@ view = ui.explored(knowledge, question, method)
 picture, detail = st.columns([5, 2], gap="medium")
 with picture:
     ui.status_line(view)
-    selected = ui.picture(view, drawing)
+    selected = ui.picture(view, drawing, ui.chosen_path(view))
 with detail:
     ui.node_detail(view, selected)
 

@@ -5,7 +5,7 @@ from qafd.explain.contrast import Contrast, contrast, core
 from qafd.explain.entry import Entry, entries, entry_of
 from qafd.explain.explanation import Explanation
 from qafd.explain.leaning import Lean
-from qafd.explain.paths import Paths, WordedPath
+from qafd.explain.paths import Paths, WordedPath, links, shown
 from qafd.explain.streams import FlowPath, Streams
 from qafd.explain.whatif import Change, Difference, changed
 from qafd.explain.why import Why
@@ -14,5 +14,5 @@ from qafd.explain.whynot import WhyNot
 __all__ = [
     "Balance", "Change", "Contrast", "Difference", "Entry", "Explanation", "FlowPath", "Lean",
     "Paths", "Streams", "Why", "WhyNot", "WordedPath", "balance_sentence", "changed", "contrast",
-    "core", "entries", "entry_of", "mass_balance",
+    "core", "entries", "entry_of", "links", "mass_balance", "shown",
 ]

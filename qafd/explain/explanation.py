@@ -105,7 +105,9 @@ class Explanation:
         inflows = self._inflows(row, balance.inflows[:INFLOWS], reached)
         return Why(graph.ids[row], name,
                    summary(name, balance.node.state, seeds, ways, balance.node.seed),
-                   balance_sentence(balance, names), balance, seeds, ways, inflows)
+                   balance_sentence(balance, names), balance, seeds, ways, inflows,
+                   tuple((names[i], flow) for i, flow in balance.inflows),
+                   tuple((names[i], flow) for i, flow in balance.outflows))
 
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """Why a node is not retrieved, and the shortest change that would bring it in.

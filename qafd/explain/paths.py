@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from qafd.explain.streams import FlowPath
 from qafd.graph import Graph, kind_names
@@ -29,6 +30,15 @@ class Paths:
     paths: tuple[WordedPath, ...]
     total: float
     rest: float
+
+
+def links(paths: Iterable[WordedPath]) -> tuple[tuple[str, str, float], ...]:
+    """Edges of some paths with the mass that these paths send over each: (from, to, mass)."""
+    sent: dict[tuple[str, str], float] = {}
+    for path in paths:
+        for pair in pairwise(path.nodes):
+            sent[pair] = sent.get(pair, 0.0) + path.mass
+    return tuple((u, v, mass) for (u, v), mass in sent.items())
 
 
 def shown(graph: Graph, row: int) -> str:

@@ -36,8 +36,8 @@ class Inflow:
 class Why:
     """Why a touched node holds its mass; `summary` says it in one or two sentences.
 
-    `balance` adds up to rounding, the shares of `seeds` to 1, the paths of `ways` with their rest
-    to the mass held.
+    `balance` adds up to rounding; `inward` and `outward` are its flows by name. The shares of
+    `seeds` add up to 1, the paths of `ways` with their rest to the mass held.
     """
 
     id: str
@@ -48,6 +48,8 @@ class Why:
     seeds: tuple[SeedShare, ...]
     ways: Paths
     inflows: tuple[Inflow, ...]
+    inward: tuple[tuple[str, float], ...]
+    outward: tuple[tuple[str, float], ...]
 
 
 def summary(name: str, state: str, seeds: tuple[SeedShare, ...], ways: Paths, seed: bool) -> str:

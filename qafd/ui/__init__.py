@@ -1,5 +1,7 @@
 """What the pages are made of; with the component, the only place that uses Streamlit."""
 
+from qafd.ui.answer import answer_tab
+from qafd.ui.bounds import guarantees_tab, scale_tab
 from qafd.ui.compare import (
     answers_tab,
     column_passages_tab,
@@ -13,6 +15,7 @@ from qafd.ui.compare import (
     overlap_tab,
     ready,
 )
+from qafd.ui.contrast import contrast_tab
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
 from qafd.ui.evaluate import (
@@ -34,18 +37,32 @@ from qafd.ui.explore import (
     question_box,
     status_line,
 )
+from qafd.ui.lab import (
+    embeddings_tab,
+    gates_tab,
+    movie_tab,
+    robustness_tab,
+    sweep_tab,
+    timeline_tab,
+)
+from qafd.ui.learn import chosen_card, show, taught
 from qafd.ui.pages import pages
+from qafd.ui.paths import chosen_path, paths_tab
 from qafd.ui.settings import versions, wipe, workspace_settings
-from qafd.ui.tabs import answer_tab, certificate_tab, code_tab, passages_tab, table_tab
+from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
+from qafd.ui.whatif import whatif_tab
+from qafd.ui.why import why_tab
 from qafd.ui.workspaces import keep_workers_going, run, workspace
 
 __all__ = [
-    "chosen_methods", "measured", "numbers", "question_set", "questions_table", "recall_chart",
-    "verdict",
-    "answer_tab", "answers_tab", "ask_something", "certificate_tab", "code_tab",
-    "column_passages_tab", "compare_controls", "compare_picture", "compared", "differences_tab",
-    "documents_table", "drawing_controls", "empty_workspace", "enough", "explored", "intake",
-    "jobs_panel", "keep_workers_going", "method_controls", "node_detail", "node_reasons",
-    "numbers_tab", "overlap_tab", "pages", "passages_tab", "picture", "question_box", "ready",
-    "run", "status_line", "table_tab", "versions", "wipe", "workspace", "workspace_settings",
+    "answer_tab", "answers_tab", "ask_something", "certificate_tab", "chosen_card",
+    "chosen_methods", "chosen_path", "code_tab", "column_passages_tab", "compare_controls",
+    "compare_picture", "compared", "contrast_tab", "differences_tab", "documents_table",
+    "drawing_controls", "embeddings_tab", "empty_workspace", "enough", "explored", "gates_tab",
+    "guarantees_tab", "intake", "jobs_panel", "keep_workers_going", "measured",
+    "method_controls", "movie_tab", "node_detail", "node_reasons", "numbers", "numbers_tab",
+    "overlap_tab", "pages", "passages_tab", "paths_tab", "picture", "question_box",
+    "question_set", "questions_table", "ready", "recall_chart", "robustness_tab", "run",
+    "scale_tab", "show", "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab",
+    "verdict", "versions", "whatif_tab", "why_tab", "wipe", "workspace", "workspace_settings",
 ]

@@ -48,12 +48,12 @@ def _evidence(view: View, node_id: str) -> None:
     if not sentences:
         return
     st.caption("Where the documents speak of it")
-    st.html("".join(_quoted(e) for e in sentences[:SENTENCES]))
+    st.html("".join(quoted(e) for e in sentences[:SENTENCES]))
     if len(sentences) > SENTENCES:
         st.caption(f"{len(sentences) - SENTENCES} more sentences")
 
 
-def _quoted(evidence: Evidence) -> str:
+def quoted(evidence: Evidence) -> str:
     """A sentence with the names in it marked, and where it stands."""
     text, at, parts = evidence.text, 0, []
     for start, end in evidence.mentions:

@@ -1,5 +1,6 @@
 """The Explore page: question, controls, status line and picture."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -199,14 +200,14 @@ def status_line(view: View) -> None:
         st.caption(f":material/info: {plain(notice)}")
 
 
-def picture(view: View, drawing: Drawing) -> str | None:
-    """The drawn subgraph; returns the selected node."""
+def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:
+    """The drawn subgraph, in which a path of node ids may stand out; returns the selected node."""
     positions, others = placed(view)
     key = f"picture-{view.knowledge.path.stem}"
     chosen = selected(key) or st.query_params.get("node")
     data = panel_data(
         [view.retrieval], positions=positions, others=others, contract=drawing.contract,
-        thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, limit=DRAWN,
+        thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path, limit=DRAWN,
         aspect=ASPECT, graph_size=len(view.graph),
         captions=[Caption("QAFD", "query-aware flow diffusion")])
     picked = panels(data, key=key)

@@ -26,6 +26,9 @@ RAMPS: dict[str, dict[str, list[str]]] = {
     "viridis": {"light": ["#fde725", "#7ad151", "#22a884", "#2a788e", "#3f2f78"],
                 "dark": ["#fde725", "#8bd850", "#2bb58c", "#3587a3", "#6f68b8"]},
 }
+# From -1, the second's, over gray to 1, the first's.
+DIVERGING = {"light": ["#b35806", "#f0a95c", "#d3d3d3", "#7fb2dc", "#1f5fa8"],
+             "dark": ["#f28f3b", "#b9803f", "#6c7178", "#5b93c4", "#6bb3f5"]}
 NAME_LENGTH = 120
 REASON_LENGTH = 400
 EDGES_PER_NODE = 4
@@ -59,6 +62,8 @@ def panel_data(
     selected: str | None = None,
     columns: int | None = None,
     lone: bool = False,
+    path: Sequence[str] = (),
+    signed: Mapping[str, float] | None = None,
     aspect: float = 1.45,
     graph_size: int | None = None,
 ) -> dict[str, Any]:
@@ -91,6 +96,10 @@ def panel_data(
         Panels side by side; by default as many as fit.
     lone : bool
         Color only what one panel alone retrieves; the rest is gray.
+    path : sequence of str
+        Node ids whose edges stand out; with `contract`, passages on it are passed over.
+    signed : mapping of id to float, optional
+        Differences between -1 and 1, by which nodes are colored instead of by importance.
     graph_size : int, optional
         Nodes of the whole graph, for "12 of 4,311 nodes shown".
 
@@ -133,12 +142,16 @@ def panel_data(
                   for node in index],
         "panels": [
             _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
-                   graph_size, only)
+                   graph_size, only, signed)
             for r, nodes, caption, top in zip(retrievals, shown, words, tops, strict=True)],
-        "ramp": RAMPS[ramp],
-        "legend": _legend(shown, scale is rank_scale, thickness, tops),
+        "ramp": RAMPS[ramp] if signed is None else DIVERGING,
+        "signed": signed is not None,
+        "legend": _legend(shown, scale is rank_scale, thickness, tops) | (
+            {} if signed is None else {"color": "difference", "low": "second only",
+                                       "high": "first only", "note": ""}),
         "columns": columns,
         "lone": lone,
+        "path": [node for node in path if node in index],
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
         "selected": selected,
     }
@@ -200,7 +213,8 @@ def _choose(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]], 
 def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[str, int],
            caption: Caption, scale: Callable[[Floats], Floats], arrows: bool,
            value: Callable[[RetrievedEdge], float], top: float,
-           graph_size: int | None, only: Collection[str]) -> dict[str, Any]:
+           graph_size: int | None, only: Collection[str],
+           signed: Mapping[str, float] | None) -> dict[str, Any]:
     touched = len(retrieval.nodes)
     here = {node.id: node for node in nodes}
     lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
@@ -209,6 +223,8 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
     edges = lines[:EDGES_PER_NODE * max(len(nodes), 1)]
     full = [n.importance if n.state == SATURATED else 0.0 for n in nodes]
     color = dict(zip(here, scale(np.array(full)), strict=True))
+    if signed is not None:
+        color = {node: (1 + signed.get(node, 0.0)) / 2 for node in here}
     title = clean(caption.title or retrieval.method, NAME_LENGTH)
     return {
         "title": title,
@@ -220,7 +236,9 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
             "n": index[node.id], "state": node.state, "seed": node.seed,
             "only": node.id in only,
             "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
-            "value": number(node.importance), "facts": _facts(node),
+            "value": number(node.importance),
+            "facts": _facts(node) + ([["difference", f"{signed[node.id]:+.2f}"]]
+                                     if signed and node.id in signed else []),
             "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
         "edges": [{
             "u": index[e.source], "v": index[e.target],

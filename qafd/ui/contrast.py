@@ -1,0 +1,115 @@
+"""The tab Contrast: this result against another question, phrasing or setting, on one layout."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from qafd.explain import Contrast, contrast, core, shown
+from qafd.export import table_csv
+from qafd.retrieve.base import Retrieval
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.ui.explore import ASPECT, DRAWN, View, explored
+from qafd.ui.workspaces import keep
+from qafd.view.component import panels
+from qafd.view.panel import Caption, clean, panel_data
+from qafd.view.placement import freeze
+from qafd.weights import SIMILARITIES, VARIANTS
+
+BY = {"question": "Another question", "variant": "Edge weight", "similarity": "Similarity map",
+      "preset": "Preset", "mass": "Mass"}
+
+
+def contrast_tab(view: View) -> None:
+    """Two results with their signed difference, or the stable core of several phrasings."""
+    by = st.segmented_control("Contrast with", list(BY), default="variant", required=True,
+                              key=keep("by"), bind="query-params", format_func=BY.__getitem__)
+    if by == "question":
+        _questions(view)
+        return
+    method, words = _other(view, by or "variant")
+    _drawn(view, explored(view.knowledge, view.question, method).retrieval,
+           _words(view.method, by or "variant"), words)
+
+
+def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
+    method = view.method
+    if by == "preset":
+        name = st.selectbox("Preset", list(PRESETS), key=keep("by_preset"), bind="query-params",
+                            index=len(PRESETS) - 1, format_func=lambda k: PRESETS[k].label)
+        return PRESETS[name].method.fitted(view.graph), PRESETS[name].label
+    if by == "mass":
+        mass = st.slider("Mass of the other", 0.0, float(method.highest(view.graph)),
+                         float(method.mass) / 2, key=keep("by_mass"), bind="query-params")
+        return replace(method, mass=mass), f"mass {mass:g}"
+    options = [o for o in (VARIANTS if by == "variant" else SIMILARITIES)
+               if o != getattr(method, by)]
+    value = st.selectbox(BY[by], options, key=keep(f"by_{by}"), bind="query-params")
+    changed = replace(method, variant=value) if by == "variant" else replace(
+        method, similarity=value)
+    return changed, f"{BY[by].lower()} {value}"
+
+
+def _words(method: FlowDiffusion, by: str) -> str:
+    if by == "preset":
+        return "as set at the left"
+    return f"mass {method.mass:g}" if by == "mass" else f"{BY[by].lower()} {getattr(method, by)}"
+
+
+def _questions(view: View) -> None:
+    lines = st.text_area(
+        "Other questions or phrasings, one a line", key=keep("phrasings"), bind="query-params",
+        placeholder="The first is drawn beside this one; all together give the stable core.")
+    asked = [line.strip() for line in (lines or "").splitlines() if line.strip()][:8]
+    if not asked:
+        st.caption("Type another question. Nodes that all phrasings retrieve are the stable core.")
+        return
+    others = [explored(view.knowledge, question, view.method).retrieval for question in asked]
+    if len(others) > 1:
+        _core(view, [view.retrieval, *others])
+    _drawn(view, others[0], clean(view.question, 80), clean(asked[0], 80))
+
+
+def _core(view: View, retrievals: list[Retrieval]) -> None:
+    found = core(retrievals)
+    stable = [node for node, times in found if times == len(retrievals)]
+    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(stable)}</b> of {len(found)} nodes "
+            f"are retrieved by all {len(retrievals)} phrasings.</p>")
+    with st.expander("Stable core"):
+        st.dataframe({"name": [shown(view.graph, view.graph.row[n]) for n, _ in found],
+                      "phrasings": [times for _, times in found]}, hide_index=True,
+                     column_config={"phrasings": st.column_config.ProgressColumn(
+                         format="%d", min_value=0, max_value=len(retrievals))})
+
+
+def _drawn(view: View, other: Retrieval, first: str, second: str) -> None:
+    found = contrast(view.retrieval, other)
+    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(found.both)}</b> nodes in both, "
+            f"<b>{len(found.only_first)}</b> only in the first, <b>{len(found.only_second)}</b> "
+            f"only in the second: overlap {found.overlap:.0%}.</p>")
+    both = (found.first, found.second)
+    positions, others = freeze(both, set(found.both), DRAWN, ASPECT)
+    data = panel_data(
+        both, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
+        contract=bool(st.session_state.get("contract", True)),
+        thickness=st.session_state.get("thickness") or "flow",
+        ramp=st.session_state.get("ramp") or "green", signed=dict(found.signed),
+        captions=[Caption("First", first), Caption("Second", second)])
+    panels(data, key="contrast")
+    with st.expander("The difference as a table"):
+        _table(view, found)
+
+
+def _table(view: View, found: Contrast) -> None:
+    graph = view.graph
+    names = [shown(graph, graph.row[node]) for node, _ in found.signed]
+    where = ["both" if n in found.both else "first" if n in found.only_first else "second"
+             for n, _ in found.signed]
+    st.dataframe({"name": names, "retrieved by": where,
+                  "difference": [d for _, d in found.signed]}, hide_index=True)
+    st.caption("Difference of the square roots of importance, each over its result's largest: 1 is "
+               "the most important node of the first, absent in the second; -1 the reverse.")
+    st.download_button("Difference CSV", lambda: table_csv(
+        ("name", "id", "retrieved by", "difference"),
+        [(name, node, place, d) for name, place, (node, d) in
+         zip(names, where, found.signed, strict=True)]), "contrast.csv", "text/csv",
+        on_click="ignore")

@@ -1,0 +1,56 @@
+"""The explanation of what the page shows, computed once, and the node it is asked about."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.explain import Explanation, shown
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.ui.explore import View
+from qafd.ui.workspaces import keep
+from qafd.view.panel import clean
+
+
+def explanation_of(view: View) -> Explanation:
+    """The explanation of the view; of one subquery when the question was taken apart."""
+    parts = view.retrieval.parts
+    part = min(int(st.session_state.get("part") or 0), max(len(parts) - 1, 0))
+    return _explanation(view.knowledge.path, view.version, view.question, view.method, part, view)
+
+
+def choose_part(view: View) -> None:
+    """Which subquery is explained: the diffusions of a union run side by side."""
+    parts = view.retrieval.parts
+    if parts:
+        st.selectbox("Subquery", range(len(parts)), key=keep("part"), bind="query-params",
+                     format_func=lambda k: clean(parts[k].query, 120))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _explanation(path: Path, version: str, question: str,  # noqa: ARG001
+                 method: FlowDiffusion, part: int, _view: View) -> Explanation:  # noqa: ARG001
+    retrieval, plan = _view.retrieval, _view.plan
+    if retrieval.parts:
+        retrieval, plan = retrieval.parts[part], plan.subqueries[part]
+    return _view.knowledge.explain(retrieval, graph=_view.graph, plan=plan)
+
+
+def node_choice(view: View, explanation: Explanation) -> str:
+    """The node that is asked about: the selected one, one from the list, or any other by name."""
+    picked = st.query_params.get("node")
+    options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
+        n.state != "saturated", n.seed, -n.importance, -n.mass))]
+    if "about_for" in st.session_state and st.session_state["about_for"] != picked:
+        st.session_state["about"] = picked
+    st.session_state["about_for"] = picked
+    if picked and "about" not in st.session_state and "about" not in st.query_params:
+        st.session_state["about"] = picked
+    graph = view.graph
+    if picked and picked not in options and picked in graph.row:
+        options = [picked, *options]
+    chosen = st.selectbox(
+        "Why is this node here, or not?", options, key=keep("about"), bind="query-params",
+        accept_new_options=True, placeholder="Type any name of the graph",
+        format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
+        help="Select a node in the picture, choose one that mass touched, or type another name.")
+    return chosen or (options[0] if options else "")

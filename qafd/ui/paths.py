@@ -1,0 +1,102 @@
+"""The tab Paths: where all the mass went, path by path, as a list and as a Sankey diagram."""
+
+from typing import Any
+
+import streamlit as st
+
+from qafd.explain import Explanation, Paths, WordedPath, links, shown
+from qafd.export import table_csv
+from qafd.ui.explained import choose_part, explanation_of
+from qafd.ui.explore import View
+from qafd.ui.workspaces import keep, plain
+from qafd.view.panel import clean
+
+MOST = 50
+LISTED = 12
+LABEL = 28
+
+
+def chosen_path(view: View) -> tuple[str, ...]:
+    """Node ids of the path that is chosen in the list, which the picture highlights."""
+    if st.session_state.get("tab") != "Paths" or st.session_state.get("path") is None:
+        return ()
+    paths = _paths(explanation_of(view)).paths
+    place = int(st.session_state["path"])
+    return paths[place].nodes if place < len(paths) else ()
+
+
+def paths_tab(view: View) -> None:
+    """Paths from seeds to where mass is held; together they are all the mass."""
+    choose_part(view)
+    explanation = explanation_of(view)
+    found = _paths(explanation)
+    if not found.paths:
+        st.write("No mass was poured, so no path was taken.")
+        return
+    listed = found.paths[:LISTED]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
+        st.radio("Paths", range(len(listed)), index=None, key=keep("path"), bind="query-params",
+                 label_visibility="collapsed", format_func=lambda k: plain(listed[k].words),
+                 captions=[f"{p.mass:.3g} of mass, {p.share:.1%}" for p in listed])
+        more = found.paths[LISTED:]
+        st.caption(f"{sum(p.mass for p in more):.3g} more on {len(more)} further paths of the "
+                   f"table, {found.rest:.3g} on all others: {found.total:.4g} of mass in all.")
+    with right:
+        st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
+                        config={"displayModeBar": False}, alt=_alt(found, listed))
+        st.caption(f"The {len(listed)} largest paths; width is mass.")
+    with st.expander("All paths as a table"):
+        st.dataframe({"mass": [p.mass for p in found.paths] + [found.rest],
+                      "share": [p.share for p in found.paths] + [found.rest / found.total],
+                      "path": [p.words for p in found.paths] + ["all other paths"]},
+                     hide_index=True, column_config={
+                         "share": st.column_config.NumberColumn(format="percent")})
+        st.caption("Which unit of mass took which way is a convention: what passes a node, whoever "
+                   "sent it, stays and leaves in the same proportions.")
+    with st.container(horizontal=True):
+        st.download_button("Paths CSV", lambda: table_csv(
+            ("mass", "share", "path", "nodes"),
+            [(p.mass, p.share, p.words, " ".join(p.nodes)) for p in found.paths]
+            + [(found.rest, found.rest / found.total, "all other paths", "")]),
+            "paths.csv", "text/csv", on_click="ignore")
+        st.download_button("Diagram CSV", lambda: table_csv(
+            ("from", "to", "mass"),
+            [(_name(explanation, u), _name(explanation, v), m) for u, v, m in links(listed)]),
+            "sankey.csv", "text/csv", on_click="ignore")
+
+
+def _paths(explanation: Explanation) -> Paths:
+    return explanation.paths(MOST)
+
+
+def _name(explanation: Explanation, node: str) -> str:
+    return shown(explanation.graph, explanation.graph.row[node])
+
+
+def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str, Any]:
+    """Paths as a Sankey diagram; links are as wide as the mass that these paths send over them."""
+    sent = links(paths)
+    nodes = list(dict.fromkeys(end for u, v, _ in sent for end in (u, v)))
+    place = {node: i for i, node in enumerate(nodes)}
+    names = [_name(explanation, node) for node in nodes]
+    return {
+        "data": [{
+            "type": "sankey",
+            "node": {"label": [clean(name, LABEL) for name in names], "customdata": names,
+                     "pad": 12, "thickness": 12, "color": "#2f9e44", "line": {"width": 0},
+                     "hovertemplate": "%{customdata}: %{value:.3g} of mass<extra></extra>"},
+            "link": {"source": [place[u] for u, _, _ in sent],
+                     "target": [place[v] for _, v, _ in sent],
+                     "value": [mass for _, _, mass in sent], "color": "rgba(95, 178, 74, 0.4)",
+                     "hovertemplate": "%{source.customdata} → %{target.customdata}: "
+                                      "%{value:.3g} of mass<extra></extra>"}}],
+        "layout": {"height": max(320, 26 * len(nodes)),
+                   "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}
+
+
+def _alt(found: Paths, listed: tuple[WordedPath, ...]) -> str:
+    first = listed[0]
+    return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.4g} units of "
+            f"mass; the largest carries {first.mass:.3g}: {first.words}.")

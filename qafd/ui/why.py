@@ -1,0 +1,114 @@
+"""The tab Why: a node's reasons in words, or what keeps it out and what would let it in."""
+
+import streamlit as st
+
+from qafd.explain import Explanation, Why, WhyNot
+from qafd.retrieve import METHODS
+from qafd.rows import Evidence
+from qafd.ui.detail import quoted
+from qafd.ui.explained import choose_part, explanation_of, node_choice
+from qafd.ui.explore import View
+from qafd.ui.workspaces import keep, plain, safe
+
+SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
+
+
+def why_tab(view: View) -> None:
+    """Why a node is retrieved, or why not."""
+    choose_part(view)
+    explanation = explanation_of(view)
+    node = node_choice(view, explanation)
+    if not node:
+        st.write("Nothing was touched; raise the mass or ask about names in your documents.")
+        return
+    if explanation.retrieved(node):
+        _why(explanation.why(node))
+    else:
+        _why_not(explanation.why_not(node, SEARCHED))
+    if st.toggle("What other methods say", key=keep("elsewhere"), bind="query-params",
+                 help="Asks every other method the same question; takes a moment."):
+        said = explanation.elsewhere(node)
+        st.dataframe({"method": [METHODS[name].label for name in said],
+                      "its own reason": list(said.values())}, hide_index=True)
+
+
+def _why(why: Why) -> None:
+    _lead(why.summary)
+    st.write(plain(why.sentence))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("Whose mass it holds")
+        st.dataframe(
+            {"seed": [s.name for s in why.seeds], "share": [s.share for s in why.seeds],
+             "why it is a seed": [s.reason for s in why.seeds]}, hide_index=True,
+            column_config={"share": st.column_config.ProgressColumn(
+                format="percent", min_value=0.0, max_value=1.0, width="small")})
+        st.caption("The ways it came; with the rest they add up to what it holds")
+        st.dataframe(
+            {"mass": [p.mass for p in why.ways.paths] + [why.ways.rest],
+             "way": [p.words for p in why.ways.paths] + ["all other ways"]}, hide_index=True,
+            column_config={"mass": st.column_config.NumberColumn(format="%.4f", width="small")})
+    with right:
+        for inflow in why.inflows:
+            st.html(f"<p style='margin:0 0 .3em'><b>{inflow.share:.0%}</b> of what reached it came "
+                    f"from <b>{safe(inflow.name)}</b></p>")
+            _quotes(inflow.sentences)
+    with st.expander("Numbers"):
+        _balance(why)
+
+
+def _quotes(sentences: tuple[Evidence, ...]) -> None:
+    if sentences:
+        st.html("".join(quoted(e) for e in sentences))
+    else:
+        st.caption("No sentence joins the two; their names are alike.")
+
+
+def _balance(why: Why) -> None:
+    balance = why.balance
+    rows = [("injected by the question", balance.injected)] if balance.injected else []
+    rows += [(f"from {name}", flow) for name, flow in why.inward]
+    rows += [(f"to {name}", -flow) for name, flow in why.outward]
+    rows.append(("held", balance.node.mass))
+    st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]}, hide_index=True,
+                 column_config={"mass": st.column_config.NumberColumn(format="%.9f")})
+    st.caption(f"In minus out is what it holds; the difference is {abs(balance.error):.0e}, "
+               "which is rounding. Mass is counted in the units of the control at the left; ways "
+               "and shares split what passes a node in equal proportions.")
+
+
+def _why_not(why: WhyNot) -> None:
+    _lead(" ".join(why.sentences[:1]))
+    st.write(plain(" ".join(why.sentences[1:])))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("What would bring it in, the shortest change first; each was tried")
+        st.dataframe(
+            {"change": [r.sentence for r in why.remedies],
+             "how much": [f"{r.size:.4g} of mass" if r.kind == "seed" else f"{r.size:.4g} times"
+                          for r in why.remedies]}, hide_index=True)
+        st.caption("The smallest relative increase comes first; making it a seed asks another "
+                   "question, so it counts as doubling.")
+    with right:
+        if why.gate is not None:
+            gates = [g for g in (why.gate, why.beside) if g is not None]
+            st.caption(f"The gate it starves behind, and where {plain(gates[0].source_name)} "
+                       "sends most")
+            st.dataframe(
+                {"gate to": [g.target_name for g in gates], "weight": [g.weight for g in gates],
+                 "edge": [g.structure for g in gates],
+                 "start and question": [g.alignment_source for g in gates],
+                 "end and question": [g.alignment_target for g in gates]}, hide_index=True)
+            st.caption("A weight is made of three similarities: of the edge itself, and of both "
+                       "its ends with the question.")
+
+
+def _lead(text: str) -> None:
+    st.html(f"<p style='font-size:1.1rem;line-height:1.5;margin:0'>{safe(text, 600)}</p>")
+
+
+def why_line(explanation: Explanation, node: str) -> str:
+    """The reasons of one node in a sentence or two."""
+    if explanation.retrieved(node):
+        return explanation.why(node).summary
+    return " ".join(explanation.why_not(node, SEARCHED).sentences)
