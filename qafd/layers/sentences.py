@@ -1,12 +1,15 @@
 """The sentences of the passages and the names in them: the fine end of FlowRAG and LinearRAG."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Self
+
+import numpy as np
 
 from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.layers.texts import Embeds, Texts
-from qafd.records import Nodes, Vectors
+from qafd.records import Floats, Nodes, Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,8 @@ class Sentences:
     mentions : ndarray of int, shape (m, 2)
         The ones of M: (sentence, graph row of the entity).
     contains : ndarray of int, shape (j, 3)
-        (graph row of the passage, graph row of the entity, how often it stands there).
+        (graph row of the passage, graph row of the entity, how often it stands there). C is the
+        count divided by the sum of the counts of its passage, see `frequency`.
     """
 
     builder: ClassVar[int] = 1
@@ -45,6 +49,14 @@ class Sentences:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def frequency(self) -> Floats:
+        """C of Eq. (2) at the entries of `contains`, shape (j,); a passage's sum to 1."""
+        if not len(self.contains):
+            return np.zeros(0)
+        counts = self.contains[:, 2].astype(np.float64)
+        return np.asarray(counts / np.bincount(self.contains[:, 0], counts)[self.contains[:, 0]])
 
     def id(self, graph: Graph, sentence: int) -> str:
         """The node id of a sentence."""

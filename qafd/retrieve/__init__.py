@@ -3,6 +3,7 @@
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.ego import EgoNet
+from qafd.retrieve.flow_path import FlowPaths
 from qafd.retrieve.fusion import FusedPassages
 from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.pagerank import PageRank
@@ -14,6 +15,7 @@ METHODS: dict[str, type[Retriever]] = {
     "qafd": FlowDiffusion,
     "community": CommunityReports,
     "ego": EgoNet,
+    "flow_path": FlowPaths,
     "pagerank": PageRank,
     "path": RelationalPaths,
     "vector": DensePassages,

@@ -1,0 +1,306 @@
+"""Energy from sentences and summaries over entities to passages, and its paths, after FlowRAG."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.graph import Graph, sum_at
+from qafd.layers.sentences import Sentences
+from qafd.layers.summaries import Summaries
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import (
+    SATURATED,
+    WET,
+    Corpus,
+    Retrieval,
+    RetrievedEdge,
+    RetrievedNode,
+    Work,
+    check_knobs,
+    knob,
+    params_of,
+)
+from qafd.retrieve.subgraph import foremost, nodes, ranked
+
+NAME = 60  # characters of a sentence that a reason quotes
+
+Path = tuple[float, tuple[int, ...]]
+"""A score and the graph rows of a path, from an entity to a passage."""
+
+
+@dataclass(frozen=True)
+class FlowPaths:
+    """Energy flows from the sentences and summaries nearest to the question to passages.
+
+    Zhan et al., "FlowRAG": the quad-level graph of section 3.2 (layers "sentences" and
+    "summaries"), dual-granularity activation Eq. (3-5), frequency-aware flow Eq. (6-7), paths
+    scored by Eq. (8). Passages are ranked by R, the energy a node received over all hops.
+
+    Where the paper is silent: summaries are extractive; a negative cosine activates nothing;
+    energy that reaches a node from several neighbors adds up before it is compared with tau,
+    which is `prune` times the largest energy of the hop; from a passage to its entities
+    W = C, whose rows sum to 1 by Eq. (2); a summary, bound to its passage by lambda, sends it
+    decay * lambda times its cosine, as no equation uses B. Paths visit no node twice, and the
+    best are exact up to three hops. Retrieved are the activated entities and the nodes on the
+    best paths; what else energy reached is only touched.
+    """
+
+    label: ClassVar[str] = "FlowRAG paths"
+    idea: ClassVar[str] = ("energy from matching sentences and summaries flows by term frequency, "
+                           "and the best paths are kept; a re-implementation of the idea, on this "
+                           "graph")
+    source: ClassVar[str] = "Zhan et al., FlowRAG"
+    needs: ClassVar[tuple[str, ...]] = ("sentences", "summaries")
+
+    breadth: int = knob(5, 1, 50, help="K of Eq. (4) and (5): how many sentences, and how many "
+                        "summaries, activate their entities.")
+    decay: float = knob(0.8, 0.05, 0.99, help="alpha of Eq. (7): the share of the energy that goes "
+                        "on at each hop.")
+    paths: int = knob(5, 1, 50, help="How many paths are kept.")
+    hops: int = knob(3, 1, 7, advanced=True, help="1 reaches the passages of the activated "
+                     "entities, 3 those of the entities these passages mention.")
+    prune: float = knob(0.01, 0.0, 0.5, advanced=True, help="tau of Eq. (7) as a share of the "
+                        "largest energy of the hop.")
+    binding: float = knob(1.0, 0.0, 1.0, advanced=True, help="lambda: the weight of the link "
+                          "between a summary and its passage.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "FlowPaths":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The nodes that energy reaches, how it flowed, and the best paths in the reasons.
+
+        Raises
+        ------
+        MissingLayerError
+            When "sentences" or "summaries" is not built.
+        """
+        started = time.perf_counter()
+        graph, sentences = corpus.graph, corpus.layer("sentences")
+        micro = _Branch("sentence", sentences, plan, self.breadth)
+        macro = _Branch("summary", corpus.layer("summaries"), plan, self.breadth)
+        start = np.maximum(micro.activation(len(graph)), macro.activation(len(graph)))  # Eq. (3)
+        bound = np.zeros(len(graph))
+        np.add.at(bound, macro.passages, self.decay * self.binding * macro.cosines)
+        flow = spread(sentences, start, bound, hops=self.hops, decay=self.decay, prune=self.prune)
+        paths = best_paths(graph, flow, self.paths)
+        solved = 1000 * (time.perf_counter() - started)
+        passages = corpus.passages.rows[flow.energy[corpus.passages.rows] > 0]
+        order = passages[foremost(graph, passages, flow.energy[passages], self.top)]
+        listed = (*_nodes(graph, plan, flow, start, paths, (micro, macro)),
+                  *micro.nodes(graph), *macro.nodes(graph))
+        lines = (*micro.edges(graph, start), *macro.edges(graph, start),
+                 *_bindings(graph, macro, self), *_edges(graph, flow))
+        return Retrieval(
+            query=plan.question, method="flow_path", params=params_of(self),
+            seeds=tuple(sorted(node.id for node in listed if node.seed)),
+            nodes=tuple(sorted(listed, key=lambda n: (-n.importance, n.id))), edges=lines,
+            ranking=ranked(graph, order, flow.energy[order]),
+            work=Work(len(listed), len(lines), len(flow.hops), solved,
+                      1000 * (time.perf_counter() - started)),
+            revision=graph.revision)
+
+
+class _Branch:
+    """One branch of the activation, Eq. (4) or (5): the K nearest texts and their entities.
+
+    `nearest` and `cosines` have shape (K,), best first; `links` are pairs (place among the
+    nearest, graph row of the entity).
+    """
+
+    def __init__(self, kind: str, layer: Sentences | Summaries, plan: QueryPlan,
+                 breadth: int) -> None:
+        cosines = (layer.vectors @ plan.embedding).astype(np.float64)
+        order = np.argsort(-cosines, kind="stable")[:breadth]
+        self.kind, self.layer = kind, layer
+        self.nearest: Nodes = order[cosines[order] > 0]
+        self.cosines: Floats = cosines[self.nearest]
+        self.passages: Nodes = layer.passage[self.nearest]
+        inside = layer.mentions[np.isin(layer.mentions[:, 0], self.nearest)]
+        place = {text: at for at, text in enumerate(self.nearest.tolist())}
+        self.links: list[tuple[int, int]] = [
+            (place[text], row) for text, row in inside.tolist()]
+
+    def activation(self, n: int) -> Floats:
+        """S(q, e) of every graph row, shape (n,)."""
+        activation = np.zeros(n)
+        for place, row in self.links:
+            activation[row] = max(activation[row], self.cosines[place])
+        return activation
+
+    def id(self, graph: Graph, place: int) -> str:
+        return self.layer.id(graph, int(self.nearest[place]))
+
+    def said(self, place: int) -> str:
+        return f"number {place + 1} of the {_PLURAL[self.kind]} nearest to the question"
+
+    def nodes(self, graph: Graph) -> Iterator[RetrievedNode]:
+        for place, text in enumerate(self.nearest.tolist()):
+            entities = sum(at == place for at, _ in self.links)
+            cosine = float(self.cosines[place])
+            yield RetrievedNode(
+                self.id(graph, place), self.layer.texts[text], self.kind, cosine, 0.0, WET,
+                f"{self.said(place).capitalize()}, cosine {cosine:.2f}; it names {entities} "
+                f"{'entity' if entities == 1 else 'entities'}.",
+                degree=entities, seed=True, alignment=cosine)
+
+    def edges(self, graph: Graph, start: Floats) -> Iterator[RetrievedEdge]:
+        """Links to entities; the one that activates its entity carries the energy."""
+        for place, row in self.links:
+            cosine = float(self.cosines[place])
+            yield RetrievedEdge(self.id(graph, place), graph.ids[row], _LINK[self.kind],
+                                cosine if cosine == start[row] else 0.0, 1.0)
+
+
+_PLURAL = {"sentence": "sentences", "summary": "summaries"}
+_LINK = {"sentence": "mention", "summary": "abstraction"}
+
+
+@dataclass(frozen=True, eq=False)
+class Hop:
+    """The energy that one hop moved: from `source` to `target`, graph rows, shape (e,)."""
+
+    source: Nodes
+    target: Nodes
+    moved: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What Eq. (7) comes to: hops, and R of each graph row, summed over them, shape (n,)."""
+
+    hops: tuple[Hop, ...]
+    energy: Floats
+
+
+def spread(sentences: Sentences, start: Floats, bound: Floats, *, hops: int, decay: float,
+           prune: float) -> Flow:
+    """Energy over entities and passages in turn, Eq. (6-7).
+
+    Parameters
+    ----------
+    start : ndarray, shape (n,)
+        Activation a of the entities, Eq. (3).
+    bound : ndarray, shape (n,)
+        Energy that arrives at passages with the first hop, from their summaries.
+    prune : float
+        What reaches no more than this share of the hop's largest energy is cut off.
+    """
+    passage, entity = sentences.contains[:, 0], sentences.contains[:, 1]
+    n, share = len(start), sentences.frequency
+    total = np.bincount(entity, share, n)
+    onward = share / total[entity] if len(share) else share  # Eq. (6)
+    energy = start.copy()
+    now: Floats = start
+    done: list[Hop] = []
+    for number in range(hops):
+        source, target, weight = ((entity, passage, onward) if number % 2 == 0
+                                  else (passage, entity, share))
+        moved = decay * now[source] * weight
+        now = sum_at(target, moved, n) + (bound if number == 0 else 0.0)
+        now[now <= prune * now.max(initial=0.0)] = 0.0
+        kept = (moved > 0) & (now[target] > 0)
+        done.append(Hop(source[kept], target[kept], moved[kept]))
+        energy += now
+        if not now.any():
+            break
+    return Flow(tuple(done), energy)
+
+
+def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
+    """The `count` paths from an activated entity to a passage with the largest mean energy.
+
+    Score(P) of Eq. (8); ties by the ids along the path. For every edge the best paths that
+    arrive over it are kept, so that a path that may not turn back finds another way.
+    """
+    def order(path: Path) -> tuple[float, list[str]]:
+        return -path[0], [graph.ids[row] for row in path[1]]
+
+    arriving: dict[int, list[Path]] = {}
+    ended: list[Path] = []
+    for number, hop in enumerate(flow.hops):
+        if number == 0:
+            arriving = {row: [(float(flow.energy[row]), (row,))]
+                        for row in np.unique(hop.source).tolist()}
+        reached: defaultdict[int, list[Path]] = defaultdict(list)
+        for u, v in zip(hop.source.tolist(), hop.target.tolist(), strict=True):
+            onward = (path for path in arriving.get(u, ()) if v not in path[1])
+            reached[v] += [(total + float(flow.energy[v]), (*rows, v))
+                           for total, rows in islice(onward, count)]
+        arriving = {row: sorted(some, key=order) for row, some in reached.items()}
+        if number % 2 == 0:
+            ended += [(total / len(rows), rows) for some in arriving.values()
+                      for total, rows in some]
+    return nsmallest(count, ended, key=order)
+
+
+def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequence[Path],
+           branches: Sequence[_Branch]) -> tuple[RetrievedNode, ...]:
+    """Entities and passages with energy, and why."""
+    activated: dict[int, str] = {}
+    for branch in branches:
+        for place, row in branch.links:
+            if branch.cosines[place] == start[row]:
+                text = branch.layer.texts[int(branch.nearest[place])]
+                activated.setdefault(row, f"activated by the {branch.kind} “{_short(text)}”, "
+                                          f"{branch.said(place)}, cosine {start[row]:.2f}")
+    walked: dict[int, str] = {}
+    for place, (score, path) in enumerate(paths, 1):
+        shown = " → ".join(graph.names[row] for row in path)
+        for row in path:
+            walked.setdefault(row, f"on path {place} of {len(paths)}, mean energy {score:.2f}: "
+                                   f"{shown}")
+    largest: dict[int, tuple[float, int]] = {}
+    for hop in flow.hops:
+        for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),
+                               strict=True):
+            largest[v] = max(largest.get(v, (0.0, -1)), (moved, u))
+    reasons: list[str] = []
+    rows = np.flatnonzero(flow.energy)
+    for row in rows.tolist():
+        said = "; ".join(some[row] for some in (walked, activated) if row in some) or (
+            f"energy {flow.energy[row]:.2f}" + (
+                f", most of it from {graph.names[largest[row][1]]}" if row in largest
+                else " from its own summary"))
+        reasons.append(said[0].upper() + said[1:].rstrip(".") + ".")
+    return nodes(graph.layer({"mention"}), plan, rows, flow.energy[rows], reasons,
+                 seeds=set(np.flatnonzero(start).tolist()),
+                 states=[SATURATED if row in walked or row in activated else WET
+                         for row in rows.tolist()])
+
+
+def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:
+    """Between entities and passages, the net energy over all hops."""
+    net: defaultdict[tuple[int, int], float] = defaultdict(float)
+    for number, hop in enumerate(flow.hops):
+        for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),
+                               strict=True):
+            net[(u, v) if number % 2 == 0 else (v, u)] += moved if number % 2 == 0 else -moved
+    for (entity, passage), moved in sorted(net.items()):
+        ends = (entity, passage) if moved >= 0 else (passage, entity)
+        yield RetrievedEdge(graph.ids[ends[0]], graph.ids[ends[1]], "mention", abs(moved), 1.0)
+
+
+def _bindings(graph: Graph, macro: _Branch, method: FlowPaths) -> Iterator[RetrievedEdge]:
+    """The links of the activating summaries to their passages."""
+    for place, row in enumerate(macro.passages.tolist()):
+        moved = method.decay * method.binding * float(macro.cosines[place])
+        if moved > 0:
+            yield RetrievedEdge(macro.id(graph, place), graph.ids[row], "binding", moved,
+                                method.binding)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= NAME else line[:NAME - 1] + "…"
