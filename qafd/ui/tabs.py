@@ -1,4 +1,4 @@
-"""The tabs under the picture: answer, passages, table, certificate and code."""
+"""The tabs under the picture: passages, table, certificate and code."""
 
 import json
 
@@ -13,24 +13,6 @@ from qafd.verify import sealed
 from qafd.view.panel import clean, shown_name
 
 PASSAGES = 10
-
-
-def answer_tab(view: View) -> None:
-    """Sentences of the documents that answer the question, each with its source."""
-    answer = view.knowledge.answer(view.retrieval, view.plan)
-    st.caption("Extractive: sentences of your documents, quoted, no language model."
-               f" Best similarity {answer.best:.2f}.")
-    if answer.abstained:
-        st.write("**Not in these documents.** The most similar sentence reaches "
-                 f"{answer.best:.2f}; an answer needs {answer.threshold:.2f}.")
-        if not answer.sentences:
-            return
-        st.caption("The nearest sentences:")
-    st.html("<p style='font-size:1.05rem;line-height:1.6'>" + " ".join(
-        f"{safe(s.text)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>")
-    st.html("".join(
-        f"<p style='margin:.1em 0'><small>[{c.number}] <b>{safe(c.title)}</b> — "
-        f"{safe(c.where)}</small></p>" for c in answer.citations))
 
 
 def passages_tab(view: View) -> None:
