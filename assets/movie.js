@@ -159,8 +159,10 @@ function build(m) {
   m.bar.replaceChildren();
   m.curves.replaceChildren();
   m.panels = [];
-  if (all !== "exact") m.panels.push(panel(m, "Algorithm 2, push by push", true));
-  if (all !== "push") m.panels.push(panel(m, "Exact solution", false));
+  // All cards first: they share the width.
+  const cards = [all !== "exact", all !== "push"].map((wanted) => wanted && html("section", "card", m.views));
+  if (cards[0]) m.panels.push(panel(m, cards[0], "Algorithm 2, push by push", true));
+  if (cards[1]) m.panels.push(panel(m, cards[1], "Exact solution", false));
   if (all === "play") {
     m.playButton = button(m, "Play", () => (m.playing ? pause(m) : play(m)));
     button(m, "Step", () => { pause(m); go(m, m.k + 1); });
@@ -218,8 +220,8 @@ function byHand(m, v) {
   go(m, m.hand.length);
 }
 
-function panel(m, title, live) {
-  const { data } = m, el = html("section", "card", m.views);
+function panel(m, el, title, live) {
+  const { data } = m;
   html("div", "title", el, title);
   const width = Math.max(el.clientWidth, 280), pad = data.plain ? 44 : 26;
   const height = Math.max(width / data.aspect, data.plain ? 250 : 300);
@@ -260,7 +262,8 @@ function panel(m, title, live) {
 }
 
 function curve(m, title, values, logged = false) {
-  const { data } = m, width = 300, height = 90, view = svg("svg", m.curves, { viewBox: `0 -16 ${width} ${height + 34}`, role: "img" });
+  const { data } = m, room = m.curves.clientWidth, width = room > 640 ? room / 2 - 10 : Math.max(room, 200), height = 90;
+  const view = svg("svg", m.curves, { viewBox: `0 -16 ${width} ${height + 34}`, role: "img" });
   const low = logged ? Math.min(...values, -1) : 0, high = logged ? 0 : Math.max(...values, 1e-9);
   const last = Math.max(values.length - 1, 1), X = (k) => (k / last) * width, Y = (v) => height - ((v - low) / (high - low)) * height;
   view.setAttribute("aria-label", `${title}: from ${number(values[0])} to ${number(values.at(-1))} after ${values.length - 1} pushes`);

@@ -29,7 +29,7 @@ class Return:
 
 def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float, draws: int,
             rng: np.random.Generator,
-            progress: Callable[[float], None] = lambda _: None) -> tuple[Return, ...]:
+            progress: Callable[[float], object] = lambda _: None) -> tuple[Return, ...]:
     """Every node that was retrieved at least once, the steadiest first.
 
     Seeds, gates and stored similarities are computed anew in each draw, from embeddings to which

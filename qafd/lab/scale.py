@@ -51,7 +51,7 @@ def clustered(n: int, rng: np.random.Generator) -> Graph:
 
 def scale(sizes: Sequence[int], mass: float, seeds: int, variant: str, seed: int = 0,
           questions: int = 5,
-          progress: Callable[[float], None] = lambda _: None) -> tuple[Size, ...]:
+          progress: Callable[[float], object] = lambda _: None) -> tuple[Size, ...]:
     """One row per size: the same mass and number of seeds on ever larger graphs.
 
     A question is the vector of a random node with noise; its seeds are the nearest nodes, and

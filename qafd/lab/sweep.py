@@ -41,7 +41,7 @@ class Cell:
 
 def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequence[float],
           seeds: Sequence[int], variants: Sequence[str], gold: Iterable[str] = (),
-          progress: Callable[[float], None] = lambda _: None) -> tuple[Cell, ...]:
+          progress: Callable[[float], object] = lambda _: None) -> tuple[Cell, ...]:
     """Every combination, in the order variant, seeds, mass.
 
     What solves have in common is computed once: seeds and gates for all masses. A question with

@@ -74,3 +74,12 @@ def upstream(diffusion: Diffusion) -> dict[int, int]:
             at = inflow[at][1]
         above[row] = int(diffusion.rows[at])
     return above
+
+
+def reach(problem: Problem, highest: float, most: int = 400) -> float:
+    """A mass up to which a timeline is quick: `highest`, halved until `most` nodes fill at most."""
+    graph, unit = problem.layer, problem.per_unit()
+    while len(solve(graph, problem.gates, problem.seeds.rows, highest * unit,
+                    problem.method.capacity).support) > most:
+        highest /= 2
+    return highest

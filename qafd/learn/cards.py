@@ -96,9 +96,10 @@ CARDS = (
         APPLES, Settings(mass=4.0, variant="product", source="Steve Jobs"), {"mass": (1.0, 8.5)}),
     Card(
         "gates", "Gates that know the question",
-        "The question is about products of a company whose name is also a fruit. A query-aware weight makes a pipe narrow when its ends have little to do with the "
-        "question. Switch between a weight that ignores the question (*plain*) and one that "
-        "multiplies in both ends (*product*).",
+        "The question is about products of a company whose name is also a fruit. A query-aware "
+        "weight makes a pipe narrow when its ends have little to do with the question. Switch "
+        "between a weight that ignores the question (*plain*) and one that multiplies in both ends "
+        "(*product*).",
         "With 5 units and *plain*, more stands in the fruit than in iTunes; with *product* it is "
         "the other way round. With 8 units the fruit is full under every weight: a gate decides "
         "the order of filling and its price, not whether the surplus leaks.",

@@ -8,6 +8,8 @@ from qafd.package import root
 PAGES = {"explore": ("Explore", ":material/hub:"),
          "compare": ("Compare", ":material/compare:"),
          "evaluate": ("Evaluate", ":material/rule:"),
+         "lab": ("Lab", ":material/science:"),
+         "learn": ("Learn", ":material/school:"),
          "documents": ("Documents", ":material/description:"),
          "settings": ("Settings", ":material/settings:")}
 
