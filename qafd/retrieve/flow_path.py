@@ -27,6 +27,7 @@ from qafd.retrieve.base import (
     params_of,
 )
 from qafd.retrieve.subgraph import foremost, nodes, ranked
+from qafd.weights import clip
 
 NAME = 60  # characters of a sentence that a reason quotes
 
@@ -42,7 +43,7 @@ class FlowPaths:
     "summaries"), dual-granularity activation Eq. (3-5), frequency-aware flow Eq. (6-7), paths
     scored by Eq. (8). Passages are ranked by R, the energy a node received over all hops.
 
-    Where the paper is silent: summaries are extractive; a negative cosine activates nothing;
+    Where the paper is silent: summaries are extractive; a cosine counts 0.001 at least;
     energy that reaches a node from several neighbors adds up before it is compared with tau,
     which is `prune` times the largest energy of the hop; from a passage to its entities
     W = C, whose rows sum to 1 by Eq. (2); a summary, bound to its passage by lambda, sends it
@@ -122,10 +123,9 @@ class _Branch:
     def __init__(self, kind: str, layer: Sentences | Summaries, plan: QueryPlan,
                  breadth: int) -> None:
         cosines = (layer.vectors @ plan.embedding).astype(np.float64)
-        order = np.argsort(-cosines, kind="stable")[:breadth]
         self.kind, self.layer = kind, layer
-        self.nearest: Nodes = order[cosines[order] > 0]
-        self.cosines: Floats = cosines[self.nearest]
+        self.nearest: Nodes = np.argsort(-cosines, kind="stable")[:breadth]
+        self.cosines: Floats = clip(cosines[self.nearest])
         self.passages: Nodes = layer.passage[self.nearest]
         inside = layer.mentions[np.isin(layer.mentions[:, 0], self.nearest)]
         place = {text: at for at, text in enumerate(self.nearest.tolist())}
