@@ -140,13 +140,13 @@ function fill(p, c, panel) {
   const crowd = clamp(Math.sqrt(110 / panel.edges.length), 0.5, 1);
   c.near = new Map();
   // Many boxes would hide each other: many seeds are circles with their thick outline.
-  const boxed = panel.nodes.filter((n) => n.seed).length <= 16;
+  const few = panel.nodes.filter((n) => n.seed).length <= 16;
   const fresh = new Set();
   panel.nodes.forEach((shown, rank) => {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, shown, base, { rank, box: shown.seed && boxed });
+    Object.assign(n, shown, base, { rank, box: shown.seed && few });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";

@@ -36,6 +36,7 @@ from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import Drawing, plan_of, retrieved
 from qafd.ui.workspaces import forget_all_but, keep, plain, safe
 from qafd.view.component import panels, selected
+from qafd.view.contraction import contract_passages
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, panel_data, shown_name
 from qafd.view.placement import beside, foremost, freeze
@@ -187,8 +188,11 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     columns = sides.comparison.columns
     empty = Retrieval(sides.plan.question, "", {}, (), (), ())
     retrievals = [c.retrieval or empty for c in columns]
+    # Without its passages, a method that finds nothing else would have no picture.
+    contract = drawing.contract and all(c.found for c in columns if c.retrieval)
     if sides.choice.blind:
-        retrievals = [_anonymous(r) for r in retrievals]
+        retrievals = [_anonymous(contract_passages(r).retrieval if contract else r)
+                      for r in retrievals]
     frozen, others = _frozen(sides.knowledge.path, sides.version, sides.plan.question,
                              _drawable(sides), sides)
     positions = beside(frozen, [n for r in retrievals for n in foremost(r, DRAWN)],
@@ -198,8 +202,7 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
         retrievals, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
         captions=[Caption(name, idea, _footer(column, sides.choice.blind))
                   for name, idea, column in zip(sides.names, sides.ideas, columns, strict=True)],
-        # Without its passages, a method that finds nothing else would have no picture.
-        contract=drawing.contract and all(c.found for c in columns if c.retrieval),
+        contract=contract,
         thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
         lone=sides.choice.lone, selected=selected(key) or st.query_params.get("node")), key=key)
     if picked:
@@ -211,10 +214,12 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:
     """A retrieval without what tells the method: reasons, masses, flows and what was touched."""
+    kept = {n.id for n in retrieval.nodes if n.state == SATURATED}
     return replace(
         retrieval, nodes=tuple(replace(n, reason="", mass=0.0, capacity=0.0, source=0.0)
-                               for n in retrieval.nodes if n.state == SATURATED),
-        edges=tuple(replace(e, flow=0.0) for e in retrieval.edges))
+                               for n in retrieval.nodes if n.id in kept),
+        edges=tuple(replace(e, flow=0.0) for e in retrieval.edges
+                    if e.source in kept and e.target in kept))
 
 
 def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
