@@ -14,7 +14,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS
 
-DEFAULT = tuple(n for n in ("qafd", "community", "ego", "flow_path") if n in METHODS)
+DEFAULT = ("qafd", "community", "ego", "flow_path")
 FEWEST, MOST = 2, 6
 BUDGET = 1200  # tokens of passages per method
 PAPER = "qafd-paper"
