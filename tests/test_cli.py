@@ -104,6 +104,7 @@ def test_every_export_format_is_written(
     (["query", "x", "--db", "/nowhere.db"], 2, "there is no workspace at /nowhere.db"),
     (["query", "x", "--db", "SAMPLE", "--method", "magic"], 2, "there is no method 'magic'"),
     (["query", "x", "--db", "SAMPLE", "--mass", "-3"], 2, "mass is -3.0"),
+    (["query", "x", "--db", "SAMPLE", "--method", "ego", "--mass", "3"], 2, "has no --mass"),
     (["query", " ", "--db", "SAMPLE"], 2, "The question is empty"),
     (["app", "--host", "0.0.0.0"], 2, "the app has no login"),
     (["query", "x", "--db", "SAMPLE", "--rule", "paper-literal", "--mass", "1"], 1,

@@ -33,21 +33,43 @@ def command(commands: Commands, name: str, run: Callable[[argparse.Namespace], i
 
 
 def add_knobs(parser: argparse.ArgumentParser) -> None:
-    """One option per parameter of the retrieval method, with its range as help."""
-    from qafd.retrieve.qafd import FlowDiffusion
+    """One option per parameter of any retrieval method; the help says whose it is."""
+    from qafd.retrieve import METHODS
 
-    for spec in fields(FlowDiffusion):
-        meta = spec.metadata
-        kind: type = type(spec.default)
+    owners: dict[str, list[str]] = {}
+    for name, method in METHODS.items():
+        for spec in fields(method):  # type: ignore[arg-type]
+            owners.setdefault(spec.name, []).append(name)
+    for knob, names in owners.items():
+        specs = [METHODS[name].__dataclass_fields__[knob]  # type: ignore[attr-defined]
+                 for name in names]
+        options = dict.fromkeys(option for spec in specs for option in spec.metadata["options"])
+        meaning = specs[0].metadata["help"].replace("%", "%%")
         parser.add_argument(
-            "--" + spec.name.replace("_", "-"), dest="knob_" + spec.name, default=None,
-            choices=meta["options"] or None, help=meta["help"].replace("%", "%%"), type=kind)
+            "--" + knob.replace("_", "-"), dest="knob_" + knob, default=None,
+            choices=tuple(options) or None, help=f"{meaning} (--method {', '.join(names)})",
+            type=type(specs[0].default))
 
 
 def knobs(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The parameters of the retrieval method that were given."""
-    return {name.removeprefix("knob_"): value for name, value in vars(arguments).items()
-            if name.startswith("knob_") and value is not None}
+    """The parameters of the retrieval method that were given.
+
+    Raises
+    ------
+    ParameterError
+        When the method has no such parameter.
+    """
+    from qafd.retrieve import METHODS
+
+    given = {name.removeprefix("knob_"): value for name, value in vars(arguments).items()
+             if name.startswith("knob_") and value is not None}
+    own = [spec.name for spec in fields(METHODS[arguments.method])]  # type: ignore[arg-type]
+    for name in given:
+        if name not in own:
+            raise ParameterError(f"the method {arguments.method!r} has no --"
+                                 f"{name.replace('_', '-')}; it has --"
+                                 f"{', --'.join(own).replace('_', '-')}")
+    return given
 
 
 def print_json(value: Any) -> None:
