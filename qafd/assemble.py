@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from qafd.models import LocalEmbedder
+from qafd.models import PassageEmbedder
 from qafd.records import Chunk, Edge, Extraction, Mention, Node, Vectors
 from qafd.text import NameIndex, canonical, count_tokens
 
@@ -65,7 +65,7 @@ class _Entity:
     named: bool = False
 
 
-def read(chunk: Chunk, extraction: Extraction, embedder: LocalEmbedder) -> Reading:
+def read(chunk: Chunk, extraction: Extraction, embedder: PassageEmbedder) -> Reading:
     """The chunk with its vectors: one pass over title and text gives them all."""
     above = f"{chunk.title}\n" if chunk.title else ""
     spans = [(len(above) + start, len(above) + end) for start, end in extraction.sentences]

@@ -1,6 +1,5 @@
 """OpenAI-compatible chat and embeddings, every call bounded in time, bytes and retries."""
 
-import ipaddress
 import random
 import time
 import weakref
@@ -9,18 +8,17 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx2
 import numpy as np
 import openai
 
+from qafd.address import OPENAI, check_address, is_local
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,
     MissingKeyError,
     ModelError,
-    ParameterError,
     RefusedError,
     UnreachableError,
 )
@@ -30,7 +28,8 @@ from qafd.records import Vectors
 from qafd.text import count_tokens
 from qafd.wire import Limits, bounded_client
 
-OPENAI = "https://api.openai.com/v1"
+__all__ = ["OPENAI", "Endpoint", "EndpointEmbedder", "check_address", "is_local"]
+
 MAX_BYTES = 8_000_000  # of all answers to one call
 
 _JSON = ("json_schema", "json_object", "plain")
@@ -39,6 +38,9 @@ _LATER = (408, 409, 425, 429)  # and all from 500 on
 _ODD = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError,
         AttributeError, TypeError, LookupError, RecursionError)
 
+# What vLLM, OpenRouter, LM Studio, Groq and llama.cpp call it.
+_WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx",
+            "n_ctx_train")
 _FORMAT = ("response_format", *_JSON[:2], "grammar")  # names of what some servers do not know
 
 Answer = TypeVar("Answer")
@@ -252,6 +254,18 @@ class Endpoint:
         return tuple(sorted(connection.call(
             lambda: [str(model.id) for model in connection.client.models.list().data])))
 
+    def context_length(self) -> int | None:
+        """Tokens that the model can read at once, where the endpoint's list of models says so."""
+        connection = self._connection
+        listed = connection.call(lambda: [dict(model) for model in
+                                          connection.client.models.list().data])
+        for model in listed:
+            if model.get("id") == self.name:
+                told = {**model, **(model.get("meta") or {})}
+                return next((size for name in _WINDOWS
+                             if isinstance(size := told.get(name), int) and size > 0), None)
+        return None
+
     def _create(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
                 max_tokens: int, stream: bool = False) -> Any:
         words = self._words
@@ -377,60 +391,6 @@ class EndpointEmbedder:
 def tokens_of(messages: Sequence[Message]) -> int:
     """About how many tokens a conversation has, counted here."""
     return sum(4 + count_tokens(message.content) for message in messages)
-
-
-def check_address(base_url: str, key: str | None = None) -> str:
-    """The host (and port) of an address that may be used.
-
-    Raises
-    ------
-    ParameterError
-        It is no http(s) address, holds a user name, or is link-local, where clouds keep their
-        secrets; or the key would travel unencrypted to a public host.
-    MissingKeyError
-        A public host, and no key.
-    """
-    try:
-        parts = urlsplit(base_url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        parts, host, port = urlsplit(""), "", None
-    if parts.scheme not in ("http", "https") or not host or parts.username is not None \
-            or parts.query:
-        raise ParameterError("the address of a model endpoint is http(s)://host[:port]/v1, without "
-                             "user name, key or query")
-    if _is_link_local(host):
-        raise ParameterError(f"{host} is a link-local address and no model endpoint; enter another")
-    if not is_local(base_url):
-        if not key:
-            raise MissingKeyError(
-                f"{host} needs an API key; set OPENAI_API_KEY, or enter one in Settings.")
-        if parts.scheme == "http":
-            raise ParameterError(
-                f"the key would travel to {host} unencrypted; use its https:// address")
-    return f"{host}:{port}" if port else host
-
-
-def is_local(base_url: str) -> bool:
-    """Whether the host is this machine or one of the same private network, by its name."""
-    host = urlsplit(base_url).hostname or ""
-    address = _ip(host)
-    if address is not None:
-        return address.is_private or address.is_loopback
-    return "." not in host or host.endswith((".local", ".internal", ".localhost"))
-
-
-def _is_link_local(host: str) -> bool:
-    address = _ip(host)
-    mapped = getattr(address, "ipv4_mapped", None)
-    return address is not None and (mapped or address).is_link_local
-
-
-def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(int(host) if host.isdecimal() else host)
-    except ValueError:
-        return None
 
 
 def _seconds(retry_after: str) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from qafd.assemble import read, sure_names
 from qafd.errors import ModelError
-from qafd.models import LocalEmbedder
+from qafd.models import PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
 
 Batch = tuple[str, Sequence[Chunk]]
@@ -35,7 +35,7 @@ class BatchExtractor(Protocol):
         ...
 
 
-Makers = tuple[Callable[[], BatchExtractor], Callable[[], LocalEmbedder]]
+Makers = tuple[Callable[[], BatchExtractor], Callable[[], PassageEmbedder]]
 _makers: Makers  # of a child process, set when it starts
 
 
@@ -51,13 +51,17 @@ class Readings(NamedTuple):
     """What came out of a batch: extractions, their vectors, and the vectors of their names.
 
     `vectors[i]` is (1 + s, d): the passage of `extractions[i]` and its s sentences;
-    `name_vectors` is (k, d) in the order of `names`.
+    `name_vectors` is (k, d) in the order of `names`. From a language model also `doubts[i]`, ""
+    or why an extraction is not what it should be, and why each of the passages `failed` that are
+    missing.
     """
 
     extractions: tuple[Extraction, ...]
     vectors: tuple[Vectors, ...]
     names: tuple[str, ...]
     name_vectors: Vectors
+    doubts: tuple[str, ...] = ()
+    failed: tuple[ModelError, ...] = ()
 
 
 class Engine(Protocol):
@@ -81,7 +85,7 @@ class Engine(Protocol):
 class Here:
     """Reads in this process."""
 
-    def __init__(self, extractor: BatchExtractor, embedder: LocalEmbedder) -> None:
+    def __init__(self, extractor: BatchExtractor, embedder: PassageEmbedder) -> None:
         self.models = Models(extractor.name, embedder.name, embedder.dimension)
         self._extractor, self._embedder = extractor, embedder
         self._embedded: set[str] = set()
@@ -126,7 +130,7 @@ class Pool:
     batch = 64  # passages or names that one child embeds at a time
 
     def __init__(self, extractor: Callable[[], BatchExtractor],
-                 embedder: Callable[[], LocalEmbedder], processes: int = 2) -> None:
+                 embedder: Callable[[], PassageEmbedder], processes: int = 2) -> None:
         self._processes = processes
         # Forking a process that runs threads (the lease's pulse, a server) can deadlock.
         self._pool = ProcessPoolExecutor(

@@ -1,7 +1,7 @@
 """Files to graph: parse, chunk, extract, embed, log, assemble; stops and resumes anywhere."""
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qafd.assemble import Reading, assemble
-from qafd.engine import Batch, BatchExtractor, Engine, Here, Models, Pool, Readings
-from qafd.errors import ParseError
+from qafd.engine import Batch, BatchExtractor, Engine, Here, Models, Readings
+from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.extract import LocalExtractor
-from qafd.models import LocalEmbedder
+from qafd.models import LocalEmbedder, PassageEmbedder
 from qafd.parsing import parse_with_notices
+from qafd.reader import base_engine, chosen, embedder_of, engine_of
 from qafd.records import Chunk, Extraction, Vectors
-from qafd.store import DocumentNameError, Store, embedding_key, vector_keys
+from qafd.store import DocumentNameError, Store, embedding_key, now, vector_keys
 from qafd.text import chunk
 
 BATCH = 16  # passages a child reads at a time
@@ -48,9 +49,9 @@ def never() -> bool:
 def index(
     path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (), *,
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
-    embedder: Callable[[], LocalEmbedder] = LocalEmbedder,
+    embedder: Callable[[], PassageEmbedder] = LocalEmbedder,
     progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
-    processes: int = 2,
+    processes: int = 2, key: str | None = None, run: str = "",
 ) -> tuple[str, ...]:
     """Take files into a workspace and bring its graph up to date; returns the files at work.
 
@@ -67,6 +68,10 @@ def index(
         Asked between passages; True ends the run, and unfinished files are "cancelled".
     processes : int
         How many read passages; 1 reads in this process.
+    key : str, optional
+        For the endpoints of the models that the workspace is read with, see `qafd.reader`.
+    run : str
+        The name of this run in the ledger of calls.
 
     Raises
     ------
@@ -86,8 +91,9 @@ def index(
             # again, for what others add or delete meanwhile
             while not stopped() and ((names := _claim(store)) or store.stale):
                 if engine is None:
-                    engine = (stack.enter_context(Pool(extractor, embedder, processes))
-                              if processes > 1 else Here(extractor(), embedder()))
+                    choice = chosen(store)
+                    engine = engine_of(choice, store, key, run or f"index {now()}", base_engine(
+                        choice, key, stack, extractor, embedder, processes))
                 extend(store, names, engine, progress, stopped)
                 done += names
         return tuple(dict.fromkeys(done))
@@ -109,7 +115,7 @@ def _claim(store: Store) -> tuple[str, ...]:
 
 def refresh(
     path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
-    embedder: Callable[[], LocalEmbedder] = LocalEmbedder,
+    embedder: Callable[[], PassageEmbedder] = LocalEmbedder, key: str | None = None,
 ) -> None:
     """Bring the graph up to date after a deletion or an undo, in this process.
 
@@ -118,7 +124,8 @@ def refresh(
     """
     with Store.open(path) as store:
         if store.stale:
-            bring_up_to_date(store, Here(extractor(), embedder()))
+            bring_up_to_date(store, Here(
+                extractor(), embedder_of(chosen(store), key) or embedder()))
 
 
 def extend(
@@ -131,6 +138,7 @@ def extend(
     first picture comes after the first passages, and at the end.
     """
     models = engine.models
+    failures: defaultdict[str, list[ModelError]] = defaultdict(list)
     store.stamp_embedder(models.embedder, models.dimension)
     if not store.extractor:
         store.use_extractor(models.extractor)
@@ -145,8 +153,13 @@ def extend(
             store.cancel(names)
             break
         _log(store, models, chunks, readings)
-        if tally.count(source, len(chunks)):
-            store.finish(source)
+        if readings.failed:
+            failures[source] += readings.failed
+        if tally.count(source, len(chunks) + len(readings.failed)):
+            if source in failures:
+                store.fail(source, _unread(failures[source]))
+            else:
+                store.finish(source)
         progress(Progress("extracting", tally.done, tally.total, source))
         logged += len(chunks)
         # not shortly before the end, where it is done anyway
@@ -154,9 +167,19 @@ def extend(
             bring_up_to_date(store, engine)
             assembled = logged
     else:
-        store.use_extractor(models.extractor)
+        if not failures:
+            store.use_extractor(models.extractor)
     progress(Progress("assembling", tally.done, tally.total))
     bring_up_to_date(store, engine)
+    for error in (error for some in failures.values() for error in some):
+        if isinstance(error, (SpendingCapError, MissingKeyError)):
+            raise error
+
+
+def _unread(failures: Sequence[ModelError]) -> str:
+    often = Counter(str(error) for error in failures).most_common(1)[0][0]
+    many = f"{len(failures)} passages were" if len(failures) > 1 else "1 passage was"
+    return f"{many} not read by the model: {often} Retry reads only what is missing."
 
 
 def bring_up_to_date(store: Store, engine: Engine) -> bool:
@@ -226,10 +249,11 @@ def _parse(store: Store, name: str) -> None:
 def _log(store: Store, models: Models, chunks: Sequence[Chunk], readings: Readings) -> None:
     keys = [embedding_key(models.embedder, name) for name in readings.names]
     store.put_vectors(dict(zip(keys, readings.name_vectors, strict=True)))
-    for passage, extraction, vectors in zip(
-            chunks, readings.extractions, readings.vectors, strict=True):
+    doubts = readings.doubts or ("",) * len(chunks)
+    for passage, extraction, vectors, doubt in zip(
+            chunks, readings.extractions, readings.vectors, doubts, strict=True):
         store.put_extraction(passage, extraction, dict(zip(
-            _keys(models.embedder, passage, extraction), vectors, strict=True)))
+            _keys(models.embedder, passage, extraction), vectors, strict=True)), doubt)
 
 
 def _keys(model: str, passage: Chunk, extraction: Extraction) -> list[str]:

@@ -10,16 +10,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from qafd.engine import BatchExtractor, Engine, Here, Pool
+from qafd.engine import BatchExtractor, Engine
 from qafd.errors import BusyError, DiskFullError, QafdError
 from qafd.extract import LocalExtractor
 from qafd.index import Progress, extend
 from qafd.layers import bring_up_to_date
-from qafd.models import LocalEmbedder
+from qafd.models import LocalEmbedder, PassageEmbedder
+from qafd.reader import base_engine, chosen, engine_of
 from qafd.store import Store, now
 
 REPORT_SECONDS = 0.5
@@ -113,10 +114,11 @@ def needs_worker(store: Store) -> bool:
         return bool(waiting) and not paused and store.writer is None
 
 
-def start_worker(path: str | os.PathLike[str]) -> None:
+def start_worker(path: str | os.PathLike[str], key: str | None = None) -> None:
     """Start a worker in a process of its own; when there is one already, it ends by itself.
 
-    What it complains about goes to a file beside the workspace, named like it plus ".log".
+    What it complains about goes to a file beside the workspace, named like it plus ".log". A key
+    for model endpoints goes through a pipe, where no other process can read it.
     """
     place = Path(path).absolute()
     home = str(Path(__file__).parents[1])
@@ -125,14 +127,18 @@ def start_worker(path: str | os.PathLike[str]) -> None:
         worker = subprocess.Popen(
             [sys.executable, "-P", "-m", "qafd.jobs", str(place)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *sys.path])},
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
+    assert worker.stdin is not None
+    with suppress(BrokenPipeError), worker.stdin:
+        worker.stdin.write((key or "").encode())
     # Unless somebody waits for it, a dead child still counts as a process.
     threading.Thread(target=worker.wait, daemon=True).start()
 
 
 def work(
     path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
-    embedder: Callable[[], LocalEmbedder] = LocalEmbedder, processes: int = 2,
+    embedder: Callable[[], PassageEmbedder] = LocalEmbedder, processes: int = 2,
+    key: str | None = None,
 ) -> None:
     """Do all waiting jobs of a workspace, one after the other, then return.
 
@@ -146,12 +152,13 @@ def work(
     with Store.open(path) as store:
         try:
             with store.lease(), ExitStack() as stack:
-                engine: Engine | None = None
+                base: Engine | None = None
                 while (job := _claim(store)) is not None:
                     try:
-                        if engine is None:
-                            engine = (stack.enter_context(Pool(extractor, embedder, processes))
-                                      if processes > 1 else Here(extractor(), embedder()))
+                        choice = chosen(store)
+                        base = base or base_engine(
+                            choice, key, stack, extractor, embedder, processes)
+                        engine = engine_of(choice, store, key, f"job {job}", base)
                         report = _Report(store, job)
                         extend(store, _files(store, job), engine, report, report.cancelled)
                         bring_up_to_date(store, engine, _layers(store, job), report.layer,
@@ -162,7 +169,7 @@ def work(
                     except QafdError as error:
                         _close(store, job, "failed", str(error))
                         stack.close()
-                        engine = None
+                        base = None
         except DiskFullError as error:
             with store.transaction() as connection:
                 connection.execute(
@@ -270,7 +277,7 @@ def main() -> None:
     """Work on the workspace that the command line names."""
     os.nice(5)  # the page and its questions come first
     try:
-        work(sys.argv[1])
+        work(sys.argv[1], key=sys.stdin.read().strip() or None)
     except BusyError as error:
         print(error, file=sys.stderr)
 

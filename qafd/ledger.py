@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qafd.records import Description
 from qafd.rows import storable
-from qafd.workspace import Workspace, now
+from qafd.workspace import Workspace, meta, now, set_meta
 
 BY = ("chunk", "document", "question", "run", "model", "purpose")
 """What the ledger can be summed by."""
@@ -92,6 +92,17 @@ class LedgerStore(Workspace):
             connection.executemany(
                 "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
                 "status = 'rejected' WHERE document = ?", [(name,) for name in documents])
+
+    @property
+    def choice(self) -> str:
+        """Which models read this workspace, as `qafd.reader` writes it; "" for the local ones."""
+        with self.snapshot() as connection:
+            return meta(connection, "choice")
+
+    def choose(self, choice: str) -> None:
+        """Let other models read this workspace from the next run on."""
+        with self.transaction() as connection:
+            set_meta(connection, "choice", choice)
 
     def doubts(self) -> dict[str, tuple[str, ...]]:
         """File names to why passages of theirs were not read by the model as they should be."""

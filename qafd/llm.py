@@ -37,7 +37,10 @@ class Reply:
 class LLM(Protocol):
     """A chat model; every failure is a ModelError."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the model is called; read-only."""
+        ...
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:

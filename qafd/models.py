@@ -43,6 +43,14 @@ class Embedder(Protocol):
         ...
 
 
+class PassageEmbedder(Embedder, Protocol):
+    """An embedder that also reads the parts of a text; documents are indexed with one."""
+
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[Vectors, Vectors]:
+        """The text's vector, shape (d,), and one for each span, (k, d); unit rows."""
+        ...
+
+
 class LocalEmbedder:
     """all-MiniLM-L6-v2 with int8 weights on the CPU: mean of the token states, unit length.
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from faults import FAULTS, FaultServer, completion, serving
 
-from qafd.endpoint import Endpoint, EndpointEmbedder, check_address, is_local
+from qafd.address import check_address, is_local
+from qafd.endpoint import Endpoint, EndpointEmbedder
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "package", "records", "llm"),
     ("graph", "text", "address", "plaintext", "bm25", "formats", "parsing", "schema", "gold",
-     "markdown", "preferences", "measures"),
+     "markdown", "measures"),
     ("weights", "certificate", "sources", "integers", "models", "wire", "endpoint",
      "prompts", "prompts_answer", "region",
      "elimination", "kernel", "compiled", "nearest"),
@@ -24,7 +24,7 @@ LAYERS = (
     ("retrieve",),
     ("explain", "context", "answer", "compare", "verify", "export", "view",
      "doctor", "judge", "probe"),
-    ("jobs", "knowledge"),
+    ("preferences", "jobs", "knowledge"),
     ("evaluate", "lab", "learn"),
     ("cli", "ui"),
 )

@@ -1,0 +1,329 @@
+"""What language models cost: prices, a cap that stops before the call, the plan of a run."""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from qafd.errors import DeadlineError, MalformedReplyError, ParameterError, SpendingCapError
+from qafd.ledger import Call, LedgerStore
+from qafd.llm import LLM, Message, Reply
+from qafd.text import count_tokens
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars for a million tokens in, and out; finite and >= 0."""
+
+    tokens_in: float
+    tokens_out: float
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(p) and p >= 0 for p in (self.tokens_in, self.tokens_out)):
+            raise ParameterError(f"{self.tokens_in} and {self.tokens_out} are no prices; a price "
+                                 "is a number of dollars >= 0")
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """The cost of some tokens, in dollars."""
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
+
+
+FREE = Price(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that a run may spend: calls, tokens in and out together, dollars; None is no cap."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Calls, tokens in and out together, and dollars."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, more: "Spent") -> "Spent":
+        return Spent(self.calls + more.calls, self.tokens + more.tokens, self.cost + more.cost)
+
+    def __sub__(self, less: "Spent") -> "Spent":
+        return Spent(self.calls - less.calls, self.tokens - less.tokens, self.cost - less.cost)
+
+
+class Meter:
+    """Counts what a run spends and refuses what could exceed its cap; thread-safe.
+
+    Parameters
+    ----------
+    spent : Spent
+        What an earlier part of the run has spent already.
+    """
+
+    def __init__(self, cap: Cap | None = None, spent: Spent | None = None) -> None:
+        self.cap = cap or Cap()
+        self.spent = spent or Spent()
+        self._lock = Lock()
+
+    def reserve(self, most: Spent) -> None:
+        """Count the most that the next call can cost, before it is made.
+
+        Raises
+        ------
+        SpendingCapError
+            That could exceed the cap; nothing is counted.
+        """
+        with self._lock:
+            after = self.spent + most
+            for cap, name, value, had in (
+                    (self.cap.calls, "calls", after.calls, self.spent.calls),
+                    (self.cap.tokens, "tokens", after.tokens, self.spent.tokens),
+                    (self.cap.cost, "dollars", after.cost, self.spent.cost)):
+                if cap is not None and value > cap:
+                    raise SpendingCapError(
+                        f"The next call could exceed the cap of {cap:,} {name} ({had:,.6g} spent "
+                        "or under way), so it was not made; raise the cap and go on.")
+            self.spent = after
+
+    def settle(self, reserved: Spent, real: Spent) -> None:
+        """Replace what was reserved by what the call did cost."""
+        with self._lock:
+            self.spent = self.spent - reserved + real
+
+
+def useful(reply: Reply) -> bool:
+    """A reply that says anything."""
+    return bool(reply.text.strip())
+
+
+@dataclass(frozen=True)
+class Metered:
+    """A model whose calls are capped, noted in the workspace, and never paid for twice.
+
+    A reply that `accepts` takes is stored when the call ends, by a hash of everything that was
+    sent; the same request is then answered from the workspace. Replies that it does not take are
+    noted and asked for anew. An `LLM`.
+
+    Parameters
+    ----------
+    llm : LLM
+    path : path
+        The workspace file.
+    price : Price, optional
+        Without one there is no cap on money.
+    address : str
+        Of the endpoint: one name can be two models at two addresses.
+    purpose, run, chunk, document, question : str
+        For the ledger.
+    """
+
+    llm: LLM
+    path: Path
+    meter: Meter
+    price: Price | None = None
+    address: str = ""
+    purpose: str = ""
+    run: str = ""
+    chunk: str = ""
+    document: str = ""
+    question: str = ""
+    accepts: Callable[[Reply], bool] = useful
+
+    def __post_init__(self) -> None:
+        if self.price is None and self.meter.cap.cost is not None:
+            raise ParameterError(
+                f"there is no price for {self.name}, so its cost cannot be capped; enter its price "
+                "in Settings, or cap calls or tokens")
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.llm.name
+
+    def about(self, *, chunk: str = "", document: str = "", question: str = "") -> "Metered":
+        """The same model, with what its next calls are for."""
+        return replace(self, chunk=chunk, document=document, question=question)
+
+    def key(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
+            max_tokens: int) -> str:
+        """A hash of everything that is sent, and where to."""
+        sent = [self.address, self.name, [[m.role, m.content] for m in messages], schema,
+                max_tokens]
+        return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
+
+    def stored(self, key: str) -> Reply | None:
+        """The reply to an earlier call with this key."""
+        with LedgerStore.open(self.path) as store:
+            call = store.good_call(key)
+        return None if call is None else Reply(
+            call.reply, call.tokens_in, call.tokens_out, call.estimated, call.cut)
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
+                 max_tokens: int = 1024) -> Reply:
+        """One reply, from the workspace when it is there; see `LLM`.
+
+        Raises
+        ------
+        SpendingCapError
+            The call could exceed the cap; it was not made.
+        """
+        key = self.key(messages, schema, max_tokens)
+        known = self.stored(key)
+        if known is not None:
+            return known
+        reserved = self._reserve(messages, max_tokens)
+        begin = time.monotonic()
+        reply, status = Reply("", 0, 0), "failed"
+        try:
+            reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
+            status = "ok" if self.accepts(reply) else "rejected"
+        except MalformedReplyError as error:
+            reply, status = Reply("", *error.tokens), "rejected"
+            raise
+        except DeadlineError:
+            reply = Reply("", tokens_of(messages), 0, True)  # it may have been paid
+            raise
+        finally:
+            self._note(key, reply, status, time.monotonic() - begin, reserved)
+        return reply
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
+        """The reply piece by piece; a stored one comes in one piece."""
+        key = self.key(messages, None, max_tokens)
+        known = self.stored(key)
+        if known is not None:
+            yield known.text
+            return
+        reserved = self._reserve(messages, max_tokens)
+        begin = time.monotonic()
+        pieces: list[str] = []
+        status = "failed"
+        try:
+            for piece in self.llm.stream(messages, max_tokens=max_tokens):
+                pieces.append(piece)
+                yield piece
+            status = "ok"
+        finally:
+            text = "".join(pieces)
+            reply = Reply(text, tokens_of(messages) if text else 0, count_tokens(text), True)
+            if status == "ok" and not self.accepts(reply):
+                status = "rejected"
+            self._note(key, reply, status, time.monotonic() - begin, reserved)
+
+    def _reserve(self, messages: Sequence[Message], max_tokens: int) -> Spent:
+        sent = tokens_of(messages)
+        most = Spent(1, sent + max_tokens, self.price.of(sent, max_tokens) if self.price else 0.0)
+        self.meter.reserve(most)
+        return most
+
+    def _note(self, key: str, reply: Reply, status: str, seconds: float, reserved: Spent) -> None:
+        cost = self.price.of(reply.tokens_in, reply.tokens_out) if self.price else None
+        self.meter.settle(reserved, Spent(1, reply.tokens_in + reply.tokens_out, cost or 0.0))
+        with LedgerStore.open(self.path) as store:
+            store.put_call(Call(
+                key, self.purpose, self.name, status, reply.text, reply.tokens_in,
+                reply.tokens_out, reply.estimated, reply.cut, cost, seconds, self.chunk,
+                self.document, self.question, self.run))
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """About how many tokens a conversation has, counted here; rather too many than too few."""
+    return math.ceil(1.1 * sum(8 + count_tokens(message.content) for message in messages))
+
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What reading passages with a model will take, from the least to the most.
+
+    `cost` is None without a price, `seconds` None before the first call to this model. All but
+    `passages`, `cached` and `calls` are estimates. The most is one retry for every passage and
+    replies of full length.
+    """
+
+    passages: int
+    cached: int
+    calls: tuple[int, int]
+    tokens_in: tuple[int, int]
+    tokens_out: tuple[int, int]
+    cost: Range | None
+    seconds: Range | None
+
+    @property
+    def sentence(self) -> str:
+        """The plan in words."""
+        money = "cost unknown: enter a price in Settings" if self.cost is None else (
+            f"${self.cost[0]:,.2f} to ${self.cost[1]:,.2f}")
+        duration = "time unknown before the first call" if self.seconds is None else (
+            f"{_duration(self.seconds[0])} to {_duration(self.seconds[1])}")
+        return (f"{self.passages:,} passages, {self.cached:,} of them answered before; "
+                f"{self.calls[0]:,} to {self.calls[1]:,} calls, "
+                f"~{self.tokens_in[0]:,} to {self.tokens_in[1]:,} tokens in, "
+                f"~{self.tokens_out[0]:,} to {self.tokens_out[1]:,} out; {money}; {duration}.")
+
+
+def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: int, *,
+             rounds: int = 1, in_flight: int = 4) -> RunPlan:
+    """The plan of a run with one request for each passage.
+
+    Parameters
+    ----------
+    requests : iterable of messages
+    max_tokens : int
+        Of a reply.
+    rounds : int
+        Calls for a passage when all goes well.
+
+    Notes
+    -----
+    What this workspace knows of the model's earlier replies (mean tokens out, seconds) gives the
+    lower end; without any, a reply is taken for half as long as its request.
+    """
+    sent = []
+    cached = 0
+    with LedgerStore.open(llm.path) as store:
+        before = [total for total in store.ledger("model") if total.what == llm.name]
+        for messages in requests:
+            if store.good_call(llm.key(messages, None, max_tokens)) is not None:
+                cached += 1
+            else:
+                sent.append(tokens_of(messages))
+    total = sum(sent)
+    mean = before[0].tokens_out / before[0].calls if before and before[0].tokens_out else None
+    low = round(mean * len(sent)) if mean else sum(min(n // 2, max_tokens) for n in sent)
+    out = (rounds * low, (rounds + 1) * len(sent) * max_tokens)
+    into = (rounds * total, (rounds + 1) * total + rounds * len(sent) * max_tokens)
+    pace = before[0].seconds / before[0].calls if before else None
+    calls = (rounds * len(sent), (rounds + 1) * len(sent))
+    return RunPlan(
+        len(sent) + cached, cached, calls, into, out,
+        None if llm.price is None else (llm.price.of(into[0], out[0]),
+                                        llm.price.of(into[1], out[1])),
+        None if pace is None else (calls[0] * pace / in_flight, calls[1] * pace / in_flight))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def meter_of(path: Path, cap: Cap, run: str) -> Meter:
+    """A meter that knows what an interrupted part of the same run has spent."""
+    with LedgerStore.open(path) as store:
+        totals = store.ledger("run", run)
+    return Meter(cap, Spent(sum(t.calls for t in totals),
+                            sum(t.tokens_in + t.tokens_out for t in totals),
+                            sum(t.cost for t in totals)))
+
