@@ -1,5 +1,7 @@
 """What every retrieval method promises, run over METHODS."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,7 @@ def library(order: np.ndarray) -> Corpus:
 
 
 def plan(text: str = "what is name 3") -> QueryPlan:
+    """A plan of two keywords, none of which is a name of the library."""
     rng = np.random.default_rng(3)
     words = unit(rng.normal(size=(3, 16)).astype(np.float32))
     return QueryPlan(text, (Keyword("name 3", "low"), Keyword("what", "high")), words[0],
@@ -96,6 +99,55 @@ def test_the_order_of_nodes_does_not_matter(
     one = {n.id: n.importance for n in run(method, shelves).nodes}
     other = {n.id: n.importance for n in run(method, shuffled).nodes}
     assert one == pytest.approx(other, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_the_order_of_nodes_does_not_change_the_ranking(
+        method: Retriever, shelves: Corpus) -> None:
+    shuffled = library(np.random.default_rng(2).permutation(32))
+    one = {p.id: p.score for p in run(method, shelves).ranking}
+    other = {p.id: p.score for p in run(method, shuffled).ranking}
+    assert one == pytest.approx(other, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_a_retrieval_says_what_it_was_asked_and_how_and_becomes_json(
+        method: Retriever, shelves: Corpus) -> None:
+    retrieval = run(method, shelves)
+    assert METHODS[retrieval.method] is type(method)
+    assert type(method)(**retrieval.params) == method
+    assert retrieval.query == plan().question
+    assert json.loads(retrieval.to_json())["nodes"][0]["id"] == retrieval.nodes[0].id
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_a_question_without_any_known_word_is_no_error(
+        method: Retriever, shelves: Corpus) -> None:
+    nothing = QueryPlan("zebra?", (), np.zeros(16, np.float32), np.zeros((0, 16), np.float32))
+    retrieval = method.retrieve(shelves, nothing)
+    ids = {node.id for node in retrieval.nodes}
+    assert set(retrieval.seeds) <= ids
+    assert min((node.importance for node in retrieval.nodes), default=0) >= 0
+    assert ids or retrieval.notices
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_a_seed_without_neighbors_is_no_error(method: Retriever, shelves: Corpus) -> None:
+    alone = shelves.graph.vectors[[23, 23]]  # type: ignore[index]
+    asked = QueryPlan("name 23", (Keyword("name 23", "low"), Keyword("name 23", "high")),
+                      alone[0], alone)
+    retrieval = method.retrieve(shelves, asked)
+    assert retrieval.nodes
+    if "id23" in retrieval.seeds:
+        assert not any("id23" in (edge.source, edge.target) for edge in retrieval.edges)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_every_method_introduces_itself(method: type[Retriever]) -> None:
+    assert 0 < len(method.label) <= 30
+    assert 0 < len(method.idea) <= 150
+    assert not method.idea.endswith(".")
+    assert method.source
 
 
 @pytest.mark.parametrize("method", CASES)
