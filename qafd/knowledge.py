@@ -186,6 +186,10 @@ class KnowledgeGraph:
             chosen = method
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
+        if not len(graph):  # an unread workspace does not even know the dimension of its vectors
+            name = next(key for key, kind in METHODS.items() if isinstance(chosen, kind))
+            return Retrieval(plan.question, name, params_of(chosen), (), (), (),
+                             notices=plan.notices)
         with self.store() as store:
             retrieval = chosen.retrieve(_corpus(graph, store, chosen.needs), plan)
             return replace(_with_texts(retrieval, store),

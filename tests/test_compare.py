@@ -1,0 +1,235 @@
+"""Comparisons of hand-made retrievals, and of real ones on the sample."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qafd.cli import main
+from qafd.compare import (
+    ALIASES,
+    MOST,
+    Column,
+    Comparison,
+    canonical,
+    chosen,
+    label_of,
+    listed,
+    make_column,
+)
+from qafd.errors import InfeasibleError, ParameterError
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
+from qafd.retrieve.qafd import FlowDiffusion
+
+QUESTION = "Introduce Steve Jobs's products in Apple."
+HOP = "One hop from Apple."
+CULTIVARS = ("Fuji", "Gala", "Cox", "Elstar", "Braeburn")
+
+
+def node(name: str, state: str = "saturated", reason: str = HOP, kind: str = "entity",
+         ) -> RetrievedNode:
+    return RetrievedNode(name.lower(), name, kind, 1.0, 1.0, state, reason)
+
+
+def passage(name: str) -> RetrievedPassage:
+    return RetrievedPassage(name, "chunk " + name, "a.txt", name, "Text.", 1.0, 0, 5)
+
+
+def column(label: str, nodes: list[RetrievedNode], passages: str = "",
+           ) -> Column:
+    edges = (RetrievedEdge(nodes[0].id, nodes[-1].id, "relation", 0.0, 1.0),) if nodes else ()
+    return Column(label.lower(), label, Retrieval(
+        "q", label.lower(), {}, (), tuple(nodes), edges, passages=tuple(map(passage, passages))))
+
+
+def comparison(*columns: Column) -> Comparison:
+    return Comparison("q", 100, columns)
+
+
+def sentences(*columns: Column) -> list[str]:
+    return [difference.sentence for difference in comparison(*columns).differences()]
+
+
+def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
+    one = column("One", [node("A"), node("B"), node("C", "wet"), node("P", kind="passage")], "xyz")
+    two = column("Two", [node("B"), node("C"), node("D"), node("P", kind="passage")], "yw")
+    both = comparison(one, two)
+    # {A, B} and {B, C, D} share one of four; {x, y, z} and {y, w} share one of four too.
+    assert both.overlap().tolist() == [[1, Fraction(1, 4)], [Fraction(1, 4), 1]]
+    assert both.overlap("passages").tolist() == [[1, Fraction(1, 4)], [Fraction(1, 4), 1]]
+    assert both.only() == {"one": ("a",), "two": ("c", "d")}
+    assert both.only("passages") == {"one": ("x", "z"), "two": ("w",)}
+
+
+def test_columns_without_anything_have_nothing_in_common() -> None:
+    empty = comparison(column("One", []), Column("two", "Two", error="It failed."))
+    assert not empty.overlap().any()
+    assert empty.only() == {"one": (), "two": ()}
+    assert list(empty.retrievals) == ["one"]
+    assert empty.differences() == ()
+
+
+def test_a_node_found_by_two_of_three_is_not_found_only_by_one() -> None:
+    three = comparison(*(column(label, [node("A"), *more]) for label, more in (
+        ("One", [node("B")]), ("Two", [node("B")]), ("Three", [node("C")]))))
+    assert three.only() == {"one": (), "two": (), "three": ("c",)}
+
+
+def test_a_difference_names_what_is_left_out_and_the_reason_of_the_other_method() -> None:
+    qafd = column("QAFD", [node("Apple")])
+    ego = column("LightRAG", [node("Apple"), node("Fuji"), node("Gala")])
+    assert sentences(qafd, ego) == [
+        "QAFD leaves out Fuji and Gala; LightRAG brings them: “One hop from Apple.”"]
+
+
+def test_a_difference_is_told_from_both_sides() -> None:
+    qafd = column("QAFD", [node("iPod", reason="Filled up: from Steve Jobs.")])
+    ego = column("LightRAG", [node("Fuji")])
+    assert sentences(qafd, ego) == [
+        "QAFD leaves out Fuji; LightRAG brings it: “One hop from Apple.”",
+        "LightRAG leaves out iPod; QAFD brings it: “Filled up: from Steve Jobs.”"]
+
+
+def test_the_largest_group_of_one_reason_is_named_and_the_rest_counted() -> None:
+    others = [node("Amazon", reason="A seed."), *map(node, CULTIVARS)]
+    assert sentences(column("QAFD", []), column("LightRAG", others)) == [
+        "QAFD leaves out Fuji, Gala, Cox and 2 more; LightRAG brings them: “One hop from Apple.” "
+        "It brings 1 other too."]
+
+
+def test_reasons_that_differ_in_numbers_or_their_own_name_are_one_group() -> None:
+    shares = [node(name, reason=f"{share}% of the walk reaches {name}.")
+              for name, share in (("Fuji", 1.5), ("Gala", 0.25))]
+    assert sentences(column("QAFD", []), column("HippoRAG", [node("Cox"), *shares])) == [
+        "QAFD leaves out Fuji and Gala; HippoRAG brings them; of Fuji it says: "
+        "“1.5% of the walk reaches Fuji.” It brings 1 other too."]
+
+
+def test_nodes_that_were_reached_but_not_filled_are_only_touched() -> None:
+    qafd = column("QAFD", [node("Apple"), node("Fuji", "wet")])
+    ego = column("LightRAG", [node("Apple"), node("Fuji")])
+    assert sentences(qafd, ego) == [
+        "QAFD only touches Fuji; LightRAG brings it: “One hop from Apple.”"]
+
+
+def test_the_first_column_is_compared_with_each_other_one() -> None:
+    found = comparison(column("One", [node("A")]), column("Two", [node("B")]),
+                       column("Three", [node("C")])).differences()
+    assert [(d.finder, d.other, d.nodes) for d in found] == [
+        ("two", "one", ("b",)), ("one", "two", ("a",)),
+        ("three", "one", ("c",)), ("one", "three", ("a",))]
+
+
+@pytest.mark.parametrize(("names", "phrase"), [
+    ([], ""), (["A"], "A"), (["A", "B"], "A and B"), (["A", "B", "C"], "A, B and C"),
+    (["A", "B", "C", "D"], "A, B, C and 1 more")])
+def test_names_are_listed_as_people_do(names: list[str], phrase: str) -> None:
+    assert listed(names) == phrase
+
+
+@pytest.mark.parametrize(("budget", "kept", "tokens"), [
+    (9, "", 0), (10, "a", 10), (29, "a", 10), (30, "ab", 30), (1000, "abc", 35)])
+def test_passages_fit_the_budget_best_first(budget: int, kept: str, tokens: int) -> None:
+    graph = Graph.build(["c", "b", "a"], kinds=["passage"] * 3, tokens=[5, 20, 10])
+    made = make_column("x", "X", lambda: column("X", [], "abc").retrieval or Retrieval(
+        "", "", {}, (), (), ()), graph, budget)
+    assert made.retrieval is not None
+    assert "".join(p.id for p in made.retrieval.passages) == kept
+    assert made.tokens == tokens
+
+
+def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
+    def fail() -> Retrieval:
+        raise InfeasibleError("50 units of source mass cannot fit into 14.")
+
+    graph = Graph.build([])
+    made = make_column("x", "X", fail, graph, 100)
+    assert (made.retrieval, made.error) == (None, "50 units of source mass cannot fit into 14.")
+    with pytest.raises(ParameterError, match="budget is 0"):
+        make_column("x", "X", fail, graph, 0)
+
+
+@pytest.mark.parametrize("name", sorted(ALIASES))
+def test_a_system_is_found_by_its_name_in_any_case(name: str) -> None:
+    if ALIASES[name] in METHODS:
+        assert canonical(name.upper()) == canonical(f" {name.title()} ") == ALIASES[name]
+        assert label_of(ALIASES[name])
+
+
+def test_names_that_mean_one_method_are_one_column() -> None:
+    graph = Graph.build([])
+    assert list(chosen(["qafd", "LightRAG", "ego"], graph)) == ["qafd", "ego"]
+    with pytest.raises(ParameterError, match="1 different method cannot be compared; choose 2"):
+        chosen(["ego", "lightrag"], graph)
+    with pytest.raises(ParameterError, match="there is no method 'oracle'; choose qafd"):
+        chosen(["qafd", "oracle"], graph)
+    with pytest.raises(ParameterError, match=f"{MOST + 1} different methods"):
+        chosen([FlowDiffusion(seeds=i) for i in range(MOST + 1)], graph)
+
+
+def test_configured_methods_are_told_apart_by_what_was_changed() -> None:
+    labels = {name: label for name, (label, _) in chosen(
+        [FlowDiffusion(), FlowDiffusion(variant="plain", seeds=3)], Graph.build([])).items()}
+    assert labels == {"qafd": FlowDiffusion.label,
+                      "qafd-2": f"{FlowDiffusion.label}: seeds 3, variant plain"}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+
+
+def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together(
+        sample: KnowledgeGraph) -> None:
+    compared = sample.compare(QUESTION, ["qafd", "LightRAG"], budget=300)
+    alone = sample.retrieve(QUESTION, "ego")
+    together = compared.retrievals["ego"]
+    graph = sample.graph
+    tokens = [int(graph.tokens[graph.row[p.id]]) for p in together.passages]
+    assert together.nodes == alone.nodes
+    assert together.passages == alone.passages[:len(together.passages)]
+    assert compared.columns[1].tokens == sum(tokens) <= 300
+    assert np.diag(compared.overlap()).tolist() == [1, 1]
+
+
+def test_a_missing_layer_is_a_sentence_in_its_column(sample: KnowledgeGraph) -> None:
+    compared = sample.compare(QUESTION, ["qafd", "GraphRAG"])
+    if not any(layer.name == "communities" and layer.state == "built"
+               for layer in sample.layers()):
+        assert "communities" in compared.columns[1].error
+    assert compared.retrievals["qafd"].nodes
+
+
+def test_the_command_prints_the_comparison_as_json(
+        sample: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["compare", QUESTION, "--methods", "qafd,lightrag", "--budget", "400", "--json",
+                 "--db", str(sample.path)])
+    printed = json.loads(capsys.readouterr().out)
+    compared = sample.compare(QUESTION, ["qafd", "ego"], budget=400)
+    assert code == 0
+    assert [c["name"] for c in printed["columns"]] == ["qafd", "ego"]
+    assert printed["overlap"]["nodes"] == compared.overlap().tolist()
+    assert [d["sentence"] for d in printed["differences"]] == [
+        d.sentence for d in compared.differences()]
+
+
+def test_the_command_tells_the_differences_in_words(
+        sample: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", QUESTION, "--methods", "qafd,ego", "--db", str(sample.path)]) == 0
+    printed = capsys.readouterr().out
+    first = sample.compare(QUESTION, ["qafd", "ego"]).differences()[0]
+    assert first.sentence in printed
+    assert main(["compare", QUESTION, "--methods", "qafd", "--db", str(sample.path)]) == 2
+    assert "choose 2 to 6" in capsys.readouterr().err
+
+
+def test_nothing_in_an_empty_workspace_is_exit_code_three(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = KnowledgeGraph.open(tmp_path / "empty.db")
+    assert main(["compare", "Who?", "--methods", "qafd,ego", "--db", str(empty.path)]) == 3
+    assert "nodes in common" in capsys.readouterr().out
