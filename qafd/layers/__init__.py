@@ -19,6 +19,7 @@ from qafd.layers.communities import Communities
 from qafd.layers.sentences import Sentences
 from qafd.layers.summaries import Summaries
 from qafd.layers.texts import Embeds, Texts, texts_of
+from qafd.layers.tree import Tree
 from qafd.records import Vectors
 from qafd.store import Store
 
@@ -47,7 +48,7 @@ class Layer(Protocol):
 
 
 LAYERS: dict[str, type[Layer]] = {
-    "sentences": Sentences, "summaries": Summaries, "communities": Communities}
+    "sentences": Sentences, "summaries": Summaries, "communities": Communities, "tree": Tree}
 
 Report = Callable[[str, int, int], None]
 """Called with the layer at work, how many of its texts are embedded, and how many there are."""

@@ -6,9 +6,11 @@ from qafd.retrieve.ego import EgoNet
 from qafd.retrieve.flow_path import FlowPaths
 from qafd.retrieve.fusion import FusedPassages
 from qafd.retrieve.lexical import LexicalPassages
+from qafd.retrieve.linear import TriGraph
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.path import RelationalPaths
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.tree import CollapsedTree
 from qafd.retrieve.vector import DensePassages
 
 METHODS: dict[str, type[Retriever]] = {
@@ -17,7 +19,9 @@ METHODS: dict[str, type[Retriever]] = {
     "ego": EgoNet,
     "flow_path": FlowPaths,
     "pagerank": PageRank,
+    "linear": TriGraph,
     "path": RelationalPaths,
+    "tree": CollapsedTree,
     "vector": DensePassages,
     "lexical": LexicalPassages,
     "fusion": FusedPassages,

@@ -1,0 +1,264 @@
+"""Entities, sentences and passages without relations, then PageRank, after LinearRAG."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.graph import Graph
+from qafd.layers.sentences import Sentences
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import (
+    WET,
+    Corpus,
+    Retrieval,
+    RetrievedEdge,
+    RetrievedNode,
+    Work,
+    check_knobs,
+    knob,
+    params_of,
+)
+from qafd.retrieve.pagerank import net_flow, pagerank
+from qafd.retrieve.qafd import SHARE
+from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
+from qafd.seeds import match, minmax
+
+SHOWN = 5  # passages that count as seeds when no entity does
+
+
+@dataclass(frozen=True)
+class TriGraph:
+    """Names activate others through the sentences that fit the question; PageRank does the rest.
+
+    Zhuang et al., "LinearRAG". Every low-level keyword activates the entity with the nearest
+    name. Local semantic activation: an entity of score a passes a * cos(question, sentence) to
+    the entities of the `breadth` best of its sentences that were not used before; what is below
+    `threshold` is dropped and goes no further. Global importance: PageRank with damping .5 over
+    entities and passages, an edge weighing C of Eq. (2) of FlowRAG; it restarts at the entities
+    by their score and at the passages by `passage_weight` times ratio * minmax(cosine) +
+    ln(1 + sum over their entities of a ln(1 + count) / level). Passages are ranked by it.
+
+    Deviations: an entity's level is the first at which it was activated, its a in the formula
+    its highest score; sentence vectors are pooled in the context of their passage; there are no
+    edges between neighboring passages; a question without low-level keywords restarts at the
+    passages alone. The most probable `nodes` count as retrieved, where LinearRAG has passages only.
+    """
+
+    label: ClassVar[str] = "LinearRAG tri-graph"
+    idea: ClassVar[str] = ("names activate names through fitting sentences, then a random walk "
+                           "ranks passages; a re-implementation of the idea, on this graph")
+    source: ClassVar[str] = "Zhuang et al. 2025, LinearRAG"
+    needs: ClassVar[tuple[str, ...]] = ("sentences",)
+
+    breadth: int = knob(1, 1, 20, help="How many sentences of an entity pass its activation on.")
+    threshold: float = knob(0.5, 0.0, 1.0, help="The least score that activates an entity.")
+    damping: float = knob(0.5, 0.0, 0.99, help="Probability to follow an edge instead of "
+                          "returning to a source.")
+    nodes: int = knob(60, 1, 500, help="How many of the most probable nodes are retrieved.")
+    levels: int = knob(3, 1, 10, advanced=True, help="1 keeps to the question's own entities; "
+                       "each further level is one sentence away.")
+    ratio: float = knob(1.5, 0.0, 10.0, advanced=True, help="Weight of a passage's similarity "
+                        "beside its entities.")
+    passage_weight: float = knob(0.05, 0.0, 1.0, advanced=True,
+                                 help="Weight of passages beside entities.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "TriGraph":
+        """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""
+        default = self.__dataclass_fields__["nodes"].default
+        if self.nodes != default:
+            return self
+        return replace(self, nodes=min(default, max(2, round(SHARE * len(graph)))))
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The most probable nodes, the sentences that activated them, and passages ranked.
+
+        Raises
+        ------
+        MissingLayerError
+            When "sentences" is not built.
+        """
+        started = time.perf_counter()
+        graph, passages = corpus.graph, corpus.passages
+        sentences: Sentences = corpus.layer("sentences")
+        found = match(graph, passages, plan)
+        spread = activate(graph, sentences, plan, breadth=self.breadth,
+                          threshold=self.threshold, levels=self.levels)
+        restart = self._restart(graph, sentences, spread, passages.rows, minmax(found.dense))
+        sources = np.flatnonzero(restart)
+        began = time.perf_counter()
+        layer = graph.layer({"mention"})
+        weight = _entry_weights(layer, sentences)
+        score, rounds = pagerank(layer, weight, sources,
+                                 restart[sources] / max(restart.sum(), 1e-300), self.damping)
+        solved = 1000 * (time.perf_counter() - began)
+        scores = score[passages.rows]
+        order = passages.rows[np.lexsort((-found.dense, -scores))[:self.top]]
+        reached = np.flatnonzero(score)
+        best = reached[foremost(graph, reached, score[reached], self.nodes)]
+        seeds = {row for row, level in spread.level.items() if level == 1}
+        seeds |= set() if seeds else set(order[:SHOWN].tolist())
+        rows = np.union1d(best, np.array(sorted(seeds), np.int64))
+        kept = nodes(layer, plan, rows, score[rows],
+                     _reasons(graph, spread, score, rows), seeds=seeds)
+        entries = entries_among(layer, rows)
+        lines = edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
+                      weight[entries])
+        said = tuple(_sentences(graph, sentences, spread))
+        shown = {node.id for node in (*kept, *said)}
+        return Retrieval(
+            query=plan.question, method="linear", params=params_of(self),
+            seeds=tuple(node.id for node in kept if node.seed),
+            nodes=(*kept, *said),
+            edges=(*lines, *(e for e in _links(graph, sentences, spread)
+                             if e.source in shown and e.target in shown)),
+            ranking=ranked(graph, order, score[order]),
+            work=Work(len(reached), layer.edge_count, rounds, solved,
+                      1000 * (time.perf_counter() - started)),
+            revision=graph.revision)
+
+    def _restart(self, graph: Graph, sentences: Sentences, spread: "Activation",
+                 passages: Nodes, dense: Floats) -> Floats:
+        """Where the walk restarts, by graph row, not yet scaled to sum to 1."""
+        restart, bonus = np.zeros(len(graph)), np.zeros(len(graph))
+        for row, weight in spread.weight.items():
+            restart[row] = weight
+        if spread.level:
+            inside = sentences.contains[np.isin(sentences.contains[:, 1], list(spread.level))]
+            for passage, entity, count in inside.tolist():
+                bonus[passage] += (
+                    spread.score[entity] * np.log1p(count) / spread.level[entity])
+        elif not dense.any():  # equally near passages are all sources
+            dense = np.ones(len(dense))
+        restart[passages] = self.passage_weight * (
+            self.ratio * dense + np.log1p(bonus[passages]))
+        return restart
+
+
+@dataclass
+class Activation:
+    """The activated entities by graph row, and how.
+
+    `weight` adds up all that reached an entity, `score` is the most that did at once, `level` 1
+    for those of the question; `through` is the sentence, -1 for the question, and the entity
+    that `score` came from; `cosine` has the sentences used.
+    """
+
+    weight: dict[int, float] = field(default_factory=dict)
+    score: dict[int, float] = field(default_factory=dict)
+    level: dict[int, int] = field(default_factory=dict)
+    through: dict[int, tuple[int, int]] = field(default_factory=dict)
+    cosine: dict[int, float] = field(default_factory=dict)
+
+    def take(self, row: int, score: float, level: int, sentence: int, origin: int) -> None:
+        """An entity is reached once more."""
+        self.weight[row] = self.weight.get(row, 0.0) + score
+        self.level.setdefault(row, level)
+        if score > self.score.get(row, 0.0):
+            self.score[row], self.through[row] = score, (sentence, origin)
+
+
+def activate(graph: Graph, sentences: Sentences, plan: QueryPlan, *, breadth: int,
+             threshold: float, levels: int) -> Activation:
+    """Local semantic activation over the sentences, level after level."""
+    spread = Activation()
+    current: dict[int, float] = {}
+    for row, cosine in _named(graph, plan):
+        current[row] = max(cosine, current.get(row, 0.0))
+    for row, score in current.items():
+        spread.take(row, score, 1, -1, row)
+    cosines = (sentences.vectors @ plan.embedding).astype(np.float64)
+    by_entity = sentences.mentions[np.argsort(sentences.mentions[:, 1], kind="stable")]
+    for level in range(2, levels + 1):
+        following: dict[int, float] = {}
+        for origin, score in sorted(current.items(), key=lambda at: (-at[1], graph.ids[at[0]])):
+            if score < threshold:
+                continue
+            first, last = np.searchsorted(by_entity[:, 1], [origin, origin + 1])
+            own = np.array([at for at in by_entity[first:last, 0].tolist()
+                            if at not in spread.cosine], np.int64)
+            for at in own[np.argsort(-cosines[own], kind="stable")[:breadth]].tolist():
+                spread.cosine[at] = float(cosines[at])
+                passed = score * spread.cosine[at]
+                if passed < threshold:
+                    continue
+                for row in _mentioned(sentences, at):
+                    spread.take(row, passed, level, at, origin)
+                    following[row] = max(passed, following.get(row, 0.0))
+        current = following
+    return spread
+
+
+def _named(graph: Graph, plan: QueryPlan) -> Iterator[tuple[int, float]]:
+    """For every low-level keyword the entity with the nearest name, and their cosine."""
+    rows = np.flatnonzero(graph.kinds == "entity")
+    low = [at for at, keyword in enumerate(plan.keywords) if keyword.level == "low"]
+    if graph.name_vectors is None or not len(rows):
+        return
+    for at in low:
+        cosines = (graph.name_vectors[rows] @ plan.keyword_embeddings[at]).astype(np.float64)
+        best = int(foremost(graph, rows, cosines, 1)[0])
+        yield int(rows[best]), max(float(cosines[best]), 0.0)
+
+
+def _mentioned(sentences: Sentences, sentence: int) -> Sequence[int]:
+    first, last = np.searchsorted(sentences.mentions[:, 0], [sentence, sentence + 1])
+    rows: list[int] = sentences.mentions[first:last, 1].tolist()
+    return rows
+
+
+def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
+    """C of each mention, at both of its entries, shape (2 |E|,)."""
+    n = len(layer)
+    start = np.repeat(np.arange(n), layer.degree)
+    places = start * n + layer.neighbors
+    weight = np.zeros(len(places))
+    passage, entity = sentences.contains[:, 0], sentences.contains[:, 1]
+    for ends in (passage * n + entity, entity * n + passage):
+        weight[np.searchsorted(places, ends)] = sentences.frequency
+    return weight
+
+
+def _reasons(graph: Graph, spread: Activation, score: Floats, rows: Nodes) -> list[str]:
+    place = {row: at for at, row in enumerate(
+        rows[foremost(graph, rows, score[rows], len(rows))].tolist(), 1)}
+    reasons = []
+    for row in rows.tolist():
+        share = f"{score[row]:.2%} of the walk is here, number {place[row]}"
+        if row not in spread.level:
+            reasons.append(share + ".")
+            continue
+        sentence, origin = spread.through.get(row, (-1, row))
+        if sentence < 0:
+            reasons.append("Seed: the name nearest to a keyword, similarity "
+                           f"{spread.score.get(row, 0.0):.2f}. {share}.")
+        else:
+            reasons.append(
+                f"Activated by {graph.names[origin].rstrip('.')} through a sentence of similarity "
+                f"{spread.cosine[sentence]:.2f}, score {spread.score[row]:.2f}. {share}.")
+    return reasons
+
+
+def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedNode]:
+    """The sentences that activation went through; the walk does not visit them."""
+    for at in sorted({at for at, _ in spread.through.values() if at >= 0},
+                     key=lambda at: sentences.id(graph, at)):
+        yield RetrievedNode(
+            sentences.id(graph, at), sentences.texts[at], "sentence", 0.0, 0.0, WET,
+            f"Activation passed through this sentence, similarity {spread.cosine[at]:.2f}.",
+            degree=len(_mentioned(sentences, at)), alignment=spread.cosine[at])
+
+
+def _links(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedEdge]:
+    """From the entity that a sentence had its activation from to those it activated."""
+    for row, (at, origin) in sorted(spread.through.items(), key=lambda p: graph.ids[p[0]]):
+        if at >= 0 and row != origin:
+            for end, other in ((graph.ids[origin], sentences.id(graph, at)),
+                               (sentences.id(graph, at), graph.ids[row])):
+                yield RetrievedEdge(end, other, "mention", 0.0, spread.cosine[at])

@@ -1,0 +1,149 @@
+"""Passages and the summaries above them in one pool, nearest first, after RAPTOR."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.graph import Graph
+from qafd.layers.tree import Tree
+from qafd.records import Floats, Nodes, QueryPlan
+from qafd.retrieve.base import (
+    SATURATED,
+    WET,
+    Corpus,
+    Retrieval,
+    RetrievedEdge,
+    RetrievedNode,
+    Work,
+    check_knobs,
+    knob,
+    params_of,
+)
+from qafd.retrieve.subgraph import nodes, ranked
+from qafd.seeds import match
+
+
+@dataclass(frozen=True)
+class CollapsedTree:
+    """The passages and summaries nearest to the question, until a budget of tokens is spent.
+
+    Sarthi et al., "RAPTOR", collapsed tree retrieval: summaries of all levels compete with the
+    passages by their cosine with the question; the first that does not fit ends the list. A
+    passage is ranked by its own cosine or that of the best retrieved summary above it, whichever
+    is larger; among passages of one summary by their own. The tree is that of `qafd.layers.tree`,
+    with its deviations; RAPTOR hands out summaries and does not rank the passages below them.
+    """
+
+    label: ClassVar[str] = "RAPTOR tree"
+    idea: ClassVar[str] = ("passages and summaries of their clusters compete by meaning; a "
+                           "re-implementation of the idea, on this graph")
+    source: ClassVar[str] = "Sarthi et al. 2024, RAPTOR"
+    needs: ClassVar[tuple[str, ...]] = ("tree",)
+
+    budget: int = knob(2000, 50, 20000, help="Tokens of passages and summaries together.")
+    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def fitted(self, graph: Graph) -> "CollapsedTree":  # noqa: ARG002
+        """The method itself: nothing depends on the size of the graph."""
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        """The nearest passages and summaries, and what lies below the summaries.
+
+        Raises
+        ------
+        MissingLayerError
+            When "tree" is not built.
+        """
+        started = time.perf_counter()
+        graph, rows = corpus.graph, corpus.passages.rows
+        tree: Tree = corpus.layer("tree")
+        own = match(graph, corpus.passages, plan).dense  # (c,)
+        near = (tree.vectors @ plan.embedding).astype(np.float64)  # (k,)
+        leaves, summaries = self._within_budget(graph, rows, tree, own, near)
+        above = _best_above(tree, rows, near, summaries)
+        score = np.where(above >= 0, np.maximum(own, near[above] if len(near) else 0.0), own)
+        order = np.lexsort((-own, -score))[:self.top]
+        kept = (*_leaves(graph, plan, rows, tree, leaves, own, near, above),
+                *_summaries(graph, tree, summaries, near))
+        shown = {node.id for node in kept}
+        total = 1000 * (time.perf_counter() - started)
+        return Retrieval(
+            query=plan.question, method="tree", params=params_of(self),
+            seeds=tuple(sorted(node.id for node in kept if node.seed)),
+            nodes=tuple(sorted(kept, key=lambda n: (-n.importance, n.id))),
+            edges=tuple(e for e in _edges(graph, rows, tree, summaries, near, above)
+                        if e.source in shown and e.target in shown),
+            ranking=ranked(graph, rows[order], score[order]),
+            work=Work(len(rows) + len(tree), 0, 1, total, total), revision=graph.revision)
+
+    def _within_budget(self, graph: Graph, rows: Nodes, tree: Tree, own: Floats,
+                       near: Floats) -> tuple[dict[int, int], dict[int, int]]:
+        """Places of passages and summaries that fit, with their number in the common order."""
+        cosine = np.concatenate([own, near])
+        tokens = np.concatenate([graph.tokens[rows], tree.tokens])
+        order = np.argsort(-cosine, kind="stable")
+        fits = np.cumsum(tokens[order]) <= self.budget
+        fits[:1] = True
+        chosen = {at: number for number, at in enumerate(order[fits].tolist(), 1)}
+        return ({at: number for at, number in chosen.items() if at < len(rows)},
+                {at - len(rows): number for at, number in chosen.items() if at >= len(rows)})
+
+
+def _best_above(tree: Tree, rows: Nodes, near: Floats, summaries: dict[int, int]) -> Nodes:
+    """For each passage the nearest to the question of the retrieved summaries above, or -1."""
+    above = np.full(len(rows), -1)
+    for summary in sorted(summaries, key=lambda at: near[at]):
+        inside = tree.below[tree.below[:, 0] == summary, 1]
+        above[np.searchsorted(rows, inside)] = summary
+    return above
+
+
+def _leaves(graph: Graph, plan: QueryPlan, rows: Nodes, tree: Tree, leaves: dict[int, int],
+            own: Floats, near: Floats, above: Nodes) -> tuple[RetrievedNode, ...]:
+    """Retrieved passages, and those below a retrieved summary, which are touched only."""
+    some = np.union1d(np.array(list(leaves), np.int64), np.flatnonzero(above >= 0))
+    reasons = []
+    for at in some.tolist():
+        reason = (f"Number {leaves[at]} of all passages and summaries, cosine {own[at]:.2f}"
+                  if at in leaves else f"Cosine {own[at]:.2f}")
+        if above[at] >= 0:
+            reason += (f"; below the summary of {tree.titles[above[at]].rstrip('.')}, cosine "
+                       f"{near[above[at]]:.2f}")
+        reasons.append(reason + ".")
+    return nodes(graph.layer({"mention"}), plan, rows[some], np.maximum(own[some], 0.0), reasons,
+                 seeds=set(rows[list(leaves)].tolist()),
+                 states=[SATURATED if at in leaves else WET for at in some.tolist()])
+
+
+def _summaries(graph: Graph, tree: Tree, summaries: dict[int, int],
+               near: Floats) -> Iterator[RetrievedNode]:
+    for at, number in summaries.items():
+        passages = int((tree.below[:, 0] == at).sum())
+        cosine = float(near[at])
+        yield RetrievedNode(
+            tree.id(graph, at), f"Summary of {tree.titles[at]}", "summary", max(cosine, 0.0), 0.0,
+            SATURATED, f"Number {number} of all passages and summaries, cosine {cosine:.2f}; "
+            f"level {tree.level[at]}, sums up {passages} passages: {tree.texts[at]}",
+            degree=passages, seed=True, alignment=cosine)
+
+
+def _edges(graph: Graph, rows: Nodes, tree: Tree, summaries: dict[int, int], near: Floats,
+           above: Nodes) -> Iterator[RetrievedEdge]:
+    """From summaries to what they sum up; flow is the cosine that ranks a passage."""
+    ids = {at: tree.id(graph, at) for at in summaries}
+    for at in summaries:
+        for row in tree.below[tree.below[:, 0] == at, 1].tolist():
+            passes = above[np.searchsorted(rows, row)] == at
+            if passes or tree.level[at] == 1:
+                yield RetrievedEdge(ids[at], graph.ids[row], "part_of",
+                                    max(float(near[at]), 0.0) if passes else 0.0, 1.0)
+        for child in tree.children[tree.children[:, 0] == at, 1].tolist():
+            if child in ids:
+                yield RetrievedEdge(ids[at], ids[child], "part_of", 0.0, 1.0)
