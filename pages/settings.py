@@ -1,4 +1,4 @@
-"""Settings: which workspace, what made it, and how to empty it."""
+"""Settings: which workspace, which language model, what made it, and how to empty it."""
 
 import streamlit as st
 
@@ -7,5 +7,7 @@ from qafd import ui
 knowledge = ui.workspace()
 st.title("Settings")
 ui.workspace_settings(knowledge)
+ui.endpoint_settings()
+ui.remake(knowledge)
 ui.versions()
 ui.wipe(knowledge)

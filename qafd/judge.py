@@ -5,12 +5,12 @@ shown, so every grade is a mean over several rounds, with its deviation, and the
 from one round to the next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
-from qafd.llm import LLM
+from qafd.llm import LLM, Reply
 from qafd.prompts_answer import (
     JUDGE_TOKENS,
     PAPER,
@@ -90,7 +90,7 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
         spent = (0, 0, False)
         try:
             reply = client.complete(
-                judge_messages(question, [answers[name] for name in order], criteria),
+                judge_messages(question, [answers[name] for name in order], criteria, number + 1),
                 schema=schema, max_tokens=JUDGE_TOKENS)
             spent = (reply.tokens_in, reply.tokens_out, reply.estimated)
             grades = read_grades(reply.text, len(order), criteria)
@@ -105,6 +105,17 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     return Verdict(client.name, tuple(_judgment(name, [r[name] for r in rounds], criteria)
                                       for name in names),
                    len(rounds), tuple(failed), tokens_in, tokens_out, estimated)
+
+
+def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
+    """Whether a reply grades so many answers, for `qafd.cost.Metered`, which keeps good replies."""
+    def readable(reply: Reply) -> bool:
+        try:
+            read_grades(reply.text, count, criteria)
+        except MalformedReplyError:
+            return False
+        return True
+    return readable
 
 
 def _judgment(name: str, rounds: Sequence[Sequence[float]],

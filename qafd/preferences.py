@@ -5,6 +5,8 @@ import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+from qafd.address import OPENAI
+from qafd.cost import Cap, Price
 from qafd.errors import ParameterError
 
 
@@ -19,22 +21,13 @@ class Provider:
 
 PROVIDERS = {
     "offline": Provider("Offline: no language model", ""),
-    "openai": Provider("OpenAI", "https://api.openai.com/v1", local=False),
+    "openai": Provider("OpenAI", OPENAI, local=False),
     "ollama": Provider("Ollama", "http://localhost:11434/v1"),
     "lmstudio": Provider("LM Studio", "http://localhost:1234/v1"),
     "vllm": Provider("vLLM", "http://localhost:8000/v1"),
     "llamacpp": Provider("llama.cpp", "http://localhost:8080/v1"),
     "custom": Provider("Another address", "", local=False),
 }
-
-
-@dataclass(frozen=True)
-class Price:
-    """Dollars for a million tokens sent to a model, and received from it."""
-
-    model: str
-    sent: float
-    received: float
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Preferences:
     most_calls: int = 2000
     most_tokens: int = 5_000_000
     most_dollars: float = 5.0
-    prices: tuple[Price, ...] = ()
+    prices: tuple[tuple[str, Price], ...] = ()
 
     def __post_init__(self) -> None:
         if self.provider not in PROVIDERS:
@@ -58,12 +51,15 @@ class Preferences:
             if getattr(self, name) < 0:
                 raise ParameterError(f"{name} is {getattr(self, name)}; it is at least 0")
 
-    def dollars(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
-        """What a call costs, None when the table has no price of this model."""
-        for price in self.prices:
-            if price.model == model:
-                return (tokens_in * price.sent + tokens_out * price.received) / 1e6
-        return None
+    def price(self, model: str) -> Price | None:
+        """Of a model, None when the table does not have it."""
+        return dict(self.prices).get(model)
+
+    def cap(self, model: str) -> Cap:
+        """The most that a run with a model may spend; its dollars only when its price is known."""
+        priced = self.most_dollars and self.price(model) is not None
+        return Cap(self.most_calls or None, self.most_tokens or None,
+                   self.most_dollars if priced else None)
 
 
 def load(path: Path) -> Preferences:
@@ -77,8 +73,8 @@ def load(path: Path) -> Preferences:
     try:
         stored = json.loads(path.read_text("utf-8"))
         known = {spec.name for spec in fields(Preferences)} & stored.keys()
-        prices = tuple(Price(str(p["model"]), float(p["sent"]), float(p["received"]))
-                       for p in stored.get("prices", ()))
+        prices = tuple((str(model), Price(float(sent), float(received)))
+                       for model, sent, received in stored.get("prices", ()))
         return replace(Preferences(**{name: stored[name] for name in known - {"prices"}}),
                        prices=prices)
     except FileNotFoundError:
@@ -92,5 +88,6 @@ def save(path: Path, preferences: Preferences) -> None:
     """Write the preferences in place of the old ones."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_suffix(".new")
-    aside.write_text(json.dumps(asdict(preferences), indent=1), "utf-8")
+    prices = [[model, p.tokens_in, p.tokens_out] for model, p in preferences.prices]
+    aside.write_text(json.dumps(asdict(preferences) | {"prices": prices}, indent=1), "utf-8")
     os.replace(aside, path)

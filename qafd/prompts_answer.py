@@ -159,8 +159,11 @@ EMPOWERMENT = (
 
 
 def judge_messages(question: str, responses: Sequence[str],
-                   criteria: Sequence[Criterion] = PAPER) -> tuple[Message, ...]:
-    """Prompt 4, for one response or for several that are graded side by side."""
+                   criteria: Sequence[Criterion] = PAPER, number: int = 1) -> tuple[Message, ...]:
+    """Prompt 4, for one response or for several that are graded side by side.
+
+    `number` is that of the round: no two rounds send the same, so none is answered from memory.
+    """
     shown = "\n".join(f"Response {i}:\n{text}" for i, text in enumerate(responses, 1))
     mark = fence(shown)
     body = "\n".join(f"{mark} response {i}\n{text}" for i, text in enumerate(responses, 1))
@@ -170,7 +173,8 @@ def judge_messages(question: str, responses: Sequence[str],
             criteria=f"{len(criteria)} criteria", mark=mark,
             meanings="\n".join(f"- {c.name}, 0 to {c.highest:g}: {c.meaning}." for c in criteria),
             keys=", ".join(f'"{c.name}"' for c in criteria))),
-        Message("user", f"Question: {one_line(question, 2000)}\n\n{body}\n{mark} end"))
+        Message("user", f"Question: {one_line(question, 2000)}\n\n{body}\n"
+                        f"{mark} end of round {number}"))
 
 
 def judge_schema(count: int, criteria: Sequence[Criterion] = PAPER) -> Mapping[str, Any]:

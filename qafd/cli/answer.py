@@ -22,6 +22,7 @@ from qafd.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.answer import Answer, Citation
+    from qafd.doctor import Check
     from qafd.endpoint import Endpoint
 
 
@@ -65,6 +66,17 @@ def key_of(arguments: argparse.Namespace) -> str | None:
     meant = os.environ.get("OPENAI_BASE_URL") or OPENAI
     same = (arguments.base_url or OPENAI) == meant
     return os.environ.get("OPENAI_API_KEY") if same else None
+
+
+def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
+    """What the named endpoint can do, for the doctor."""
+    from qafd.endpoint import OPENAI, EndpointEmbedder
+    from qafd.probe import probe
+
+    url = arguments.base_url or OPENAI
+    embedder = (EndpointEmbedder(arguments.embed_model, url, key_of(arguments))
+                if arguments.embed_model else None)
+    return list(probe(endpoint_of(arguments), embedder).checks)
 
 
 def _answer(arguments: argparse.Namespace) -> int:

@@ -1,11 +1,13 @@
 """Documents in, and the care of a workspace."""
 
 import argparse
+import os
 import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from qafd.cli.answer import add_endpoint, endpoint_checks
 from qafd.cli.common import (
     DONE,
     FAILED,
@@ -37,6 +39,11 @@ def add(commands: Commands) -> None:
     doctor = command(commands, "doctor", _doctor, "check this installation and a workspace")
     doctor.add_argument("--quick", action="store_true", help="installation only")
     doctor.add_argument("--deep", action="store_true", help="recompute the graph from its log")
+    doctor.add_argument("--endpoint", action="store_true",
+                        help="also test the language model: its list, JSON, vectors, context")
+    add_endpoint(doctor)
+    doctor.add_argument("--embed-model", default=os.environ.get("QAFD_EMBED_MODEL"),
+                        help="an embedding model (default: $QAFD_EMBED_MODEL)")
 
     backup = command(commands, "backup", _backup, "copy the workspace safely while it is in use")
     backup.add_argument("to", type=Path)
@@ -128,6 +135,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from qafd.doctor import doctor
 
     checks = doctor(None if arguments.quick else arguments.db, deep=arguments.deep)
+    if arguments.endpoint:
+        checks += endpoint_checks(arguments)
     if arguments.json:
         print_json([asdict(check) for check in checks])
     else:

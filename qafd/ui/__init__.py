@@ -18,6 +18,7 @@ from qafd.ui.compare import (
 from qafd.ui.contrast import contrast_tab
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
+from qafd.ui.endpoint import endpoint_settings
 from qafd.ui.evaluate import (
     chosen_methods,
     measured,
@@ -48,7 +49,7 @@ from qafd.ui.lab import (
 from qafd.ui.learn import chosen_card, show, taught
 from qafd.ui.pages import pages
 from qafd.ui.paths import chosen_path, paths_tab
-from qafd.ui.settings import versions, wipe, workspace_settings
+from qafd.ui.settings import remake, versions, wipe, workspace_settings
 from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
 from qafd.ui.whatif import whatif_tab
 from qafd.ui.why import why_tab
@@ -58,11 +59,12 @@ __all__ = [
     "answer_tab", "answers_tab", "ask_something", "certificate_tab", "chosen_card",
     "chosen_methods", "chosen_path", "code_tab", "column_passages_tab", "compare_controls",
     "compare_picture", "compared", "contrast_tab", "differences_tab", "documents_table",
-    "drawing_controls", "embeddings_tab", "empty_workspace", "enough", "explored", "gates_tab",
-    "guarantees_tab", "intake", "jobs_panel", "keep_workers_going", "measured",
-    "method_controls", "movie_tab", "node_detail", "node_reasons", "numbers", "numbers_tab",
-    "overlap_tab", "pages", "passages_tab", "paths_tab", "picture", "question_box",
-    "question_set", "questions_table", "ready", "recall_chart", "robustness_tab", "run",
-    "scale_tab", "show", "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab",
-    "verdict", "versions", "whatif_tab", "why_tab", "wipe", "workspace", "workspace_settings",
+    "drawing_controls", "embeddings_tab", "empty_workspace", "endpoint_settings", "enough",
+    "explored", "gates_tab", "guarantees_tab", "intake", "jobs_panel", "keep_workers_going",
+    "measured", "method_controls", "movie_tab", "node_detail", "node_reasons", "numbers",
+    "numbers_tab", "overlap_tab", "pages", "passages_tab", "paths_tab", "picture",
+    "question_box", "question_set", "questions_table", "ready", "recall_chart", "remake",
+    "robustness_tab", "run", "scale_tab", "show", "status_line", "sweep_tab", "table_tab",
+    "taught", "timeline_tab", "verdict", "versions", "whatif_tab", "why_tab", "wipe",
+    "workspace", "workspace_settings",
 ]

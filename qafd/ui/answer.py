@@ -1,13 +1,14 @@
 """The Answer tab: quoted sentences, or a model's words as they come, with their sources."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from qafd.answer import Answer, Citation, Draft, Written
-from qafd.endpoint import Endpoint, tokens_of
+from qafd.cost import Metered, tokens_of
 from qafd.errors import ModelError
-from qafd.judge import Verdict, judge
+from qafd.judge import Verdict, graded, judge
 from qafd.llm import Reply
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 
 _TEXT = "font-size:1.05rem;line-height:1.6;max-width:52rem"
 RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
-KEPT = 20  # answers of a session that are not asked for again
 
 
 def answer_tab(view: View) -> None:
     """Sentences that answer the question, and on request an answer in a model's words."""
     answer = view.knowledge.answer(view.retrieval, view.plan)
-    model = language_model()
+    model = language_model(view.knowledge.path, "answer", view.question)
     if model is not None:
         _written(view, answer, model)
     _quoted(answer)
@@ -72,36 +72,32 @@ def _marked(citation: Citation) -> str:
     return " ".join([*parts, safe(text[at:])])
 
 
-def _written(view: View, answer: Answer, model: Endpoint) -> None:
+def _written(view: View, answer: Answer, model: Metered) -> None:
     """The model's answer: what was paid for once is shown again without a call."""
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
     choice = length.selectbox("Length", list(LENGTHS), key=keep("length"), bind="query-params",
                               format_func=str.capitalize)
     draft = view.knowledge.draft(view.retrieval, length=choice)
-    kept: dict[object, Written] = st.session_state.setdefault("written", {})
-    key = (view.knowledge.path, view.version, model.name, model.base_url, draft.messages)
+    known = model.stored(model.key(draft.messages, None, ANSWER_TOKENS))
     away = " Your question and the passages leave this machine." if leaves_this_machine(
         preferences()) else ""
     if answer.abstained:
         asked.write(f"**{ABSENT}** The most similar sentence reaches {answer.best:.2f}; an "
                     f"answer needs {answer.threshold:.2f}, so the model is not asked by itself.")
-    asked.caption(f"{plain(model.name)} would read about {tokens_of(draft.messages):,} tokens: "
+    asked.caption(f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
                   f"{len(draft.context.sources)} passages.{away}")
-    if button.button("Ask again" if key in kept else "Write an answer", type="primary",
-                     key="write", width="stretch"):
+    if button.button("Write an answer", type="primary", key="write", width="stretch",
+                     disabled=known is not None):
         place = st.empty()
         try:
-            kept[key] = _streamed(view, draft, model, place)
+            known = _streamed(draft, model, place)
         except ModelError as error:
-            place.empty()
             st.error(plain(f"{error} The quoted answer below needs no model."))
-        else:
-            place.empty()
-        for old in list(kept)[:-KEPT]:
-            del kept[old]
-    if key in kept:
-        _shown(kept[key])
-        _judged(view, answer, kept[key], model)
+        place.empty()
+    if known is not None:
+        written = view.knowledge.written(draft, known, model.name)
+        _shown(written, model)
+        _judged(view, answer, written, model)
     with st.expander("What the model is shown"):
         st.caption(f"About {draft.context.tokens:,} of {draft.context.budget:,} tokens of data; "
                    f"{draft.context.left_out} retrieved passages did not fit.")
@@ -110,22 +106,21 @@ def _written(view: View, answer: Answer, model: Endpoint) -> None:
             st.code(message.content, language=None, wrap_lines=True)
 
 
-def _streamed(view: View, draft: Draft, model: Endpoint,
-              place: "DeltaGenerator") -> Written:
+def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
+    """The model's reply, drawn as it comes."""
     numbers = {source.number for source in draft.context.sources}
     text = ""
     for piece in model.stream(draft.messages, max_tokens=ANSWER_TOKENS):
         text += piece
         place.html(f"<div style='{_TEXT}'>{answer_html(text, numbers)}</div>")
-    reply = Reply(text, tokens_of(draft.messages), count_tokens(text), estimated=True)
-    return view.knowledge.written(draft, reply, model.name)
+    return Reply(text, tokens_of(draft.messages), count_tokens(text), estimated=True)
 
 
-def _shown(written: Written) -> None:
+def _shown(written: Written, model: Metered) -> None:
     cited = {citation.number for citation in written.citations}
     st.html(f"<div style='{_TEXT}'>{answer_html(written.text, cited)}</div>")
-    st.caption(f"Written by {plain(written.model)} · {cost_line(written)}. A model can be wrong: "
-               "check the marked sentences.")
+    st.caption(f"Written by {plain(written.model)} · {_cost(written.reply, model)}. A model can "
+               "be wrong: check the marked sentences.")
     if written.unknown:
         st.caption(":material/warning: It cites sources that do not exist: "
                    f"{', '.join(map(str, written.unknown))}. They are struck out.")
@@ -134,16 +129,15 @@ def _shown(written: Written) -> None:
     _sources(written.citations, "source")
 
 
-def cost_line(written: Written) -> str:
-    """Tokens of an answer, and dollars where the price is known."""
-    reply = written.reply
-    about = "~" if reply.estimated else ""
-    dollars = preferences().dollars(written.model, reply.tokens_in, reply.tokens_out)
-    price = "no price set" if dollars is None else f"{about}${dollars:.4f}"
-    return f"{about}{reply.tokens_in:,} + {about}{reply.tokens_out:,} tokens, {price}"
+def _cost(spent: Reply | Verdict, model: Metered) -> str:
+    """Tokens, and dollars where the price is known."""
+    about = "~" if spent.estimated else ""
+    dollars = (f", {about}${model.price.of(spent.tokens_in, spent.tokens_out):.4f}"
+               if model.price else ", no price set")
+    return f"{about}{spent.tokens_in:,} + {about}{spent.tokens_out:,} tokens{dollars}"
 
 
-def _judged(view: View, answer: Answer, written: Written, model: Endpoint) -> None:
+def _judged(view: View, answer: Answer, written: Written, model: Metered) -> None:
     """The written and the quoted answer graded by the same model, on request."""
     with st.expander("Judge both answers"):
         st.caption(f"{plain(model.name)} grades the written and the quoted answer, without knowing "
@@ -153,31 +147,30 @@ def _judged(view: View, answer: Answer, written: Written, model: Endpoint) -> No
         rubric = choices.segmented_control(
             "Grades", list(RUBRICS), default=next(iter(RUBRICS)), required=True, key=keep("rubric"))
         repeats = rounds.number_input("Rounds", 1, 20, 4, key=keep("rounds"))
+        criteria = RUBRICS[rubric or next(iter(RUBRICS))]
+        judging = replace(model, purpose="judge", accepts=graded(2, criteria))
         texts = {"written": written.text, "quoted": " ".join(s.text for s in answer.sentences)}
         kept: dict[object, Verdict] = st.session_state.setdefault("verdicts", {})
         key = (view.question, tuple(texts.values()), model.name, rubric, repeats)
         if button.button("Judge", key="judge", width="stretch"):
             try:
                 with st.spinner(f"{repeats} calls"):
-                    kept[key] = judge(view.question, texts, model, repeats=int(repeats),
-                                      criteria=RUBRICS[rubric or next(iter(RUBRICS))])
+                    kept[key] = judge(view.question, texts, judging, repeats=int(repeats),
+                                      criteria=criteria)
             except ModelError as error:
                 st.error(plain(str(error)))
         if key in kept:
-            _verdict(kept[key])
+            _verdict(kept[key], model)
 
 
-def _verdict(verdict: Verdict) -> None:
+def _verdict(verdict: Verdict, model: Metered) -> None:
     rows = [{"criterion": f"{grade.criterion}, 0 to {grade.highest:g}", **{
         f"{j.name}{part}": value for j in verdict.judgments for g in (*j.grades, j.total)
         if g.criterion == grade.criterion
         for part, value in (("", g.mean), (", deviation", g.deviation))}}
         for grade in (*verdict.judgments[0].grades, verdict.judgments[0].total)]
     st.dataframe(rows, hide_index=True)
-    about = "~" if verdict.estimated else ""
-    dollars = preferences().dollars(verdict.model, verdict.tokens_in, verdict.tokens_out)
-    price = "" if dollars is None else f", {about}${dollars:.4f}"
-    st.caption(f"Judged by {plain(verdict.model)} in {verdict.rounds} rounds · {about}"
-               f"{verdict.tokens_in:,} + {about}{verdict.tokens_out:,} tokens{price}")
+    st.caption(f"Judged by {plain(verdict.model)} in {verdict.rounds} rounds · "
+               f"{_cost(verdict, model)}")
     for failure in dict.fromkeys(verdict.failed):
         st.caption(f":material/warning: A round could not be read: {plain(failure)}")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd.endpoint import Endpoint, EndpointEmbedder, check_address, is_local
-from qafd.errors import MissingKeyError, ParameterError, QafdError
+from qafd.address import check_address, is_local
+from qafd.cost import Meter, Metered
+from qafd.endpoint import Endpoint, EndpointEmbedder
+from qafd.errors import ParameterError, QafdError
 from qafd.preferences import PROVIDERS, Preferences, load
 from qafd.ui.workspaces import home
 
@@ -82,16 +84,27 @@ def allowed(preferences: Preferences) -> Preferences:
     return preferences
 
 
-def language_model() -> Endpoint | None:
+def endpoint() -> Endpoint | None:
     """The chosen model, None when there is none or its key is missing."""
     chosen = preferences()
-    if chosen.provider == "offline" or not chosen.model or not chosen.base_url:
+    if why_no_model():
         return None
-    try:
-        allowed(chosen)
-        return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
-    except (MissingKeyError, ParameterError):
+    return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
+
+
+def language_model(path: Path, purpose: str, question: str = "") -> Metered | None:
+    """The chosen model, with its calls noted in a workspace, capped, and never paid for twice.
+
+    The caps are for all that this session asks; None when there is no model.
+    """
+    llm, chosen = endpoint(), preferences()
+    if llm is None:
         return None
+    cap = chosen.cap(llm.name)
+    meter: Meter = st.session_state.setdefault("meter", Meter())
+    meter.cap = cap
+    return Metered(llm, path, meter, chosen.price(llm.name), chosen.base_url, purpose,
+                   question=question)
 
 
 def why_no_model() -> str:

@@ -1,4 +1,4 @@
-"""The Settings page: workspaces, versions, wiping."""
+"""The Settings page: workspaces, making the graph anew, versions, wiping."""
 
 import platform
 import sqlite3
@@ -8,7 +8,9 @@ import streamlit as st
 
 from qafd import __version__
 from qafd.errors import ParameterError
+from qafd.jobs import enqueue, start_worker
 from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.ui.documents import jobs_panel
 from qafd.ui.pages import page
 from qafd.ui.workspaces import choose, home, names, path_of, plain
 from qafd.workspace import remove
@@ -26,8 +28,7 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     st.write(f"{files} files, graph revision {revision}, {size:.1f} MB")
     st.code(str(knowledge.path), language=None)
     st.caption(f"Entities: {extractor or 'none yet'}. Embeddings: {knowledge.embedder.name}, "
-               f"{knowledge.embedder.dimension} dimensions. Both run on this machine; nothing "
-               "leaves it.")
+               f"{knowledge.embedder.dimension} dimensions.")
     with st.form("new_workspace", clear_on_submit=True):
         name = st.text_input("New workspace", placeholder="letters, digits, - and _")
         if st.form_submit_button("Create"):
@@ -52,6 +53,30 @@ def _create(name: str) -> None:
     choose(name)
     st.session_state["created"] = True
     st.rerun()
+
+
+def remake(knowledge: KnowledgeGraph) -> None:
+    """Make the graph anew from what was read, or with new vectors, as a job."""
+    with knowledge.store() as store:
+        if not store.files():
+            return
+    st.subheader("Graph")
+    st.write("Both keep your documents and what was read from them. They run in the background, "
+             "and the graph is empty until they are done.")
+    with st.container(horizontal=True):
+        rebuild = st.button("Rebuild the graph", key="rebuild",
+                            help="Makes nodes and edges anew, as qafd index --rebuild does.")
+        embed = st.button("Compute all vectors anew", key="re_embed",
+                          help="With the embedding model of this installation, as "
+                          "qafd index --re-embed does.")
+    if rebuild or embed:
+        with knowledge.store() as store, store.transaction():
+            if embed:
+                store.forget_embedder()
+            store.drop_graph()
+            enqueue(store)
+        start_worker(knowledge.path)
+    jobs_panel(knowledge)
 
 
 def versions() -> None:
