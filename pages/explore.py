@@ -25,7 +25,7 @@ if not question.strip():
 view = ui.explored(knowledge, question, method)
 picture, detail = st.columns([5, 2], gap="medium")
 with picture:
-    ui.status_line(view)
+    ui.status_line(view, ui.next_in(view))
     selected = ui.picture(view, drawing, ui.chosen_path(view))
 with detail:
     ui.node_detail(view, selected)

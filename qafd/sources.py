@@ -13,7 +13,7 @@ from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 
-RULES = ("budget", "source-degree", "source-unit", "volume", "path", "paper-literal")
+RULES = ("budget", "total", "source-degree", "source-unit", "volume", "path", "paper-literal")
 # A component is filled to this share at most: the solution exists and is unique below 1, and
 # the last thousandth keeps it clear of the rounding in the sums.
 FILL = 0.999
@@ -45,12 +45,14 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         The seeds.
     rule : str
         "budget": total mass of about `alpha` nodes, alpha times the mean capacity (Theorem 7's
-        (1 + beta) vol(R)); "source-degree": alpha T_s (the paper's preset); "source-unit": alpha;
+        (1 + beta) vol(R)); "total": `alpha` in all, with capacity "tokens" a budget of tokens,
+        since what is retrieved holds its tokens; "source-degree": alpha T_s (the paper's preset);
+        "source-unit": alpha;
         "volume": a share `alpha` < 1 of the capacity of each seed's component; "path":
         alpha times the capacity along `paths`, one path of rows per seed (A2.2.1);
         "paper-literal": alpha times the capacity of the whole graph for every seed (Section 2.2).
     shares : ndarray, shape (k,), optional
-        How "budget" and "volume" split their total; equal by default. Scales the
+        How "budget", "total" and "volume" split their total; equal by default. Scales the
         others relative to their mean.
 
     Raises
@@ -69,6 +71,8 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
     part = part / part.sum() if k else part
     if rule == "budget":
         return alpha * float(sink.mean()) * part
+    if rule == "total":
+        return alpha * part
     if rule == "source-degree":
         return alpha * sink[rows] * part * k
     if rule == "source-unit":

@@ -8,11 +8,11 @@ from qafd.explain.leaning import Lean
 from qafd.explain.paths import Paths, WordedPath, links, shown
 from qafd.explain.streams import FlowPath, Streams
 from qafd.explain.whatif import Change, Difference, changed
-from qafd.explain.why import Why
+from qafd.explain.why import Inflow, Why
 from qafd.explain.whynot import WhyNot
 
 __all__ = [
-    "Balance", "Change", "Contrast", "Difference", "Entry", "Explanation", "FlowPath", "Lean",
-    "Paths", "Streams", "Why", "WhyNot", "WordedPath", "balance_sentence", "changed", "contrast",
-    "core", "entries", "entry_of", "links", "mass_balance", "shown",
+    "Balance", "Change", "Contrast", "Difference", "Entry", "Explanation", "FlowPath", "Inflow",
+    "Lean", "Paths", "Streams", "Why", "WhyNot", "WordedPath", "balance_sentence", "changed",
+    "contrast", "core", "entries", "entry_of", "links", "mass_balance", "shown",
 ]

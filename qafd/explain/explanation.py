@@ -166,6 +166,11 @@ class Explanation:
         """The mass at which each node entered, and which is next (`explain.entries`)."""
         return entries(self.problem, up_to)
 
+    @cached_property
+    def entered(self) -> Path:
+        """`entry` up to the method's own mass, computed once."""
+        return entries(self.problem)
+
     def leans_on(self, node: str | None = None) -> tuple[Lean, ...]:
         """Documents, edges and seeds that the importance found, or one node's, leans on; most
         first."""
@@ -310,10 +315,11 @@ class Explanation:
         found = self.evidence(names) if names else ()
         with self.open_store() as store:
             chunks = {i: node.key for i, node in store.nodes(passages).items()}
-        weight = {e.source: e.weight for e in self.retrieval.edges if e.target == wanted}
+        edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
         return tuple(Inflow(
             i, shown(graph, graph.row[i]), flow, flow / reached if reached > 0 else 0.0,
-            weight.get(i, 0.0), _joining(found, chunks, i, wanted)) for i, flow in inflows)
+            edge[i].weight, edge[i].kind, _joining(found, chunks, i, wanted))
+            for i, flow in inflows)
 
     def _said(self, method: str, node: str) -> str:
         try:

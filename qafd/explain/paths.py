@@ -82,7 +82,7 @@ class _Speaker:
     said: Mapping[frozenset[str], Sequence[Edge]]
 
     def path(self, rows: Sequence[int]) -> str:
-        """"A —founded→ B" for each step; two names of one passage are one step."""
+        """"A — founded → B" for each step; two names of one passage are one step."""
         words, i = shown(self.graph, rows[0]), 0
         if len(rows) == 1:
             return f"{words}, held where it was poured"
@@ -103,15 +103,15 @@ class _Speaker:
         for edge in self.said.get(frozenset((u, v)), ()):
             if by is None or by in {chunk for chunk, _ in edge.evidence}:
                 label = one_line(edge.label, 60)
-                return f" —{label}{place}→ " if edge.source == u else f" ←{label}{place}— "
+                return f" — {label}{place} → " if edge.source == u else f" ← {label}{place} — "
         if place:
-            return f" —named together{place}→ "
+            return f" — named together{place} → "
         if self._passage(rows[0]):
-            return " —names→ "
+            return " — names → "
         if self._passage(rows[-1]):
-            return " —is named in→ "
-        return {"synonym": " —has nearly the same name as→ "}.get(
-            self._kind(rows[0], rows[-1]), " —is related to→ ")
+            return " — is named in → "
+        return {"synonym": " — has nearly the same name as → "}.get(
+            self._kind(rows[0], rows[-1]), " — is related to → ")
 
     def _kind(self, u: int, v: int) -> str:
         start, end = self.layer.indptr[u], self.layer.indptr[u + 1]

@@ -19,9 +19,10 @@ class SeedShare:
 
 @dataclass(frozen=True)
 class Inflow:
-    """Mass that came from one neighbor, and the sentences that join the two.
+    """Mass that came from one neighbor over an edge of a kind, and the sentences that join them.
 
-    `share` is its part of all that reached the node.
+    `share` is its part of all that reached the node. A name may stand in a title alone, and names
+    that are alike need no sentence.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Inflow:
     mass: float
     share: float
     weight: float
+    kind: str
     sentences: tuple[Evidence, ...]
 
 

@@ -33,8 +33,8 @@ from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 LAYERS = {"passages": frozenset({"mention", "synonym"}),
           "entities": frozenset({"relation", "synonym"})}
 SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
-HIGHEST = {"budget": 150.0, "source-degree": 100.0, "source-unit": 100.0, "path": 100.0,
-           "volume": 0.99, "paper-literal": 2.0}
+HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0,
+           "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
 START = {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0, "volume": 0.25,
          "paper-literal": 0.01}
 
@@ -92,6 +92,9 @@ class FlowDiffusion:
 
         Other rules than "budget" read the mass as alpha, and the default is not meant for them.
         """
+        if self.rule == "total":
+            held = SHARE * float(graph.capacity(self.capacity).sum())
+            return replace(self, mass=float(min(self.mass, max(2, round(held)))))
         if self.rule != "budget":
             default = self.__dataclass_fields__["mass"].default
             return replace(self, mass=START[self.rule]) if self.mass == default else self
@@ -100,6 +103,8 @@ class FlowDiffusion:
     def highest(self, graph: Graph) -> float:
         """The largest mass worth choosing for a graph, where the control ends."""
         high = HIGHEST[self.rule]
+        if self.rule == "total":
+            return float(min(high, max(4, graph.capacity(self.capacity).sum())))
         return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
 
     def problem(self, corpus: Corpus, plan: QueryPlan) -> "Problem":
@@ -131,7 +136,8 @@ class FlowDiffusion:
         """The nodes that fill up, the flow between them, and the passages ranked.
 
         With `subqueries` on, each subquery of the plan has a diffusion of its own and the result
-        is their union, Eq. (6) and (7); the rule "budget" then divides the mass among them.
+        is their union, Eq. (6) and (7); the rules "budget" and "total" then divide the mass among
+        them.
 
         Raises
         ------
@@ -140,7 +146,7 @@ class FlowDiffusion:
         """
         started = time.perf_counter()
         plans = plan.subqueries if self.subqueries == "on" and plan.subqueries else (plan,)
-        share = self.mass / len(plans) if self.rule == "budget" else self.mass
+        share = self.mass / len(plans) if self.rule in ("budget", "total") else self.mass
         problems = [replace(self, mass=share).problem(corpus, part) for part in plans]
         began = time.perf_counter()
         diffusions = [problem.solve() for problem in problems]
@@ -304,4 +310,7 @@ PRESETS = {
     "paper": Preset("As in the paper", "Recall@5 0.67, mean of three question sets.", FlowDiffusion(
         mass=50.0, seeds=40, variant="hybrid", rule="source-degree", capacity="degree",
         seeding="keywords", layer="entities")),
+    "tokens": Preset(
+        "Token budget", "What is retrieved never has more tokens than the budget.",
+        FlowDiffusion(mass=1000.0, rule="total", capacity="tokens")),
 }

@@ -28,6 +28,7 @@ from qafd.ui.evaluate import (
     recall_chart,
     verdict,
 )
+from qafd.ui.explained import next_in
 from qafd.ui.explore import (
     ask_something,
     drawing_controls,
@@ -61,8 +62,8 @@ __all__ = [
     "compare_picture", "compared", "contrast_tab", "differences_tab", "documents_table",
     "drawing_controls", "embeddings_tab", "empty_workspace", "endpoint_settings", "enough",
     "explored", "gates_tab", "guarantees_tab", "intake", "jobs_panel", "keep_workers_going",
-    "measured", "method_controls", "movie_tab", "node_detail", "node_reasons", "numbers",
-    "numbers_tab", "overlap_tab", "pages", "passages_tab", "paths_tab", "picture",
+    "measured", "method_controls", "movie_tab", "next_in", "node_detail", "node_reasons",
+    "numbers", "numbers_tab", "overlap_tab", "pages", "passages_tab", "paths_tab", "picture",
     "question_box", "question_set", "questions_table", "ready", "recall_chart", "remake",
     "robustness_tab", "run", "scale_tab", "show", "status_line", "sweep_tab", "table_tab",
     "taught", "timeline_tab", "verdict", "versions", "whatif_tab", "why_tab", "wipe",

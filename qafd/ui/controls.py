@@ -54,7 +54,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph) -> A
     high, whole = meta["high"], isinstance(value, int)
     if isinstance(method, FlowDiffusion):
         if spec.name == "mass":
-            high, whole = method.highest(graph), method.rule == "budget"
+            high, whole = method.highest(graph), method.rule in ("budget", "total")
             key += "" if method.rule == usual.rule else f"_{method.rule}"
         elif spec.name == "seeds" and method.seeding == "question":
             high = NEAREST
@@ -71,15 +71,21 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph) -> A
             st.session_state[key] = kind(value)
         st.session_state[key] = kind(min(max(st.session_state[key], low), high))
     suggested[key] = kind(value)
-    return st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
-                     format="%d" if whole else "%.2f", bind="query-params", help=meta["help"])
+    number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
+                       format="%d" if whole else "%.2f", bind="query-params", help=meta["help"])
+    if spec.name == "mass":
+        # What enters where is known only when the question has been answered.
+        st.session_state["under_mass"] = st.container()
+    return number
 
 
 def _label(name: str, method: Any) -> str:
     """What a parameter is called, in the words of the chosen rules."""
     if isinstance(method, FlowDiffusion):
         if name == "mass":
-            return "About how many nodes" if method.rule == "budget" else "Source mass alpha"
+            return {"budget": "About how many nodes",
+                    "total": ("Token budget" if method.capacity == "tokens" else "Mass in all"),
+                    }.get(method.rule, "Source mass alpha")
         if name == "seeds":
             return "Passage seeds" if method.seeding == "question" else "Seeds N"
     return _LABELS.get(name, name.replace("_", " ").capitalize())

@@ -7,8 +7,10 @@ import streamlit as st
 from qafd.explain import Explanation, shown
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.ui.explore import View
-from qafd.ui.workspaces import keep
+from qafd.ui.workspaces import keep, safe
 from qafd.view.panel import clean
+
+TICKED = 300  # retrieved nodes up to which entries are computed while the page waits
 
 
 def explanation_of(view: View) -> Explanation:
@@ -39,7 +41,7 @@ def node_choice(view: View, explanation: Explanation) -> str:
     """The node that is asked about: the selected one, one from the list, or any other by name."""
     picked = st.query_params.get("node")
     options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
-        n.state != "saturated", n.seed, -n.importance, -n.mass))]
+        n.state != "saturated", n.seed, n.kind == "passage", -n.importance, -n.mass))]
     if "about_for" in st.session_state and st.session_state["about_for"] != picked:
         st.session_state["about"] = picked
     st.session_state["about_for"] = picked
@@ -54,3 +56,23 @@ def node_choice(view: View, explanation: Explanation) -> str:
         format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
         help="Select a node in the picture, choose one that mass touched, or type another name.")
     return chosen or (options[0] if options else "")
+
+
+def next_in(view: View) -> str:
+    """Which node enters next, for the status line; draws ticks where others did, below the mass."""
+    explanation, place = explanation_of(view), st.session_state.get("under_mass")
+    if place is None or len(explanation.diffusion.support) > TICKED or not view.method.mass > 0:
+        return ""
+    path, high = explanation.entered, view.method.highest(view.graph)
+    following = ("" if path.next_row is None or path.next_alpha is None else
+                 f"next in: {shown(view.graph, path.next_row)} at {path.next_alpha:.4g}")
+    ticks = "".join(
+        f"<i style='position:absolute;left:{share:.2%};width:1px;height:8px;"
+        "background:currentColor;opacity:.6'></i>"
+        for share in (path.alphas / high).tolist() if share <= 1)
+    with place:
+        st.html("<div role='img' style='position:relative;height:8px;margin:-12px 6px 0' "
+                f"title='Each tick is a node that entered at this mass' "
+                f"aria-label='{len(path.alphas)} nodes have entered; {safe(following)}'>"
+                f"{ticks}</div>")
+    return following

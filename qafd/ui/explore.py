@@ -183,8 +183,8 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     return beside(frozen, foremost(view.retrieval, DRAWN), edges, ASPECT), others
 
 
-def status_line(view: View) -> None:
-    """The result in one line."""
+def status_line(view: View, following: str = "") -> None:
+    """The result in one line, with what follows when there is more mass."""
     retrieval = view.retrieval
     full = [n for n in retrieval.nodes if n.state == SATURATED]
     certificate = view.certificate
@@ -193,11 +193,18 @@ def status_line(view: View) -> None:
     passages = sum(n.kind == "passage" for n in full)
     kinds = f" ({len(full) - passages:,} names, {passages:,} passages)" if passages else ""
     parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
-             f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} tokens",
+             f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} {_of_budget(view)}",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
-    st.caption(" · ".join(parts))
+    st.caption(plain(" · ".join(filter(None, [*parts, following]))))
     for notice in retrieval.notices:
         st.caption(f":material/info: {plain(notice)}")
+
+
+def _of_budget(view: View) -> str:
+    """"tokens", or "of 500 tokens" when that is what mass stands for."""
+    method = view.method
+    return (f"of {method.mass:,.0f} tokens" if (method.rule, method.capacity) == ("total", "tokens")
+            else "tokens")
 
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:

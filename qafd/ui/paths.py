@@ -37,8 +37,9 @@ def paths_tab(view: View) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
-        st.radio("Paths", range(len(listed)), index=None, key=keep("path"), bind="query-params",
-                 label_visibility="collapsed", format_func=lambda k: plain(listed[k].words),
+        st.radio("Paths", [str(k) for k in range(len(listed))], index=None, key=keep("path"),
+                 bind="query-params", label_visibility="collapsed",
+                 format_func=lambda k: plain(listed[int(k)].words),
                  captions=[f"{p.mass:.3g} of mass, {p.share:.1%}" for p in listed])
         more = found.paths[LISTED:]
         st.caption(f"{sum(p.mass for p in more):.3g} more on {len(more)} further paths of the "

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from qafd.explain import Explanation, Why, WhyNot
+from qafd.explain import Explanation, Inflow, Why, WhyNot
 from qafd.retrieve import METHODS
-from qafd.rows import Evidence
 from qafd.ui.detail import quoted
 from qafd.ui.explained import choose_part, explanation_of, node_choice
 from qafd.ui.explore import View
@@ -52,16 +51,18 @@ def _why(why: Why) -> None:
         for inflow in why.inflows:
             st.html(f"<p style='margin:0 0 .3em'><b>{inflow.share:.0%}</b> of what reached it came "
                     f"from <b>{safe(inflow.name)}</b></p>")
-            _quotes(inflow.sentences)
+            _quotes(inflow)
     with st.expander("Numbers"):
         _balance(why)
 
 
-def _quotes(sentences: tuple[Evidence, ...]) -> None:
-    if sentences:
-        st.html("".join(quoted(e) for e in sentences))
+def _quotes(inflow: Inflow) -> None:
+    if inflow.sentences:
+        st.html("".join(quoted(e) for e in inflow.sentences))
     else:
-        st.caption("No sentence joins the two; their names are alike.")
+        st.caption({"mention": "The name stands in the title of this passage.",
+                    "synonym": "The two names are alike."}.get(
+                        inflow.kind, "No sentence is kept that names both."))
 
 
 def _balance(why: Why) -> None:
