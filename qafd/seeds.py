@@ -76,7 +76,7 @@ class Match:
 
 def match(graph: Graph, passages: Passages, plan: QueryPlan) -> Match:
     """Dense and lexical scores of all passages for a question."""
-    if graph.vectors is None:
+    if graph.vectors is None or not len(passages):
         dense = np.zeros(len(passages))
     else:
         dense = (graph.vectors[passages.rows] @ plan.embedding).astype(np.float64)
