@@ -1,6 +1,6 @@
 """The command line: stdout is data, stderr is messages.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found, 4 stopped by a cap on spending.
 """
 
 import argparse
@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 
 from qafd import __version__
-from qafd.cli import answer, ask, compare, evaluate, layers, start, workspace
-from qafd.cli.common import FAILED, USAGE
-from qafd.errors import ParameterError, QafdError
+from qafd.cli import answer, ask, compare, evaluate, layers, model, start, sweep, workspace
+from qafd.cli.common import CAPPED, FAILED, USAGE
+from qafd.errors import ParameterError, QafdError, SpendingCapError
 
-GROUPS = (start, workspace, ask, answer, compare, evaluate, layers)
+GROUPS = (start, workspace, ask, answer, compare, evaluate, layers, model, sweep)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ParameterError as error:
         print(f"qafd: {error}", file=sys.stderr)
         return USAGE
+    except SpendingCapError as error:
+        print(f"qafd: {error}", file=sys.stderr)
+        return CAPPED
     except QafdError as error:
         print(f"qafd: {error}", file=sys.stderr)
         return FAILED
