@@ -173,17 +173,21 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
     size = f"{len(asked.questions)} questions, {len(methods)} methods"
     current = known.get(key)
     if current is None or (current.over() and current.cancel.is_set()):
-        label = f"Measure {size}" if current is None else "Measure all questions"
-        if st.button(label, type="primary") or (current is None and work <= AT_ONCE):
+        asked_for = st.button(f"Measure {size}", type="primary") if (
+            current is not None or work > AT_ONCE) else False
+        if asked_for or (current is None and work <= AT_ONCE):
             current = known[key] = Measuring(knowledge, asked.questions, methods)
             while len(known) > KEPT:
                 known.popitem(last=False)[1].cancel.set()
+        if asked_for:
+            st.rerun()
     if current is None:
         return None
     if not current.over(1.5):
         st.fragment(_watch, run_every=0.5)(current)
         return None
     if current.error:
+        del known[key]  # so that it can be tried again
         raise ParameterError(current.error)
     return current.result
 

@@ -1,0 +1,350 @@
+"""Recall, intervals and answers of methods on questions with gold passages."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from qafd.cli import main
+from qafd.errors import InfeasibleError, ParameterError
+from qafd.evaluate import (
+    Evaluation,
+    collection,
+    configured,
+    evaluate,
+    gold_documents,
+    label_of,
+    save_questions,
+    saved_questions,
+    sentence,
+)
+from qafd.gold import Passage, Question, read_questions
+from qafd.graph import Graph
+from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.measures import contains, exact_match, f1, interval, normalized
+from qafd.package import assets
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work
+from qafd.retrieve.qafd import PRESETS
+
+PASSAGES = (
+    Passage("p1", "Ada Lovelace", "Ada Lovelace wrote notes on the Analytical Engine."),
+    Passage("p2", "Analytical Engine", "The Analytical Engine was designed by Charles Babbage."),
+    Passage("p3", "Charles Babbage", "Charles Babbage was born in London."),
+    Passage("p4", "Jacquard loom", "The Jacquard loom weaves silk by punched cards. " * 60),
+    Passage("p5", "London", "London lies on the Thames."),
+    Passage("p6", "Babbage", "Babbage is also a crater on the Moon."))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return collection(tmp_path_factory.mktemp("eval") / "p.db", "passages.jsonl", PASSAGES,
+                      processes=1)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A method that ranks documents by hand, one order per question, or refuses."""
+
+    label: ClassVar[str] = "by hand"
+    idea: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    needs: ClassVar[tuple[str, ...]] = ()
+    orders: tuple[tuple[str, ...] | None, ...] = ()
+    milliseconds: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        self.plans: list[QueryPlan]
+        object.__setattr__(self, "plans", [])
+
+    def fitted(self, _: Graph) -> "Listed":
+        return self
+
+    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+        number = len(self.plans)
+        self.plans.append(plan)
+        order = self.orders[number]
+        if order is None:
+            raise InfeasibleError("too much mass")
+        graph = corpus.graph
+        by_title = {title: [row for row in corpus.passages.rows.tolist()
+                            if graph.names[row] == title] for title in order}
+        ranked = [row for title in order for row in by_title[title]]
+        return Retrieval(
+            plan.question, "listed", {}, (), tuple(RetrievedNode(
+                graph.ids[row], graph.names[row], "passage", 1.0, 0.0, state, "listed")
+                for row, state in zip(ranked, ["saturated", "wet"] * 99, strict=False)),
+            (), tuple(RankedPassage(graph.ids[row], 1.0 / place)
+                      for place, row in enumerate(ranked, 1)),
+            work=Work(total_milliseconds=self.milliseconds[number % len(self.milliseconds)]))
+
+
+ADA, ENGINE, BABBAGE, LOOM, LONDON, CRATER = (passage.title for passage in PASSAGES)
+QUESTIONS = (
+    Question("a", "Who designed the engine that Ada Lovelace wrote on?", ("p1", "p2"),
+             ("Charles Babbage",)),
+    Question("b", "Where was Charles Babbage born?", ("p3",), ("London", "in London")),
+    Question("c", "On which river lies the birthplace of Charles Babbage?", ("p3", "p5")))
+FIRST = Listed((
+    (ADA, ENGINE, LONDON),                          # ranks 1, 2
+    (LOOM, BABBAGE),                                # p4 has several passages but is one rank: 2
+    (LOOM, ADA, ENGINE, CRATER, BABBAGE, LONDON)),  # ranks 5, 6
+    (1.0, 5.0, 90.0))
+SECOND = Listed(((ENGINE, LONDON), (BABBAGE,), None))  # ranks -, 1; 1; refused
+
+
+@pytest.fixture(scope="module")
+def result(library: KnowledgeGraph) -> Evaluation:
+    return evaluate(library, QUESTIONS, {"first": FIRST, "second": SECOND})
+
+
+def test_ranks_count_documents_and_a_split_one_counts_once(result: Evaluation) -> None:
+    assert [trial.ranks for trial in result.scores[0].trials] == [(1, 2), (2,), (5, 6)]
+    assert [trial.ranks for trial in result.scores[1].trials] == [(None, 1), (1,), (None, None)]
+
+
+def test_means_are_those_counted_by_hand(result: Evaluation) -> None:
+    first, second = result.scores
+    assert first.recall == pytest.approx((2 / 3, 2.5 / 3, 1.0))
+    assert first.complete == pytest.approx(2 / 3)
+    assert first.reciprocal == pytest.approx((1 + 1 / 2 + 1 / 5) / 3)
+    assert first.milliseconds == 5.0
+    assert second.recall == pytest.approx((0.5, 0.5, 0.5))
+    assert second.reciprocal == pytest.approx(2 / 3)
+    assert first.recall_5.mean == pytest.approx(2.5 / 3)
+    assert second.difference.mean == pytest.approx((-0.5 + 0 - 0.5) / 3)
+
+
+def test_only_retrieved_nodes_are_counted_and_their_tokens(
+        result: Evaluation, library: KnowledgeGraph) -> None:
+    graph = library.graph
+    tokens = {graph.names[row]: int(graph.tokens[row]) for row in range(len(graph))
+              if graph.kinds[row] == "passage"}
+    assert result.scores[0].trials[0].nodes == 2  # the second of three is only touched
+    assert result.scores[0].trials[0].tokens == tokens[ADA] + tokens[LONDON]
+
+
+def test_a_refused_question_counts_as_missed_and_keeps_the_reason(result: Evaluation) -> None:
+    assert result.scores[1].errors == 1
+    assert result.scores[1].trials[2].error == "too much mass"
+
+
+def test_all_methods_get_one_plan_of_each_question(result: Evaluation) -> None:
+    assert len(FIRST.plans) == 3
+    assert all(a is b for a, b in zip(FIRST.plans, SECOND.plans, strict=True))
+
+
+def test_the_known_answer_that_fits_best_is_compared(result: Evaluation) -> None:
+    first = result.scores[0]
+    assert first.trials[0].contains == 1  # "... designed by Charles Babbage"
+    assert first.trials[1].answer.count("born in London") == 1
+    assert first.trials[2].f1 is None
+    assert first.contains == 1
+    assert first.exact_match == 0
+
+
+def test_the_question_that_most_methods_miss_comes_first(result: Evaluation) -> None:
+    assert result.failures_first == (2, 0, 1)
+
+
+def test_the_json_has_recall_interval_and_ranks_of_every_question(result: Evaluation) -> None:
+    stored = json.loads(json.dumps(result.to_dict(), allow_nan=False))["methods"]["second"]
+    assert stored["recall@5"] == pytest.approx(0.5)
+    assert stored["recall@5_interval"] == [0.0, 1.0]
+    assert stored["difference"]["to"] == "first"
+    assert [line["ranks"] for line in stored["per_question"]] == [
+        {"p1": None, "p2": 1}, {"p3": 1}, {"p3": None, "p5": None}]
+
+
+def test_stopping_keeps_the_questions_that_every_method_has_done(library: KnowledgeGraph) -> None:
+    asked: list[int] = []
+    stop: Callable[[], bool] = lambda: asked.append(1) or len(asked) > 2  # type: ignore[func-returns-value]  # noqa: E731, E501
+    stopped = evaluate(library, QUESTIONS, {"first": Listed(FIRST.orders)}, stopped=stop)
+    assert len(stopped.questions) == len(stopped.scores[0].trials) == 2
+    assert "Stopped after 2 of 3 questions." in stopped.notices
+
+
+def test_progress_counts_all_retrievals(library: KnowledgeGraph) -> None:
+    seen: list[tuple[int, int]] = []
+    evaluate(library, QUESTIONS, {"a": Listed(FIRST.orders), "b": Listed(SECOND.orders)},
+             progress=lambda p: seen.append((p.done, p.total)))
+    assert seen == [(done, 6) for done in range(7)]
+
+
+def test_gold_is_found_by_name_by_id_by_file_and_by_title(library: KnowledgeGraph) -> None:
+    gold = ("passages.jsonl#p1", "p2", "london", "passages.jsonl")
+    documents, notices = gold_documents(library, [Question("q", "?", gold)])
+    assert [sorted(documents[name]) for name in gold[:3]] == [
+        ["passages.jsonl#p1"], ["passages.jsonl#p2"], ["passages.jsonl#p5"]]
+    assert len(documents["passages.jsonl"]) == 6
+    assert notices == ()
+
+
+def test_gold_that_is_not_there_is_said_and_none_at_all_is_refused(
+        library: KnowledgeGraph) -> None:
+    _, notices = gold_documents(library, [Question("q", "?", ("p1", "p99"))])
+    assert notices == ("1 of 2 gold passages are not in this workspace and count as missed: p99.",)
+    with pytest.raises(ParameterError, match="none of the 1 gold passages .*'p99'"):
+        gold_documents(library, [Question("q", "?", ("p99",))])
+
+
+def exact_interval(values: list[int]) -> tuple[Fraction, Fraction]:
+    """The 2.5% and 97.5% quantiles over all n^n resamples."""
+    n = len(values)
+    means = sorted(Fraction(sum(picked), n) for picked in product(values, repeat=n))
+    return (means[int(len(means) * Fraction(25, 1000))],
+            means[int(len(means) * Fraction(975, 1000))])
+
+
+@pytest.mark.parametrize("values", [[0, 0, 1, 1, 1, 1], [0, 1, 2, 5, 9, 9], [3, 3, 3, 3, 3, 3]])
+def test_the_interval_is_that_of_all_possible_resamples(values: list[int]) -> None:
+    found = interval(np.array(values, float), np.random.default_rng(1))
+    low, high = exact_interval(values)
+    assert found.mean == pytest.approx(sum(values) / 6)
+    assert (found.low, found.high) == pytest.approx((float(low), float(high)), abs=0.17)
+
+
+def test_a_constant_gain_is_certain_however_much_the_questions_differ() -> None:
+    rng = np.random.default_rng(0)
+    one = rng.random(50)
+    found = interval((one + 0.1) - one, np.random.default_rng(1))
+    assert (found.low, found.high) == pytest.approx((0.1, 0.1))
+    assert found.certain
+
+
+def test_many_questions_are_drawn_in_blocks_with_the_same_result() -> None:
+    values = np.random.default_rng(2).random(9000)
+    found = interval(values, np.random.default_rng(3))
+    error = values.std() / np.sqrt(9000)
+    assert found.low == pytest.approx(values.mean() - 1.96 * error, abs=0.1 * error)
+    assert found.high == pytest.approx(values.mean() + 1.96 * error, abs=0.1 * error)
+
+
+def test_the_sentence_says_what_a_difference_is_worth(result: Evaluation) -> None:
+    assert sentence(result.scores[1], result.scores[0]) == (
+        "first finds .33 more of the gold passages than second (95%: 0 to .50); on this set that "
+        "may be chance.")
+    assert sentence(result.scores[0], result.scores[0]) == (
+        "first finds as many of the gold passages as first.")
+
+
+@pytest.mark.parametrize(("answer", "gold", "exact", "overlap", "inside"), [
+    ("The Eiffel Tower!", "eiffel tower", 1, 1, 1),
+    ("the cat sat", "a cat sat down", 0, 2 * 2 / (2 + 3), 0),
+    ("cat cat dog", "cat", 0, 2 * 1 / (3 + 1), 1),
+    ("yes", "no", 0, 0, 0),
+    ("yes it is", "yes", 0, 0, 1),
+    ("Leonard", "Leo", 0, 0, 0),
+    ("", "Leo", 0, 0, 0),
+    ("It was in Saint-Malo.", "saintmalo", 0, 2 * 1 / (4 + 1), 1),
+])
+def test_answers_are_compared_as_squad_and_hotpotqa_do(
+        answer: str, gold: str, exact: float, overlap: float, inside: float) -> None:
+    assert exact_match(answer, gold) == exact
+    assert f1(answer, gold) == pytest.approx(overlap)
+    assert contains(answer, gold) == inside
+
+
+def test_normalization_drops_articles_only_as_words() -> None:
+    assert normalized("A  theatre, and THE an-cient.") == "theatre and ancient"
+
+
+def test_methods_are_named_with_presets_and_parameters(library: KnowledgeGraph) -> None:
+    chosen = configured("qafd, qafd:paper(seeds=7) ,qafd(mass=30,variant=plain)", library.graph)
+    assert list(chosen) == ["qafd", "qafd:paper(seeds=7)", "qafd(mass=30,variant=plain)"]
+    assert chosen["qafd"] == PRESETS["best"].method.fitted(library.graph)
+    paper, plain = chosen["qafd:paper(seeds=7)"], chosen["qafd(mass=30,variant=plain)"]
+    assert (paper.seeds, paper.variant) == (7, "hybrid")  # type: ignore[attr-defined]
+    assert (plain.mass, plain.variant) == (30.0, "plain")  # type: ignore[attr-defined]
+    assert label_of("qafd:paper(seeds=7)").endswith("(paper, seeds=7)")
+
+
+@pytest.mark.parametrize(("specs", "message"), [
+    ("", "is no method"),
+    ("qafd(mass=30", "is no method"),
+    ("nothing", "there is no method 'nothing'"),
+    ("qafd:worst", "there is no preset"),
+    ("vector:paper", "there is no preset"),
+    ("qafd(speed=3)", "has no parameter 'speed'"),
+    ("qafd(mass=much)", "mass is 'much'; it is a float"),
+    ("qafd(variant=round)", "variant is 'round'"),
+])
+def test_a_method_that_is_not_there_is_refused(
+        specs: str, message: str, library: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError, match=message):
+        configured(specs, library.graph)
+
+
+def test_questions_are_kept_in_their_workspace_and_go_with_it(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "k.db")
+    assert saved_questions(knowledge) == ()
+    save_questions(knowledge, QUESTIONS)
+    assert saved_questions(knowledge) == QUESTIONS
+    knowledge.wipe()
+    assert saved_questions(knowledge) == ()
+
+
+def test_the_same_passages_are_used_again_and_others_refused(library: KnowledgeGraph) -> None:
+    before = library.graph.revision
+    again = collection(library.path, "passages.jsonl", PASSAGES, processes=1)
+    assert again.graph.revision == before
+    with pytest.raises(ParameterError, match="holds 1 other files"):
+        collection(library.path, "more.jsonl", PASSAGES[:1], processes=1)
+
+
+def test_the_command_measures_and_writes_what_it_found(
+        library: KnowledgeGraph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    passages, questions, out = (tmp_path / name for name in
+                                ("passages.jsonl", "q.jsonl", "out.json"))
+    passages.write_text("".join(
+        json.dumps({"pid": p.id, "title": p.title, "text": p.text}) + "\n" for p in PASSAGES))
+    questions.write_text("".join(
+        json.dumps({"qid": q.id, "question": q.text, "gold_pids": q.gold}) + "\n"
+        for q in QUESTIONS))
+    code = main(["eval", "retrieval", "--passages", str(passages), "--questions", str(questions),
+                 "--methods", "lexical,vector",
+                 "--db", str(library.path), "--limit", "2", "--json", str(out)])
+    assert code == 0
+    assert "2 questions, " in capsys.readouterr().out
+    stored = json.loads(out.read_text())
+    assert stored["questions"] == 2
+    for name in ("lexical", "vector"):
+        line = stored["methods"][name]
+        for question, found in zip(QUESTIONS, line["per_question"], strict=False):
+            order = list(dict.fromkeys(
+                p.document for p in library.retrieve(question.text, name).passages))
+            assert found["ranks"] == {
+                pid: order.index(f"passages.jsonl#{pid}") + 1 for pid in question.gold}
+
+
+@pytest.mark.parametrize(("extra", "message"), [
+    ([], "bring no passages along"),
+    (["--db", "nowhere.db"], "no workspace at nowhere.db"),
+    (["--limit", "0"], "--limit is 0"),
+])
+def test_the_command_says_what_it_lacks(
+        extra: list[str], message: str, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    questions = tmp_path / "q.jsonl"
+    questions.write_text('{"question": "Who?", "gold": ["A"]}')
+    assert main(["eval", "retrieval", "--questions", str(questions), *extra]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_bundled_gold_is_in_the_sample_and_says_the_answer(sample: str) -> None:
+    folder = assets() / "samples" / sample
+    texts = {text.partition("\n")[0].removeprefix("# "): text
+             for text in (path.read_text("utf-8") for path in folder.glob("*.md"))}
+    questions = read_questions(
+        (folder.parent / f"{sample}.questions.jsonl").read_bytes()).questions
+    assert 8 <= len(questions) <= 12
+    for question in questions:
+        gold = " ".join(texts[name] for name in question.gold)
+        assert any(contains(gold, answer) for answer in question.answers), question.text
