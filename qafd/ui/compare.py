@@ -41,7 +41,7 @@ from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, panel_data, shown_name
 from qafd.view.placement import beside, foremost, freeze
 
-DRAWN = 60  # nodes per panel
+DRAWN = 40  # nodes per panel
 ASPECT = 1.45
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
 AT_ONCE = 60  # passages up to which missing layers are built without asking
@@ -190,19 +190,21 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     retrievals = [c.retrieval or empty for c in columns]
     # Without its passages, a method that finds nothing else would have no picture.
     contract = drawing.contract and all(c.found for c in columns if c.retrieval)
+    if contract:
+        retrievals = [contract_passages(r).retrieval for r in retrievals]
     if sides.choice.blind:
-        retrievals = [_anonymous(contract_passages(r).retrieval if contract else r)
-                      for r in retrievals]
+        retrievals = [_anonymous(r) for r in retrievals]
     frozen, others = _frozen(sides.knowledge.path, sides.version, sides.plan.question,
                              _drawable(sides), sides)
     positions = beside(frozen, [n for r in retrievals for n in foremost(r, DRAWN)],
                        _near(sides.graph, retrievals), ASPECT)
     key = f"compare-{sides.knowledge.path.stem}"
     picked = panels(panel_data(
-        retrievals, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
-        captions=[Caption(name, idea, _footer(column, sides.choice.blind))
-                  for name, idea, column in zip(sides.names, sides.ideas, columns, strict=True)],
-        contract=contract,
+        retrievals, positions=positions, limit=DRAWN, aspect=ASPECT,
+        others=[n for n in others if not (contract and n.kind == "passage")],
+        captions=[Caption(name, idea, _footer(column, len(r.nodes), sides.choice.blind))
+                  for name, idea, column, r in zip(sides.names, sides.ideas, columns, retrievals,
+                                                   strict=True)],
         thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
         lone=sides.choice.lone, selected=selected(key) or st.query_params.get("node")), key=key)
     if picked:
@@ -231,13 +233,14 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
         for v in graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]].tolist()]
 
 
-def _footer(column: Column, blind: bool) -> str:
+def _footer(column: Column, size: int, blind: bool) -> str:
     if column.retrieval is None:
         return column.error
     parts = [f"{len(column.found):,} nodes",
              f"{len(column.retrieval.passages)} passages, {column.tokens:,} tokens"]
-    took = [] if blind else [f"{column.retrieval.work.total_milliseconds:.0f} ms"]
-    return " · ".join(parts + took)
+    parts += [] if blind else [f"{column.retrieval.work.total_milliseconds:.0f} ms"]
+    parts += [f"{DRAWN} of {size:,} drawn"] if size > DRAWN else []
+    return " · ".join(parts)
 
 
 def _drawable(sides: Sides) -> tuple[str, ...]:
@@ -258,11 +261,11 @@ def _frozen(path: Path, version: str, question: str, names: tuple[str, ...],
     return freeze(retrievals, first, DRAWN, ASPECT)
 
 
-def _grid(cells: list[str]) -> None:
+def _columns(cells: list[str], name: str = "columns") -> str:
     """HTML side by side, in the columns of the picture where they fit."""
     width = 3 if len(cells) in (3, 5, 6) else 2
-    st.html(f"<div style='display:grid;gap:14px 22px;grid-template-columns:repeat(auto-fit,"
-            f"minmax(max(260px,calc({100 // width}% - 22px)),1fr))'>"
+    return (f"<div class='{name}' style='display:grid;gap:14px 22px;grid-template-columns:"
+            f"repeat(auto-fit,minmax(max(260px,calc({100 // width}% - 22px)),1fr))'>"
             + "".join(f"<section>{cell}</section>" for cell in cells) + "</div>")
 
 
@@ -272,8 +275,8 @@ def node_reasons(sides: Sides, selected: str | None) -> None:
     if selected not in nodes:
         return
     st.html(f"<h4 style='margin:0'>{safe(shown_name(nodes[selected]))}</h4>")
-    _grid([f"<b>{safe(name)}</b><br>{_why(column, selected, sides.choice.blind)}"
-           for name, column in sides.pairs])
+    st.html(_columns([f"<b>{safe(name)}</b><br>{_why(column, selected, sides.choice.blind)}"
+                      for name, column in sides.pairs]))
 
 
 def _why(column: Column, node_id: str, blind: bool) -> str:
@@ -314,7 +317,7 @@ def answers_tab(sides: Sides) -> None:
         cells.append(cell + "".join(
             f"<small>[{c.number}] {safe(c.title)} — {safe(c.where)}</small><br>"
             for c in answer.citations))
-    _grid(cells)
+    st.html(_columns(cells))
 
 
 def column_passages_tab(sides: Sides) -> None:
@@ -330,7 +333,7 @@ def column_passages_tab(sides: Sides) -> None:
                  for rank, p in enumerate(column.retrieval.passages, 1)] if column.retrieval else [
                      f"<p>{safe(column.error)}</p>"]
         cells.append("".join(rows))
-    _grid(cells)
+    st.html(_columns(cells))
 
 
 def overlap_tab(sides: Sides) -> None:
@@ -340,12 +343,15 @@ def overlap_tab(sides: Sides) -> None:
     for of, title in (("nodes", "Nodes"), ("passages", "Passages within the budget")):
         head = "".join(f"<th scope='col'>{safe(n)}</th>" for n in sides.names)
         body = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{safe(name)}</th>" + "".join(
-                f"<td style='text-align:center;background:rgb(52 163 84/{0.6 * v:.2f})'>{v:.2f}"
-                "</td>" for v in row) + "</tr>"
-            for name, row in zip(sides.names, sides.comparison.overlap(of), strict=True))
+            f"<tr><th scope='row'>{safe(name)}</th>" + "".join(
+                f"<td style='background:rgb(52 163 84/{0.6 * v:.2f})'>{v:.2f}</td>" for v in row)
+            + "</tr>" for name, row in zip(sides.names, sides.comparison.overlap(of), strict=True))
         tables.append(f"<table><caption>{title}</caption><tr><td></td>{head}</tr>{body}</table>")
-    _grid(tables)
+    st.html("<style>.overlap th{font-weight:500;font-size:.85rem;padding:4px 6px;"
+            "vertical-align:bottom}.overlap th[scope=row]{text-align:left;vertical-align:middle}"
+            ".overlap td{text-align:center;font-variant-numeric:tabular-nums;padding:4px 10px}"
+            ".overlap caption{text-align:left;font-weight:600;padding:0 6px}</style>"
+            + _columns(tables, "overlap"))
 
 
 def numbers_tab(sides: Sides) -> None:
