@@ -168,7 +168,7 @@ function build(m) {
     button(m, "Step", () => { pause(m); go(m, m.k + 1); });
     button(m, "Reset", () => { pause(m); go(m, 0); });
     const orders = html("select", "", label(m, "Order"));
-    for (const take of data.takes) html("option", "", orders, take.order).value = take.order;
+    for (const take of data.takes) html("option", "", orders, take.name).value = take.order;
     orders.value = m.take.order;
     orders.onchange = () => choose(m, orders.value);
     // The default plays any run in about ten seconds; the range covers 1 to 500 pushes a second.
@@ -226,7 +226,14 @@ function panel(m, el, title, live) {
   const width = Math.max(el.clientWidth, 280), pad = data.plain ? 44 : 26;
   const height = Math.max(width / data.aspect, data.plain ? 250 : 300);
   const view = svg("svg", el, { viewBox: `0 0 ${width} ${height}`, role: data.mode === "push" ? "group" : "img" });
-  const at = (p) => [pad + (p[0] / data.aspect) * (width - 2 * pad), pad + p[1] * (height - 2 * pad)];
+  const span = (axis, whole) => {
+    const all = data.nodes.filter((node) => node.at).map((node) => node.at[axis]);
+    const low = Math.min(...all), high = Math.max(...all);
+    return data.plain || !(high > low) ? [0, whole] : [low, high];
+  };
+  const [left, right] = span(0, data.aspect), [top, bottom] = span(1, 1);
+  const at = (p) => [pad + ((p[0] - left) / (right - left)) * (width - 2 * pad),
+    pad + ((p[1] - top) / (bottom - top)) * (height - 2 * pad)];
   const shown = data.nodes.map((node) => node.at && at(node.at));
   const largest = Math.max(...data.nodes.map((node) => node.T));
   const unit = (data.plain ? Math.min(22, width / 16) : width < 400 ? 6 : 8) / Math.sqrt(largest);

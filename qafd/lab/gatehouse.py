@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.diffusion import Diffusion
+from qafd.explain.paths import shown
 from qafd.retrieve.qafd import Problem
 
 CLOSED = 0.01
@@ -39,7 +40,7 @@ def gates(problem: Problem, diffusion: Diffusion) -> tuple[Gate, ...]:
         place = graph.indptr[a] + int(np.searchsorted(
             graph.neighbors[graph.indptr[a]:graph.indptr[a + 1]], b))
         weight = float(diffusion.weight[i])
-        found.append(Gate(graph.names[a], graph.names[b], float(graph.similarity[place]),
+        found.append(Gate(shown(graph, a), shown(graph, b), float(graph.similarity[place]),
                           float(s[u]), float(s[v]), weight, float(diffusion.flow[i]),
                           weight < CLOSED * widest))
     return tuple(found)

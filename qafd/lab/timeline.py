@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from qafd.diffusion import Diffusion, solve
-from qafd.graph import Graph
+from qafd.explain.paths import shown
 from qafd.homotopy import entry_alphas
 from qafd.retrieve.qafd import Problem
 
@@ -47,16 +47,11 @@ def timeline(problem: Problem, up_to: float) -> Timeline:
     above = upstream(last)
     seeds = set(rows.tolist())
     entries = tuple(
-        Entry(graph.ids[row], _name(graph, row), str(graph.kinds[row]), mass,
-              _name(graph, above[row]), row in seeds)
+        Entry(graph.ids[row], shown(graph, row), str(graph.kinds[row]), mass,
+              shown(graph, above[row]), row in seeds)
         for row, mass in zip(path.rows.tolist(), path.alphas.tolist(), strict=True))
-    name = "" if path.next_row is None else _name(graph, path.next_row)
+    name = "" if path.next_row is None else shown(graph, path.next_row)
     return Timeline(entries, up_to, path.full_at, name, path.next_alpha)
-
-
-def _name(graph: Graph, row: int) -> str:
-    """A node's name; passages, often named like an entity, begin with a pilcrow."""
-    return f"¶ {graph.names[row]}" if graph.kinds[row] == "passage" else graph.names[row]
 
 
 def upstream(diffusion: Diffusion) -> dict[int, int]:

@@ -34,7 +34,7 @@ def guarantees_tab() -> None:
     asked = (model, beta, inside, draws, seed)
     found: Experiment = remembered("guarantees", asked, lambda progress: experiment(
         model, draws, seed, beta, inside, progress))
-    st.dataframe(_verdicts(found), hide_index=True)
+    st.table(_verdicts(found), hide_index=True)
     left, right = st.columns(2, gap="medium")
     rows = [(*astuple(t.recovery), *astuple(t.separation)[2:]) for t in found.trials]
     columns = ("separation", "gamma", "beta", "source inside", "R connected", "covered",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from qafd.explain.paths import shown
 from qafd.export import table_csv
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.gatehouse import gates
@@ -22,7 +23,7 @@ from qafd.ui.explore import ASPECT, View, placed
 from qafd.ui.pages import page
 from qafd.ui.workspaces import keep, plain
 from qafd.view import figures
-from qafd.view.movie import movie, movie_data
+from qafd.view.movie import ORDER_NAMES, movie, movie_data
 from qafd.view.panel import clean
 from qafd.weights import VARIANTS
 
@@ -50,6 +51,11 @@ def remembered(name: str, key: object, compute: Callable[[Callable[[float], obje
         bar.empty()
         st.session_state[f"last {name}"] = last
     return last[1]
+
+
+def _ink() -> str:
+    """The color of text on the page."""
+    return "#f0efea" if st.context.theme.type == "dark" else "#23231f"
 
 
 def mass_label(method: FlowDiffusion) -> str:
@@ -84,9 +90,9 @@ def sweep_tab(view: View) -> None:
              tuple(sorted(seeds)), tuple(gold))
     cells: tuple[Cell, ...] = remembered("sweep", asked, lambda progress: sweep(
         _corpus(view), view.plan, base, masses, sorted(seeds), variants, gold, progress))
-    shown = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
+    metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
     metric = st.segmented_control(
-        "Color and number", shown, default="size", required=True, key="sweep_metric",
+        "Color and number", metrics, default="size", required=True, key="sweep_metric",
         format_func=lambda m: figures.METRICS[m][0]) or "size"
     values = [getattr(cell, metric) for cell in cells]
     st.caption(f"{figures.METRICS[metric][1].capitalize()}. {len(cells)} solves took "
@@ -132,12 +138,12 @@ def timeline_tab(view: View) -> None:
     st.caption("A bar begins at the exact mass at which its node is full, and it never empties "
                "again. Lanes are the seeds that the mass came from.")
     count = len(found.entries)
-    shown = count if count <= 10 else st.slider("Nodes shown", 10, min(count, 150),
+    drawn = count if count <= 10 else st.slider("Nodes shown", 10, min(count, 150),
                                                 min(count, 40), key="lanes_shown")
     unit = mass_label(view.method)
     first = found.entries[0]
-    chart(figures.lanes(found, shown, unit),
-          f"Swim lanes of {shown} nodes; the first to fill is {clean(first.name, 40)} at "
+    chart(figures.lanes(found, drawn, unit, _ink()),
+          f"Swim lanes of {drawn} nodes; the first to fill is {clean(first.name, 40)} at "
           f"{first.mass:.3g}.", "timeline", ("node", "kind", "full from", "lane", "seed"),
           [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
     if found.next_mass is not None:
@@ -151,17 +157,17 @@ def movie_tab(view: View) -> None:
     graph = problem.layer
     positions, _ = placed(view)
     ids = [graph.ids[row] for row in filmed.rows.tolist()]
-    names = [f"¶ {graph.names[row]}" if graph.kinds[row] == "passage" else graph.names[row]
-             for row in filmed.rows.tolist()]
+    names = [shown(graph, row) for row in filmed.rows.tolist()]
     movie(movie_data(filmed, names, {i: positions[node] for i, node in enumerate(ids)
                                      if node in positions},
                      aspect=ASPECT, ramp=st.session_state.get("ramp") or "green"), key="movie")
-    for take in filmed.takes:
-        end = (f"done after {len(take.pushed):,} pushes" if take.converged else
-               f"not done after {len(take.pushed):,} pushes")
-        st.caption(f"Order {take.order}: {end}. After {min(RELEASED_PUSHES, len(take.pushed))} "
-                   f"pushes, where the released code stops, {take.left:.1%} of the mass lies "
-                   "above capacity; the exact solution leaves none.")
+    st.caption(f"The released code stops after {RELEASED_PUSHES} pushes, whatever is left above "
+               "capacity then; the exact solution leaves nothing.")
+    st.dataframe([{
+        "order": ORDER_NAMES[take.order], "pushes": len(take.pushed),
+        "excess below 0.1%": take.converged,
+        f"mass above capacity after {RELEASED_PUSHES} pushes": f"{take.left:.2%}"}
+        for take in filmed.takes], hide_index=True)
     st.download_button("Data as CSV", lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
                        key="movie-csv", on_click="ignore", type="tertiary")
 
@@ -215,7 +221,7 @@ def robustness_tab(view: View) -> None:
     steady = sum(r.share == 1 for r in usual)
     st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw; "
                f"{len(found) - len(usual)} others come in at least one.")
-    chart(figures.return_bars(found, 60),
+    chart(figures.return_bars(found, 60, _ink()),
           f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
           [(r.name, r.kind, r.share, r.usual) for r in found])

@@ -28,9 +28,15 @@ def taught() -> Card | None:
 def chosen_card() -> Card:
     """The card that the visitor picks."""
     by_key = {card.key: card for card in CARDS}
-    key = st.pills("Card", list(by_key), default=CARDS[0].key, required=True, key=keep("card"),
-                   bind="query-params", label_visibility="collapsed",
+    keep("card")
+    asked = st.query_params.get("card")
+    if "card" not in st.session_state and asked in by_key:
+        st.session_state["card"] = asked
+    # Not bound to the URL, where it would stand under its title instead of its key.
+    key = st.pills("Card", list(by_key), default=CARDS[0].key, required=True, key="card",
+                   label_visibility="collapsed",
                    format_func=lambda key: f"{list(by_key).index(key) + 1}. {by_key[key].title}")
+    st.query_params["card"] = key or CARDS[0].key
     return by_key[key or CARDS[0].key]
 
 

@@ -73,8 +73,11 @@ def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
     return figure
 
 
-def lanes(timeline: "Timeline", shown: int, mass_label: str) -> "Figure":
-    """The first nodes of a timeline as bars from entry to the end, lane under lane."""
+def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str) -> "Figure":
+    """The first nodes of a timeline as bars from entry to the end, lane under lane.
+
+    `ink` is the color of the names, readable on the page's background.
+    """
     import plotly.graph_objs as go
 
     first = timeline.entries[:shown]
@@ -86,11 +89,11 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str) -> "Figure":
         inside = [e for e in rows if e.lane == name]
         color = LANES[lane % len(LANES)]
         figure.add_annotation(x=0, y=place, text=f"<b>{label(name, 44)}</b>", showarrow=False,
-                              xanchor="left", font={"size": 13})
+                              xanchor="left", font={"size": 13, "color": ink})
         at = [place + 1 + i for i in range(len(inside))]
         figure.add_bar(
             x=[timeline.up_to - e.mass for e in inside], base=[e.mass for e in inside], y=at,
-            orientation="h", marker={"color": color, "opacity": 0.55}, width=0.84,
+            orientation="h", marker={"color": color, "opacity": 0.4}, width=0.84,
             hovertext=[f"{label(e.name)}: full from {number(e.mass)}" for e in inside],
             hoverinfo="text", showlegend=False)
         early = [e.mass < 0.55 * timeline.up_to for e in inside]
@@ -98,7 +101,7 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str) -> "Figure":
             x=[e.mass for e in inside], y=at, mode="text",
             text=[f" {label(e.name)} " for e in inside],
             textposition=["middle right" if e else "middle left" for e in early],
-            textfont={"size": 11.5}, hoverinfo="skip", showlegend=False)
+            textfont={"size": 11.5, "color": ink}, hoverinfo="skip", showlegend=False)
         place += len(inside) + 2
     figure.update_layout(
         height=90 + 19 * place, bargap=0, margin={"l": 8, "r": 8, "t": 8, "b": 44},
@@ -128,8 +131,8 @@ def gate_histogram(gates: Sequence["Gate"]) -> "Figure":
     return figure
 
 
-def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
-    """The share of draws in which each node returned, the steadiest on top."""
+def return_bars(returns: Sequence["Return"], shown: int, ink: str) -> "Figure":
+    """The share of draws in which each node returned, the steadiest on top; names in `ink`."""
     import plotly.graph_objs as go
 
     first = returns[:shown]
@@ -138,12 +141,12 @@ def return_bars(returns: Sequence["Return"], shown: int) -> "Figure":
                                (False, "comes only with noise", YELLOW)):
         at = [i for i, r in enumerate(first) if r.usual == usual]
         figure.add_bar(x=[100 * first[i].share for i in at], y=at, orientation="h", name=name,
-                       marker={"color": color, "opacity": 0.6}, width=0.84,
+                       marker={"color": color, "opacity": 0.4}, width=0.84,
                        hovertext=[f"{label(first[i].name)}: {first[i].share:.0%} of the draws"
                                   for i in at], hoverinfo="text")
     figure.add_scatter(x=[0] * len(first), y=list(range(len(first))), mode="text",
                        text=[f" {label(r.name)}" for r in first], textposition="middle right",
-                       textfont={"size": 11.5}, hoverinfo="skip", showlegend=False)
+                       textfont={"size": 11.5, "color": ink}, hoverinfo="skip", showlegend=False)
     figure.update_layout(
         height=110 + 19 * len(first), bargap=0, margin={"l": 8, "r": 8, "t": 40, "b": 44},
         xaxis={"title": "returned in % of the draws", "range": [0, 100], "fixedrange": True},

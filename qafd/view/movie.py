@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from qafd.lab.movie import Movie
 
-MODES = ("play", "push", "exact")
+ORDER_NAMES = {"random": "random", "fifo": "first come, first served",
+               "largest": "fullest first"}
 
 
 def movie_data(movie: "Movie", names: Sequence[str],
@@ -47,8 +48,8 @@ def movie_data(movie: "Movie", names: Sequence[str],
                 names, movie.capacity.tolist(), movie.source.tolist(), movie.x.tolist(),
                 movie.mass.tolist(), strict=True))],
         "edges": [movie.u.tolist(), movie.v.tolist(), movie.weight.tolist()],
-        "takes": [{"order": t.order, "pushed": t.pushed.tolist(), "converged": t.converged}
-                  for t in movie.takes],
+        "takes": [{"order": t.order, "name": ORDER_NAMES[t.order], "pushed": t.pushed.tolist(),
+                   "converged": t.converged} for t in movie.takes],
     }
 
 

@@ -1,0 +1,248 @@
+"""Tests of qafd.lab: each experiment against a direct solve, exact fractions or a hand count."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles import dense_weights, random_graph, rational_solution
+
+from qafd.diffusion import solve
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.guarantees import Model
+from qafd.knowledge import KnowledgeGraph
+from qafd.lab.gatehouse import CLOSED, gates
+from qafd.lab.jitter import returns
+from qafd.lab.movie import film, states
+from qafd.lab.planted import PLACES, experiment
+from qafd.lab.scale import clustered, scale
+from qafd.lab.sweep import masses_for, sweep
+from qafd.lab.timeline import reach, timeline, upstream
+from qafd.records import QueryPlan
+from qafd.reference import push
+from qafd.retrieve.base import Corpus
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.weights import PLAIN, Weights
+
+QUESTION = "Introduce Steve Jobs's products in Apple."
+METHOD = FlowDiffusion(mass=20.0)
+
+
+@pytest.fixture(scope="module")
+def knowledge(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def corpus(knowledge: KnowledgeGraph) -> Corpus:
+    return knowledge.corpus()
+
+
+@pytest.fixture(scope="module")
+def plan(knowledge: KnowledgeGraph) -> QueryPlan:
+    return knowledge.plan(QUESTION)
+
+
+def test_a_cell_of_a_sweep_is_a_retrieval_of_its_own(knowledge, corpus, plan):
+    cells = sweep(corpus, plan, METHOD, (5.0, 40.0), (0, 5), ("plain", "product"))
+    assert len(cells) == 8
+    graph = corpus.graph
+    for cell in cells:
+        alone = knowledge.retrieve(plan, replace(METHOD, mass=cell.mass, seeds=cell.seeds,
+                                                 variant=cell.variant))
+        full = [n for n in alone.nodes if n.importance > 0]
+        assert cell.size == len(full)
+        assert cell.tokens == sum(graph.tokens[graph.row[n.id]] for n in full)
+
+
+def test_recall_and_leakage_of_a_cell_are_counted_by_hand(knowledge, corpus, plan):
+    graph = corpus.graph
+    best = [p.id for p in knowledge.retrieve(plan, METHOD).passages]
+    gold = [best[0], best[1], best[-1]]
+    cell, = sweep(corpus, plan, METHOD, (20.0,), (5,), ("product",), gold)
+    assert cell.recall == pytest.approx(2 / 3)
+    with knowledge.store() as store:
+        mentioned = {end for e in store.edges(gold) for end in (e.source, e.target)
+                     if e.kind == "mention" and {e.source, e.target} & set(gold)}
+    retrieved = {n.id for n in knowledge.retrieve(plan, METHOD).nodes if n.importance > 0}
+    relevant = mentioned | set(gold)
+    # Every capacity is 1 by default, so capacity is a count.
+    assert cell.leakage == pytest.approx(len(retrieved - relevant) / len(relevant))
+    assert len(graph) > len(relevant)
+
+
+def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, plan):
+    told: list[float] = []
+    sweep(corpus, plan, METHOD, (1.0, 2.0), (5,), ("plain",), progress=told.append)
+    assert told == [0.5, 1.0]
+    with pytest.raises(ParameterError, match="at least one mass"):
+        sweep(corpus, plan, METHOD, (), (5,), ("plain",))
+    with pytest.raises(ParameterError, match="no passage"):
+        sweep(corpus, plan, METHOD, (1.0,), (5,), ("plain",), ["nothing"])
+
+
+@pytest.mark.parametrize("preset", ["best", "paper"])
+def test_suggested_masses_ascend_to_the_end_of_the_control(preset, corpus):
+    method = PRESETS[preset].method
+    masses = masses_for(method, corpus.graph)
+    assert list(masses) == sorted(set(masses))
+    assert masses[-1] == pytest.approx(method.highest(corpus.graph), rel=1e-2)
+
+
+def test_every_entry_of_a_timeline_divides_retrieved_from_not(corpus, plan):
+    problem = METHOD.problem(corpus, plan)
+    found = timeline(problem, 30.0)
+    assert found.entries
+    assert [e.mass for e in found.entries] == sorted(e.mass for e in found.entries)
+    for entry in found.entries[2::4]:
+        row = corpus.graph.row[entry.id]
+        for factor, inside in ((1 - 1e-6, False), (1 + 1e-6, True)):
+            at = replace(METHOD, mass=entry.mass * factor).problem(corpus, plan).solve()
+            assert (row in at.support) is inside
+    assert found.next_mass is None or found.next_mass > 30.0
+
+
+def test_lanes_are_the_seeds_upstream():
+    # s - a - b - c - t with more mass on s: everything up to b comes from s, c from t.
+    graph = Graph.build(list("sabct"), source_rows=[0, 1, 2, 3], target_rows=[1, 2, 3, 4])
+    found = solve(graph, PLAIN, np.array([0, 4]), np.array([2.4, 1.3]))
+    above = upstream(found)
+    assert {graph.ids[row]: graph.ids[seed] for row, seed in above.items()} == {
+        "s": "s", "a": "s", "b": "s", "c": "t", "t": "t"}
+
+
+def test_a_timeline_stays_short_however_large_the_control(corpus, plan):
+    problem = METHOD.problem(corpus, plan)
+    limit = reach(problem, METHOD.highest(corpus.graph), most=20)
+    assert len(timeline(problem, limit).entries) <= 20
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_movie_conserves_mass_in_every_frame_and_ends_at_the_rational_solution(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 12, 14)
+    rows, mass = np.array([0, 5]), np.array([3.5, 1.25])
+    movie = film(graph, PLAIN, rows, mass, epsilon=1e-9, most_pushes=20_000)
+    source = [0.0] * 12
+    source[0], source[5] = 3.5, 1.25
+    x, held = rational_solution(dense_weights(graph, PLAIN), source, [1] * 12)
+    place = {row: i for i, row in enumerate(movie.rows.tolist())}
+    assert [t.order for t in movie.takes] == ["random", "fifo", "largest"]
+    for take in movie.takes:
+        assert take.converged
+        frames = list(states(movie, take))
+        assert len(frames) == len(take.pushed) + 1
+        for frame in frames:
+            assert frame.mass.sum() == pytest.approx(4.75, abs=1e-12)
+        for earlier, later in zip(frames, frames[1:], strict=False):
+            assert later.objective <= earlier.objective
+            assert later.excess <= earlier.excess + 1e-12
+        for row, i in place.items():
+            assert frames[-1].x[i] == pytest.approx(float(x[row]), abs=1e-6)
+            assert frames[-1].mass[i] == pytest.approx(float(held[row]), abs=1e-6)
+            assert movie.x[i] == pytest.approx(float(x[row]), abs=1e-9)
+        assert frames[-1].objective == pytest.approx(movie.objective, rel=1e-6)
+
+
+def test_a_movie_says_what_the_released_code_leaves(corpus, plan):
+    problem = replace(METHOD, mass=60.0).problem(corpus, plan)
+    movie = film(problem.layer, problem.gates, problem.seeds.rows, problem.mass)
+    for take in movie.takes:
+        released = push(problem.layer, problem.gates, problem.seeds.rows, problem.mass,
+                        order=take.order, epsilon=1e-9, most_pushes=500,
+                        rng=np.random.default_rng(0))
+        assert take.left == pytest.approx(released.undistributed)
+        assert take.left > 0
+        after = list(states(movie, take))[500]
+        assert take.left == pytest.approx(after.excess / movie.source.sum())
+
+
+@pytest.mark.parametrize("variant", ["plain", "mean", "product", "hybrid"])
+def test_the_factors_of_a_gate_multiply_to_its_weight(variant, corpus, plan):
+    problem = replace(METHOD, variant=variant).problem(corpus, plan)
+    found = gates(problem, problem.solve())
+    weigh = Weights.named(variant)
+    assert found
+    for gate in found:
+        assert gate.weight == pytest.approx(weigh.factors(
+            gate.structure, gate.source_alignment, gate.target_alignment)["weight"])
+        assert gate.closed == (gate.weight < CLOSED * found[0].weight)
+        assert gate.flow >= 0
+
+
+def test_without_noise_every_retrieved_node_always_returns(corpus, plan):
+    found = returns(corpus, plan, METHOD, 0.0, 3, np.random.default_rng(0))
+    assert {(r.share, r.usual) for r in found} == {(1.0, True)}
+    assert {corpus.graph.row[r.id] for r in found} == set(
+        METHOD.problem(corpus, plan).solve().support.tolist())
+
+
+def test_noise_makes_some_nodes_unsteady_and_the_same_seed_the_same_ones(corpus, plan):
+    def jittered(seed):
+        return returns(corpus, plan, METHOD, 0.5, 4, np.random.default_rng(seed))
+
+    first = jittered(1)
+    assert first == jittered(1)
+    assert first != jittered(2)
+    assert min(r.share for r in first) < 1
+    assert all(4 * r.share == round(4 * r.share) for r in first)
+
+
+def test_robustness_refuses_what_is_no_experiment(corpus, plan):
+    with pytest.raises(ParameterError, match="0 draws"):
+        returns(corpus, plan, METHOD, 0.1, 0, np.random.default_rng(0))
+    bare = replace(corpus, graph=replace(corpus.graph, vectors=None))
+    with pytest.raises(ParameterError, match="no embeddings"):
+        returns(bare, plan, METHOD, 0.1, 1, np.random.default_rng(0))
+
+
+SMALL = {"nodes": 300, "relevant": 30}
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda p: p.title)
+def test_each_named_place_shows_what_it_says(place):
+    found = experiment(replace(place.model, **SMALL), 6, 0, 0.2, place.source_inside)
+    holds = {"It holds": (True, True), "Means too close": (False, False),
+             "Gamma is 0": (False, False), "Gamma is too large": (True, True),
+             "Source outside": (False, True), "Relevant set in pieces": (False, True)}
+    covered, separated = holds[place.title]
+    assert (found.covered == 6) is covered
+    assert (found.separated == 6) is separated
+    smallest = min(t.separation.smallest_inside for t in found.trials)
+    if place.title == "Gamma is too large":
+        assert smallest < 1e-3
+
+
+def test_covered_draws_never_leak_more_than_beta():
+    found = experiment(Model(**SMALL), 8, 3, 0.1, source_inside=True)
+    assert found.covered
+    assert all(t.recovery.within_bound for t in found.trials if t.recovery.covered)
+    assert found.needed == pytest.approx(np.sqrt(16 * np.log(300)))
+
+
+def test_the_same_seed_draws_the_same_experiment():
+    first, again, other = (
+        [t.separation for t in experiment(Model(**SMALL), 2, seed, 0.2, True).trials]
+        for seed in (4, 4, 5))
+    assert first == again
+    assert first != other
+
+
+def test_a_clustered_graph_keeps_most_edges_inside_its_clusters():
+    graph = clustered(1500, np.random.default_rng(0))
+    ends = defaultdict(int)
+    start = np.repeat(np.arange(1500), graph.degree)
+    near = np.abs(start - graph.neighbors) < 300  # rows of a cluster are neighbors
+    for inside in near.tolist():
+        ends[inside] += 1
+    assert ends[True] > 3 * ends[False]
+    assert graph.degree.mean() == pytest.approx(8, abs=0.5)
+
+
+def test_work_does_not_grow_with_the_graph():
+    small, large = scale((1000, 8000), 40.0, 5, "product", questions=3)
+    assert (small.nodes, large.nodes) == (1000, 8000)
+    assert small.support <= 40
+    assert large.support <= 40
+    assert large.touched < 3 * small.touched

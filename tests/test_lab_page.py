@@ -1,0 +1,146 @@
+"""The pages Lab and Learn without a browser."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from qafd.knowledge import KnowledgeGraph
+from qafd.learn.cards import CARDS
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.view.movie import movie_data
+from qafd.view.panel import NAME_LENGTH
+
+ROOT = Path(__file__).parents[1]
+TABS = ["Sweep", "Timeline", "Movie", "Gates", "Robustness", "Embeddings", "Guarantees", "Scale"]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    monkeypatch.delenv("QAFD_DB", raising=False)
+    monkeypatch.chdir(ROOT)
+    return tmp_path
+
+
+def page(name: str, **query: str) -> AppTest:
+    app = AppTest.from_string(
+        f"import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages({name!r})))",
+        default_timeout=60)
+    for key, value in query.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    assert not app.error
+    return app
+
+
+def shown(app: AppTest) -> str:
+    kinds = ("title", "header", "subheader", "markdown", "caption", "warning", "html")
+    return "\n".join(str(getattr(e, "body", None) or e.value)
+                     for kind in kinds for e in app.get(kind))
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_experiment_runs_on_the_sample_with_words_and_data(tab: str, home: Path) -> None:
+    app = page("lab", experiment=tab)
+    charts = app.get("plotly_chart")
+    assert len(charts) == {"Sweep": 3, "Guarantees": 2, "Movie": 0, "Embeddings": 0}.get(tab, 1)
+    data = [button for button in app.get("download_button")
+            if button.proto.label == "Data as CSV"]
+    assert len(data) == (len(charts) or {"Movie": 1}.get(tab, 0))
+    for chart in charts:
+        assert any(letter.isdigit() for letter in chart.proto.alt)
+
+
+@pytest.mark.parametrize("preset", ["best", "paper"])
+@pytest.mark.parametrize("tab", TABS[:5])
+def test_every_experiment_works_on_a_tiny_workspace(tab: str, preset: str, home: Path) -> None:
+    KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")
+    page("lab", experiment=tab, ws="tiny", q="Whom did Ada Lovelace meet?", preset=preset)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_experiment_works_on_an_empty_workspace(tab: str, home: Path) -> None:
+    KnowledgeGraph.open(home / "fresh.db")
+    app = page("lab", experiment=tab, ws="fresh", q="who?")
+    assert ("This workspace is empty" in shown(app)) is (tab in TABS[:5])
+
+
+def test_a_sweep_counts_its_solves_and_shows_recall_once_gold_is_named(home: Path) -> None:
+    app = page("lab")
+    assert "96 solves took" in shown(app)
+    assert "Recall" not in app.segmented_control(key="sweep_metric").options
+    gold = app.multiselect[0]
+    gold.set_value([gold.options[0]]).run()
+    assert not app.exception
+    assert "Recall" in app.segmented_control(key="sweep_metric").options
+
+
+def test_a_place_where_the_theorem_fails_moves_the_sliders_and_is_named(home: Path) -> None:
+    app = page("lab", experiment="Guarantees")
+    app.button_group(key="place").set_value("Gamma is 0").run()
+    assert not app.exception
+    assert app.slider(key="planted_gamma").value == 0.0
+    assert "nothing is separated" in shown(app)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
+def test_every_card_is_shown_with_its_place_in_the_paper(card, home: Path) -> None:
+    app = page("learn", card=card.key)
+    assert card.where in shown(app)
+    assert card.answer.split(".")[0] in shown(app)
+    assert len([*app.slider, *app.get("button_group")]) == 1 + len(card.ranges)
+
+
+def test_a_teachers_link_hides_every_control(home: Path) -> None:
+    app = page("learn", teach="1", card="gates", mass="8", variant="product", seed="3")
+    assert not [*app.slider, *app.get("button_group"), *app.selectbox]
+    text = shown(app)
+    assert "Gates that know the question" in text
+    assert "Pipes and buckets" not in text
+
+
+def test_a_teachers_link_to_no_card_opens_the_first(home: Path) -> None:
+    assert CARDS[0].title in shown(page("learn", teach="1", card="<script>"))
+
+
+def test_names_in_a_movie_are_cleaned_and_unplaced_nodes_are_kept() -> None:
+    from qafd.learn.card import filmed
+
+    card = CARDS[0]
+    movie = filmed(card, card.start)
+    names = ["‮<b>evil\n", "x" * 500, *card.toy.names[2:]]
+    data = movie_data(movie, names, {0: (0.1, 0.2)})
+    assert data["nodes"][0]["name"] == "<b>evil"
+    assert len(data["nodes"][1]["name"]) == NAME_LENGTH
+    assert data["nodes"][1]["at"] is None
+    assert json.loads(json.dumps(data))["edges"][2] == movie.weight.tolist()
+
+
+def sweep(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "qafd.cli", "sweep", *arguments], text=True,
+                          capture_output=True, timeout=120)
+
+
+def test_the_command_prints_one_row_per_combination(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
+    question = "Introduce Steve Jobs's products in Apple."
+    result = sweep(question, "--db", str(knowledge.path), "--alpha", "1,5", "--seeds", "5",
+                   "--variant", "plain,product", "--csv")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [(r["mass"], r["variant"]) for r in rows] == [
+        ("1.0", "plain"), ("5.0", "plain"), ("1.0", "product"), ("5.0", "product")]
+    alone = knowledge.retrieve(question, FlowDiffusion(
+        mass=5.0, seeds=5, variant="product", rule="source-degree"))
+    assert int(rows[3]["size"]) == sum(n.importance > 0 for n in alone.nodes)
+    wrong = sweep(question, "--db", str(knowledge.path), "--mass", "5", "--gold", "No such title")
+    assert wrong.returncode == 2
+    assert "no passage has the title 'No such title'" in wrong.stderr

@@ -1,0 +1,149 @@
+"""Tests of qafd.learn: what a card says is what the solver finds."""
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from oracles import dense_weights, rational_solution
+
+from qafd.lab.movie import states
+from qafd.learn.card import Card, entries, filmed, problem, promise, proof, settings_of
+from qafd.learn.cards import CARDS
+from qafd.weights import VARIANTS
+
+BY_KEY = {card.key: card for card in CARDS}
+EACH = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
+
+
+def at(key: str, **settings: object) -> tuple[Card, object]:
+    card = BY_KEY[key]
+    return card, replace(card.start, **settings)
+
+
+def held(key: str, **settings: object) -> dict[str, float]:
+    """Mass of every node in the exact solution."""
+    card, chosen = at(key, **settings)
+    return dict(zip(card.toy.names, filmed(card, chosen).mass.tolist(), strict=True))
+
+
+@EACH
+def test_toys_have_5_to_12_nodes_inside_the_frame_and_words_for_everything(card):
+    assert 5 <= len(card.toy.names) <= 12
+    assert all(0 <= x <= 1.6 and 0 <= y <= 1 for x, y in card.toy.places.values())
+    for text in (card.title, card.idea, card.notice, card.question, card.answer, card.equation):
+        assert text
+    assert re.search(r"Section \d", card.where)
+    assert card.start.source in card.toy.names
+
+
+@EACH
+def test_the_picture_of_a_card_is_the_rational_solution(card):
+    p = problem(card, card.start)
+    n = len(p.graph)
+    source = [Fraction(0)] * n
+    source[int(p.rows[0])] = Fraction(float(p.mass[0]))
+    sink = [Fraction(int(t)) for t in p.graph.capacity(p.capacity)]
+    x, mass = rational_solution(dense_weights(p.graph, p.gates), source, sink)
+    movie = filmed(card, card.start)
+    assert movie.rows.tolist() == list(range(n))
+    assert len(movie.u) == p.graph.edge_count
+    assert movie.x == pytest.approx(np.array(x, float), rel=1e-6, abs=1e-9)
+    assert movie.mass == pytest.approx(np.array(mass, float), abs=1e-8)
+
+
+def test_the_first_push_gives_ann_four_times_as_much_as_ben():
+    card = BY_KEY["buckets"]
+    movie = filmed(card, card.start)
+    _, first, *_ = states(movie, movie.takes[0])
+    mass = dict(zip(card.toy.names, first.mass.tolist(), strict=True))
+    assert mass["Ann"] == pytest.approx(4 * mass["Ben"])
+    assert mass["Ann"] + mass["Ben"] == pytest.approx(card.start.mass - 1)
+
+
+def test_all_orders_of_pushing_end_alike():
+    card = BY_KEY["buckets"]
+    movie = filmed(card, card.start)
+    ends = [list(states(movie, take))[-1].x for take in movie.takes]
+    for end in ends:
+        assert end == pytest.approx(movie.x, abs=0.02)
+
+
+def test_a_station_as_large_as_its_pipes_swallows_what_others_get_from_a_small_one():
+    small, large = held("capacity"), held("capacity", capacity="degree")
+    behind = ["Cafe", "Kiosk", "Hotel", "Taxi", "Square"]
+    assert all(small[name] > 0 for name in behind)
+    assert all(large[name] == 0 for name in [*behind, "Museum"])
+    assert large["Library"] == 1
+    assert large["Station"] == 3  # of 6, after the library has kept 1 of 4
+
+
+def test_the_company_fills_before_the_fruit_and_3_9_units_fill_at_most_three():
+    card = BY_KEY["mass"]
+    order = [name for name, _ in entries(card, card.start, 8.5)]
+    assert set(order[:5]) == set(card.toy.relevant)
+    assert order[5] == "apple (fruit)"
+    assert sum(alpha <= 3.9 for _, alpha in entries(card, card.start, 8.5)) <= 3
+
+
+def test_gates_change_the_order_of_filling_but_not_that_the_surplus_leaks():
+    plain, product = held("gates", variant="plain"), held("gates", variant="product")
+    assert plain["apple (fruit)"] > plain["iTunes"]
+    assert product["apple (fruit)"] < product["iTunes"]
+    for variant in VARIANTS:
+        assert held("gates", variant=variant, mass=8.0)["apple (fruit)"] == pytest.approx(1)
+
+
+def test_taking_the_fullest_bucket_needs_no_more_pushes_than_a_random_one():
+    card = BY_KEY["push"]
+    pushes = {take.order: len(take.pushed) for take in filmed(card, card.start).takes}
+    assert pushes["largest"] <= pushes["fifo"] <= pushes["random"]
+
+
+def test_the_certificate_passes_until_it_is_spoiled():
+    card = BY_KEY["certificate"]
+    right = proof(card, card.start)
+    assert right.optimal
+    assert right.gap == pytest.approx(0, abs=1e-12)
+    # A - B, A - C, B - D, D - E of width 1, C - D of width 1/2; 3.5 units at A, T = 1.
+    assert {line.name: line.importance for line in right.lines if line.importance} == (
+        pytest.approx({"A": 1.6, "B": 0.3, "C": 0.4}))
+    for factor in (0.8, 1.2):
+        wrong = proof(*at("certificate", spoil=factor))
+        assert not wrong.optimal
+        assert wrong.objective > right.objective
+        assert wrong.gap == pytest.approx(sum(line.product for line in wrong.lines))
+        assert sum(line.mass for line in wrong.lines) == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize(("variant", "source", "kept"), [
+    ("product", "r1", True), ("plain", "r1", False), ("product", "o5", False)])
+def test_the_promise_holds_inside_behind_gates_and_breaks_otherwise(variant, source, kept):
+    said = promise(*at("guarantee", variant=variant, source=source))
+    assert (not said.missing) is kept
+    if kept:
+        assert said.leaked <= said.beta
+
+
+def test_a_link_sets_what_a_card_has_and_ignores_the_rest():
+    card = BY_KEY["gates"]
+    chosen = settings_of(card, {"mass": "7.5", "variant": "product", "seed": "3",
+                                "capacity": "degree", "source": "cider"})
+    assert chosen == replace(card.start, mass=7.5, variant="product", seed=3)
+
+
+@pytest.mark.parametrize("asked", [
+    {"mass": "99"}, {"mass": "-1"}, {"mass": "nan"}, {"mass": "x"}, {"variant": "<b>"},
+    {"seed": "-4"}, {"seed": "1e9"}, {"seed": "9" * 40}, {"seed": "²"}])
+def test_a_spoiled_link_shows_the_card_as_it_is(asked):
+    card = BY_KEY["gates"]
+    assert settings_of(card, asked) == card.start
+
+
+def test_the_seed_of_a_link_fixes_the_random_order():
+    card, first = at("buckets", seed=1)
+    runs = [filmed(card, replace(first, seed=seed)).takes[0].pushed.tolist()
+            for seed in (1, 1, 2)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
