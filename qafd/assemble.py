@@ -20,6 +20,7 @@ HUB_EXPONENT = 0.2
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
+DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
 
 _LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")
 
@@ -56,12 +57,14 @@ class Assembly:
 class _Entity:
     """What the log says of one key: places are (chunk, sentence, start, end).
 
-    `named` is False for a term, which no mention of another kind has.
+    `said` are the different descriptions, in the order of the log. `named` is False
+    for a term, which no mention of another kind has.
     """
 
     places: set[tuple[int, int, int, int]] = field(default_factory=set)
     names: Counter[str] = field(default_factory=Counter)
     titled: set[int] = field(default_factory=set)
+    said: dict[str, None] = field(default_factory=dict)
     named: bool = False
 
 
@@ -174,6 +177,10 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
                 entity.titled.add(number)
             else:
                 entity.places.add((number, mention.sentence, mention.start, mention.end))
+        for described in reading.extraction.descriptions:
+            key = alias.get(described.source, described.source)
+            if key in entities and described.text and not described.target:
+                entities[key].said[described.text] = None
         starts = [start for start, _ in reading.extraction.sentences]
         for found, start, end in index.find(reading.chunk.text, starts):
             sentence = int(np.searchsorted(starts, start, side="right")) - 1
@@ -207,8 +214,9 @@ def _entity_node(key: str, entity: _Entity, log: Sequence[Reading]) -> Node:
         number, sentence, _, _ = min(entity.places)
         start, end = log[number].extraction.sentences[sentence]
         evidence = log[number].chunk.text[start:end]
-    return Node(node_id("entity", key), "entity", key, name, evidence,
-                count_tokens(name) + count_tokens(evidence))
+    text = " ".join(entity.said)[:DESCRIPTION_LIMIT] or evidence
+    return Node(node_id("entity", key), "entity", key, name, text,
+                count_tokens(name) + count_tokens(text))
 
 
 def _passage_node(chunk: Chunk) -> Node:

@@ -5,16 +5,29 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from qafd.assemble import Reading, assemble
+from qafd.cost import RunPlan
 from qafd.engine import Batch, BatchExtractor, Engine, Here, Models, Readings
 from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.extract import LocalExtractor
+from qafd.llm import Recorded
 from qafd.models import LocalEmbedder, PassageEmbedder
 from qafd.parsing import parse_with_notices
-from qafd.reader import base_engine, chosen, embedder_of, engine_of
+from qafd.reader import (
+    NO_KEYS,
+    Choice,
+    Keys,
+    base_engine,
+    chosen,
+    embedder_of,
+    engine_of,
+    extractor_of,
+)
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.store import DocumentNameError, Store, embedding_key, now, vector_keys
 from qafd.text import chunk
@@ -51,7 +64,7 @@ def index(
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder,
     progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
-    processes: int = 2, key: str | None = None, run: str = "",
+    processes: int = 2, keys: Keys = NO_KEYS, run: str = "",
 ) -> tuple[str, ...]:
     """Take files into a workspace and bring its graph up to date; returns the files at work.
 
@@ -68,8 +81,8 @@ def index(
         Asked between passages; True ends the run, and unfinished files are "cancelled".
     processes : int
         How many read passages; 1 reads in this process.
-    key : str, optional
-        For the endpoints of the models that the workspace is read with, see `qafd.reader`.
+    keys : mapping of str to str
+        Address to API key, for the models that the workspace is read with (`qafd.reader`).
     run : str
         The name of this run in the ledger of calls.
 
@@ -92,8 +105,8 @@ def index(
             while not stopped() and ((names := _claim(store)) or store.stale):
                 if engine is None:
                     choice = chosen(store)
-                    engine = engine_of(choice, store, key, run or f"index {now()}", base_engine(
-                        choice, key, stack, extractor, embedder, processes))
+                    engine = engine_of(choice, store, keys, run or f"index {now()}", base_engine(
+                        choice, keys, stack, extractor, embedder, processes))
                 extend(store, names, engine, progress, stopped)
                 done += names
         return tuple(dict.fromkeys(done))
@@ -115,7 +128,7 @@ def _claim(store: Store) -> tuple[str, ...]:
 
 def refresh(
     path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
-    embedder: Callable[[], PassageEmbedder] = LocalEmbedder, key: str | None = None,
+    embedder: Callable[[], PassageEmbedder] = LocalEmbedder, keys: Keys = NO_KEYS,
 ) -> None:
     """Bring the graph up to date after a deletion or an undo, in this process.
 
@@ -125,7 +138,32 @@ def refresh(
     with Store.open(path) as store:
         if store.stale:
             bring_up_to_date(store, Here(
-                extractor(), embedder_of(chosen(store), key) or embedder()))
+                extractor(), embedder_of(chosen(store), keys) or embedder()))
+
+
+def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (),
+         choice: Choice | None = None) -> RunPlan:
+    """What the language model of a workspace would cost for all it has not read, and for new files.
+
+    Nothing is changed and no call is made. Files that cannot be read cost nothing.
+
+    Parameters
+    ----------
+    choice : Choice, optional
+        By default the workspace's own.
+    """
+    with TemporaryDirectory() as folder, Store.open(Path(folder, "plan.db")) as aside:
+        with Store.open(path if Path(path).exists() else aside.path) as store:
+            chosen_one = choice or chosen(store)
+            extractor = extractor_of(chosen_one, store, Recorded([], chosen_one.model))
+            files = [f for f in store.files() if f.deleted_at is None]
+            passages = {c.id: c for f in files for c in store.pending(f.name, extractor.name)}
+            for name, data in (*store.unread(), *sources):
+                aside.add_file(name, data)
+        for name in [file.name for file in aside.files()]:
+            _parse(aside, name)
+            passages |= {c.id: c for c in aside.pending(name, extractor.name)}
+        return extractor.plan(passages.values(), chosen_one.in_flight)
 
 
 def extend(

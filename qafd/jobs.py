@@ -4,6 +4,7 @@ The worker outlives page reloads and the server. Whatever ends it, the next work
 where it stopped.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from qafd.extract import LocalExtractor
 from qafd.index import Progress, extend
 from qafd.layers import bring_up_to_date
 from qafd.models import LocalEmbedder, PassageEmbedder
-from qafd.reader import base_engine, chosen, engine_of
+from qafd.reader import NO_KEYS, Keys, base_engine, chosen, engine_of
 from qafd.store import Store, now
 
 REPORT_SECONDS = 0.5
@@ -114,11 +115,11 @@ def needs_worker(store: Store) -> bool:
         return bool(waiting) and not paused and store.writer is None
 
 
-def start_worker(path: str | os.PathLike[str], key: str | None = None) -> None:
+def start_worker(path: str | os.PathLike[str], keys: Keys = NO_KEYS) -> None:
     """Start a worker in a process of its own; when there is one already, it ends by itself.
 
-    What it complains about goes to a file beside the workspace, named like it plus ".log". A key
-    for model endpoints goes through a pipe, where no other process can read it.
+    What it complains about goes to a file beside the workspace, named like it plus ".log". The
+    keys of model endpoints go through a pipe, where no other process can read them.
     """
     place = Path(path).absolute()
     home = str(Path(__file__).parents[1])
@@ -130,7 +131,7 @@ def start_worker(path: str | os.PathLike[str], key: str | None = None) -> None:
             stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
     assert worker.stdin is not None
     with suppress(BrokenPipeError), worker.stdin:
-        worker.stdin.write((key or "").encode())
+        worker.stdin.write(json.dumps(dict(keys)).encode())
     # Unless somebody waits for it, a dead child still counts as a process.
     threading.Thread(target=worker.wait, daemon=True).start()
 
@@ -138,7 +139,7 @@ def start_worker(path: str | os.PathLike[str], key: str | None = None) -> None:
 def work(
     path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder, processes: int = 2,
-    key: str | None = None,
+    keys: Keys = NO_KEYS,
 ) -> None:
     """Do all waiting jobs of a workspace, one after the other, then return.
 
@@ -157,8 +158,8 @@ def work(
                     try:
                         choice = chosen(store)
                         base = base or base_engine(
-                            choice, key, stack, extractor, embedder, processes)
-                        engine = engine_of(choice, store, key, f"job {job}", base)
+                            choice, keys, stack, extractor, embedder, processes)
+                        engine = engine_of(choice, store, keys, f"job {job}", base)
                         report = _Report(store, job)
                         extend(store, _files(store, job), engine, report, report.cancelled)
                         bring_up_to_date(store, engine, _layers(store, job), report.layer,
@@ -277,7 +278,7 @@ def main() -> None:
     """Work on the workspace that the command line names."""
     os.nice(5)  # the page and its questions come first
     try:
-        work(sys.argv[1], key=sys.stdin.read().strip() or None)
+        work(sys.argv[1], keys=json.loads(sys.stdin.read() or "{}"))
     except BusyError as error:
         print(error, file=sys.stderr)
 

@@ -2,12 +2,13 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from qafd.records import Description
 from qafd.rows import storable
-from qafd.workspace import Workspace, meta, now, set_meta
+from qafd.workspace import Workspace, bump, meta, now, set_meta
 
 BY = ("chunk", "document", "question", "run", "model", "purpose")
 """What the ledger can be summed by."""
@@ -52,6 +53,17 @@ class Total:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Said:
+    """A description and the passage that it rests on."""
+
+    description: Description
+    chunk: str
+    document: str
+    title: str
+    page: int | None
+
+
 class LedgerStore(Workspace):
     """A workspace that remembers the calls to models and the doubts about what they gave."""
 
@@ -93,16 +105,36 @@ class LedgerStore(Workspace):
                 "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
                 "status = 'rejected' WHERE document = ?", [(name,) for name in documents])
 
+    def said_of(self, key: str) -> tuple[Said, ...]:
+        """What models said of an entity and its relations, passage by passage.
+
+        Parameters
+        ----------
+        key : str
+            As in `Node.key`.
+        """
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT source, target, descriptions.kind, descriptions.text, keywords, strength, "
+                "  live.id, live.document, live.title, live.page "
+                "FROM descriptions JOIN live USING (extraction) "
+                "WHERE source = ? OR target = ? AND target != '' "
+                "ORDER BY live.document, live.position, descriptions.position", (key, key))
+            return tuple(Said(_described(row[:6]), *row[6:])
+                         for row in rows)
+
     @property
     def choice(self) -> str:
         """Which models read this workspace, as `qafd.reader` writes it; "" for the local ones."""
         with self.snapshot() as connection:
             return meta(connection, "choice")
 
-    def choose(self, choice: str) -> None:
-        """Let other models read this workspace from the next run on."""
+    def choose(self, choice: str, anew: bool) -> None:
+        """Let other models read from the next run on, all that was read before too if `anew`."""
         with self.transaction() as connection:
             set_meta(connection, "choice", choice)
+            if anew and meta(connection, "extractor"):
+                bump(connection, "log_revision")
 
     def doubts(self) -> dict[str, tuple[str, ...]]:
         """File names to why passages of theirs were not read by the model as they should be."""
@@ -129,9 +161,13 @@ def put_descriptions(
 def descriptions_of(connection: sqlite3.Connection) -> dict[int, tuple[Description, ...]]:
     """Row of the log to its descriptions, in order."""
     found: dict[int, list[Description]] = {}
-    for at, source, target, kind, text, keywords, strength in connection.execute(
+    for at, *fields in connection.execute(
             "SELECT extraction, source, target, kind, text, keywords, strength "
             "FROM descriptions ORDER BY extraction, position"):
-        found.setdefault(at, []).append(Description(
-            source, target, kind, text, tuple(json.loads(keywords)), strength))
+        found.setdefault(at, []).append(_described(fields))
     return {at: tuple(some) for at, some in found.items()}
+
+
+def _described(row: Sequence[Any]) -> Description:
+    source, target, kind, text, keywords, strength = row
+    return Description(source, target, kind, text, tuple(json.loads(keywords)), strength)

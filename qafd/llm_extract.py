@@ -2,13 +2,13 @@
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.cost import Metered
+from qafd.cost import Metered, RunPlan, plan_run
 from qafd.engine import Batch, Engine, Readings
 from qafd.errors import MalformedReplyError, MissingKeyError, ModelError, SpendingCapError
 from qafd.llm import LLM, Message, Reply
@@ -71,7 +71,7 @@ class ModelExtractor:
         ModelError
             No reply was to be had; the chunk waits for another run.
         """
-        if not any(character.isalpha() for character in chunk.text):
+        if not _has_letters(chunk):
             return Reading(replace(local, extractor=self.name))
         llm = self._llm.about(chunk=chunk.id, document=chunk.document) if isinstance(
             self._llm, Metered) else self._llm
@@ -94,6 +94,19 @@ class ModelExtractor:
             cut = cut or reply.cut
         extraction = grounded(chunk, local, records, self.name, self._types)
         return Reading(extraction, "the model's reply was too long and is not whole" if cut else "")
+
+
+    def plan(self, chunks: Iterable[Chunk], in_flight: int = 4) -> RunPlan:
+        """What reading these chunks would take; no call is made."""
+        assert isinstance(self._llm, Metered)
+        return plan_run(self._llm, (
+            extract_messages(chunk, self._types, self._language) for chunk in chunks
+            if _has_letters(chunk)), REPLY_TOKENS, rounds=1 + self._gleanings,
+            in_flight=in_flight)
+
+
+def _has_letters(chunk: Chunk) -> bool:
+    return any(character.isalpha() for character in chunk.text)
 
 
 def accepted(reply: Reply) -> bool:

@@ -57,6 +57,14 @@ class LogStore(LedgerStore):
                 (name, digest, len(data), data, job, now()))
         return True
 
+    def unread(self) -> tuple[tuple[str, bytes], ...]:
+        """Name and bytes of the files that are not parsed yet, those that were stopped too."""
+        with self.snapshot() as connection:
+            return tuple(connection.execute(
+                "SELECT name, data FROM files WHERE deleted_at IS NULL AND data IS NOT NULL "
+                "AND status IN ('queued', 'parsing', 'cancelled', 'failed') AND NOT EXISTS ("
+                "  SELECT 1 FROM documents WHERE source = files.name) ORDER BY rowid"))
+
     def begin(self, name: str) -> bytes | None:
         """Start to parse a file: its bytes, or None when it is not waiting (any more)."""
         with self.transaction() as connection:

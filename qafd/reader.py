@@ -1,7 +1,7 @@
 """Which models read a workspace: a choice stored in it, without the key, and its engine."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 
@@ -14,6 +14,10 @@ from qafd.llm_extract import ModelEngine, ModelExtractor, accepted
 from qafd.models import PassageEmbedder
 from qafd.prompts import ENTITY_TYPES
 from qafd.store import Store
+
+Keys = Mapping[str, str]
+"""API keys by address of the endpoint that they are for; never stored."""
+NO_KEYS: Keys = {}
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,14 @@ def chosen(store: Store) -> Choice:
 
 
 def choose(store: Store, choice: Choice) -> None:
-    """Let the next run read with this choice; what is stored holds no key."""
-    store.choose(json.dumps(asdict(choice)))
+    """Let the next run read with this choice; what is stored holds no key.
+
+    Where another model or other options are to extract, that run reads all passages anew.
+    """
+    before = chosen(store)
+    same = all(getattr(before, name) == getattr(choice, name)
+               for name in ("model", "types", "language", "gleanings"))
+    store.choose(json.dumps(asdict(choice)), anew=not same)
 
 
 def metered(choice: Choice, store: Store, run: str, purpose: str, llm: LLM) -> Metered:
@@ -85,7 +95,7 @@ def metered(choice: Choice, store: Store, run: str, purpose: str, llm: LLM) -> M
                    choice.base_url, purpose, run)
 
 
-def model_of(choice: Choice, key: str | None) -> LLM:
+def model_of(choice: Choice, keys: Keys) -> LLM:
     """The chosen language model.
 
     Raises
@@ -96,30 +106,31 @@ def model_of(choice: Choice, key: str | None) -> LLM:
     # takes two seconds to import, which the local path never needs
     from qafd.endpoint import Endpoint
 
-    return Endpoint(choice.model, choice.base_url, key)
+    return Endpoint(choice.model, choice.base_url, keys.get(choice.base_url))
 
 
-def embedder_of(choice: Choice, key: str | None) -> PassageEmbedder | None:
+def embedder_of(choice: Choice, keys: Keys) -> PassageEmbedder | None:
     """The chosen embedding model, None for the bundled one."""
     if not choice.embedder:
         return None
     from qafd.endpoint import EndpointEmbedder
 
-    return EndpointEmbedder(choice.embedder, choice.embedder_url, key)
+    return EndpointEmbedder(
+        choice.embedder, choice.embedder_url, keys.get(choice.embedder_url))
 
 
-def extractor_of(choice: Choice, store: Store, key: str | None, run: str = "") -> ModelExtractor:
-    """The chosen language model as an extractor of this workspace."""
-    llm = metered(choice, store, run, "extract", model_of(choice, key))
-    return ModelExtractor(replace(llm, accepts=accepted), choice.types, choice.language,
+def extractor_of(choice: Choice, store: Store, llm: LLM, run: str = "") -> ModelExtractor:
+    """A language model as an extractor of this workspace."""
+    paid = metered(choice, store, run, "extract", llm)
+    return ModelExtractor(replace(paid, accepts=accepted), choice.types, choice.language,
                           choice.gleanings)
 
 
-def base_engine(choice: Choice, key: str | None, stack: ExitStack,
+def base_engine(choice: Choice, keys: Keys, stack: ExitStack,
                 extractor: Callable[[], BatchExtractor],
                 embedder: Callable[[], PassageEmbedder], processes: int) -> Engine:
     """The engine that reads locally and embeds as chosen; `stack` ends its processes."""
-    remote = embedder_of(choice, key)
+    remote = embedder_of(choice, keys)
     if remote is not None:
         return Here(extractor(), remote)
     if processes > 1:
@@ -127,8 +138,9 @@ def base_engine(choice: Choice, key: str | None, stack: ExitStack,
     return Here(extractor(), embedder())
 
 
-def engine_of(choice: Choice, store: Store, key: str | None, run: str, base: Engine) -> Engine:
+def engine_of(choice: Choice, store: Store, keys: Keys, run: str, base: Engine) -> Engine:
     """The engine of a run: the base, or a language model on top of it."""
     if not choice.model:
         return base
-    return ModelEngine(extractor_of(choice, store, key, run), base, choice.in_flight)
+    return ModelEngine(
+        extractor_of(choice, store, model_of(choice, keys), run), base, choice.in_flight)

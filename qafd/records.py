@@ -139,7 +139,7 @@ class Node:
     """A node of the knowledge graph; `id` is a hash of (kind, key).
 
     `key` is the chunk id for a passage and the canonical name for an entity; `text` is
-    the passage itself or the entity's first evidence sentence.
+    the passage itself, or what models said of the entity, else its first evidence sentence.
     """
 
     id: str

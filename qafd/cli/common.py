@@ -13,8 +13,9 @@ from qafd.errors import ParameterError
 
 if TYPE_CHECKING:
     from qafd.knowledge import KnowledgeGraph
+    from qafd.reader import Keys
 
-DONE, FAILED, USAGE, NOTHING_FOUND = 0, 1, 2, 3
+DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
 
 Commands = Any  # argparse gives what add_subparsers returns no public name
 
@@ -81,6 +82,7 @@ def print_json(value: Any) -> None:
 def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     """The workspace named by --db or $QAFD_DB."""
     from qafd.knowledge import KnowledgeGraph
+    from qafd.reader import chosen, embedder_of
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -88,7 +90,18 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     if not path.exists():
         raise ParameterError(f"there is no workspace at {path}; 'qafd index FILE --db {path}' "
                              "makes one")
-    return KnowledgeGraph.open(path)
+    knowledge = KnowledgeGraph.open(path)
+    with knowledge.store() as store:
+        embedder = embedder_of(chosen(store), keys_of_environment())
+    return KnowledgeGraph(path, embedder) if embedder else knowledge
+
+
+def keys_of_environment() -> "Keys":
+    """$OPENAI_API_KEY, for the address of $OPENAI_BASE_URL, else of OpenAI."""
+    from qafd.address import OPENAI
+
+    key = os.environ.get("OPENAI_API_KEY")
+    return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}
 
 
 def text_of(argument: str) -> str:

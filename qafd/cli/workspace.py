@@ -14,9 +14,11 @@ from qafd.cli.common import (
     NOTHING_FOUND,
     Commands,
     command,
+    keys_of_environment,
     open_workspace,
     print_json,
 )
+from qafd.cli.model import add_reader, choice_of, dry_run, print_spent
 from qafd.errors import ParameterError
 from qafd.plaintext import one_line
 
@@ -30,6 +32,7 @@ def add(commands: Commands) -> None:
     index.add_argument("--re-embed", action="store_true",
                        help="compute all vectors anew, with the model of this installation")
     index.add_argument("--name", default="stdin.txt", help="the name of a document from stdin")
+    add_reader(index)
 
     command(commands, "status", _status, "count what the workspace holds")
     docs = command(commands, "docs", _docs, "list, delete or restore documents")
@@ -52,13 +55,23 @@ def add(commands: Commands) -> None:
 def _index(arguments: argparse.Namespace) -> int:
     from qafd.index import Progress, index
     from qafd.knowledge import files_below
+    from qafd.reader import Choice, choose, chosen
+    from qafd.store import Store, now
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     path = Path(arguments.db)
     sources = ([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
                else files_below(arguments.files))
+    before = Choice()
+    if path.exists():
+        with open_workspace(arguments).store() as store:
+            before = chosen(store)
+    choice = choice_of(arguments, before)
+    if arguments.dry_run:
+        return dry_run(path, sources, choice, arguments.json)
     stopped = False
+    run = f"index {now()}"
 
     def interrupted(*_: object) -> None:
         nonlocal stopped
@@ -73,14 +86,23 @@ def _index(arguments: argparse.Namespace) -> int:
 
     signal.signal(signal.SIGINT, interrupted)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with Store.open(path) as store:
+        if choice != before:
+            choose(store, choice)
+        if choice.model and not arguments.files:  # to go on after a cap or an outage
+            store.retry(file.name for file in store.files() if file.deleted_at is None)
     if arguments.rebuild or arguments.re_embed:
         with open_workspace(arguments).store() as store:
             if arguments.re_embed:
                 store.forget_embedder()
             store.drop_graph()
-    worked_on = set(index(path, sources, progress=show, stopped=lambda: stopped))
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+    try:
+        worked_on = set(index(path, sources, progress=show, stopped=lambda: stopped,
+                              keys=keys_of_environment(), run=run))
+    finally:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print_spent(path, run)
     with open_workspace(arguments).store() as store:
         failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
     for file in failed:

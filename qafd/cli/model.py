@@ -1,0 +1,136 @@
+"""Reading with a language model: options of `qafd index`, and what the calls have cost."""
+
+import argparse
+import os
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qafd.cli.common import DONE, NOTHING_FOUND, Commands, command, open_workspace, print_json
+from qafd.errors import ParameterError
+from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from qafd.cost import Price
+    from qafd.reader import Choice
+
+LOCAL = "local"  # as --model or --embed-model: what is bundled
+
+
+def add(commands: Commands) -> None:
+    """Add the command of this file."""
+    ledger = command(commands, "ledger", _ledger, "sum up the calls to language models")
+    ledger.add_argument("--by", choices=("run", "document", "chunk", "question", "model",
+                                         "purpose"), default="run")
+
+
+def add_reader(index: argparse.ArgumentParser) -> None:
+    """The options that choose what reads and embeds; the workspace remembers all but keys."""
+    group = index.add_argument_group(
+        "language model", "what is not given stays as it was for this workspace")
+    group.add_argument("--model", help=f"extract with this model; '{LOCAL}' for the bundled way")
+    group.add_argument("--base-url", help="its OpenAI-compatible address (default: "
+                                          "$OPENAI_BASE_URL, else OpenAI's)")
+    group.add_argument("--entity-types", metavar="A,B,...", help="what to look for")
+    group.add_argument("--language", help="of descriptions and keywords")
+    group.add_argument("--gleaning", type=int, metavar="N", help="ask N times for what was missed")
+    group.add_argument("--in-flight", type=int, metavar="N", help="calls at a time")
+    group.add_argument("--max-calls", type=int, metavar="N", help="stop before more calls")
+    group.add_argument("--max-tokens", type=int, metavar="N", help="stop before more tokens")
+    group.add_argument("--max-cost", type=float, metavar="DOLLARS",
+                       help="stop before it costs more")
+    group.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),
+                       help="dollars per million tokens (default: from the settings)")
+    group.add_argument("--embed-model", help=f"embed with this model; '{LOCAL}' for the bundled "
+                                             "one; a workspace that has vectors needs --re-embed")
+    group.add_argument("--embed-url", help="its address (default: --base-url)")
+    group.add_argument("--dry-run", action="store_true",
+                       help="print what the language model would cost, and do nothing")
+
+
+def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
+    """The choice of a workspace with the options that were given."""
+    from qafd.address import OPENAI
+    from qafd.cost import Cap
+    from qafd.reader import Choice
+
+    names = {"model": "model", "base_url": "base_url", "language": "language",
+             "gleaning": "gleanings", "in_flight": "in_flight", "embed_model": "embedder",
+             "embed_url": "embedder_url"}
+    given = {field: value for name, field in names.items()
+             if (value := getattr(arguments, name)) is not None}
+    if given.get("model") == LOCAL:
+        given["model"] = ""
+    elif "model" in given:
+        given.setdefault("base_url", os.environ.get("OPENAI_BASE_URL") or OPENAI)
+    if given.get("embedder") == LOCAL:
+        given["embedder"] = ""
+    elif "embedder" in given:
+        given.setdefault("embedder_url", given.get("base_url", before.base_url))
+    if arguments.entity_types is not None:
+        given["types"] = tuple(t.strip() for t in arguments.entity_types.split(",") if t.strip())
+    choice = replace(before, **given) if given else before
+    caps = (arguments.max_calls, arguments.max_tokens, arguments.max_cost)
+    if any(cap is not None for cap in caps) or "model" in given:
+        choice = replace(choice, cap=Cap(*caps))
+    if choice.model:
+        choice = replace(choice, price=_price(arguments, choice.model) or choice.price)
+        assert isinstance(choice, Choice)
+    return choice
+
+
+def _price(arguments: argparse.Namespace, model: str) -> "Price | None":
+    from qafd.cost import Price
+    from qafd.preferences import load
+
+    if arguments.price is not None:
+        return Price(*arguments.price)
+    home = Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
+    return dict(load(home / "settings.json").prices).get(model)
+
+
+def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice",
+            as_json: bool) -> int:
+    """Print the plan of a run."""
+    from qafd.index import plan
+
+    if not choice.model:
+        raise ParameterError("no language model is chosen, so nothing is to be paid; name one with "
+                             "--model")
+    planned = plan(path, sources, choice)
+    if as_json:
+        print_json(asdict(planned))
+    else:
+        print(f"{one_line(choice.model, 100)}: {planned.sentence}")
+    return DONE
+
+
+def print_spent(path: Path, run: str) -> None:
+    """What a run has cost so far, on stderr."""
+    from qafd.store import Store
+
+    with Store.open(path) as store:
+        totals = store.ledger("run", run)
+    for total in totals:
+        about = "~" if total.estimated else ""
+        money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
+        print(f"qafd: {total.calls:,} calls, {about}{total.tokens_in:,} tokens in, "
+              f"{about}{total.tokens_out:,} out, {money}", file=sys.stderr)
+
+
+def _ledger(arguments: argparse.Namespace) -> int:
+    with open_workspace(arguments).store() as store:
+        totals = store.ledger(arguments.by)
+    if arguments.json:
+        print_json([asdict(total) for total in totals])
+    else:
+        for total in totals:
+            about = "~" if total.estimated else ""
+            money = f"${total.cost:,.4f}" + (
+                f" and {total.unpriced} calls without a price" if total.unpriced else "")
+            print(f"{one_line(total.what, 200) or '-'}: {total.calls:,} calls, "
+                  f"{about}{total.tokens_in:,} in, {about}{total.tokens_out:,} out, {money}")
+    return DONE if totals else NOTHING_FOUND
