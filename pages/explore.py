@@ -22,9 +22,10 @@ if not question.strip():
     ui.ask_something(knowledge)
     st.stop()
 
-view = ui.explored(knowledge, question, method)
+view = ui.explored(knowledge, question, method, ui.reader(knowledge, question))
 picture, detail = st.columns([5, 2], gap="medium")
 with picture:
+    view = ui.layered(view)
     ui.status_line(view, ui.next_in(view))
     selected = ui.picture(view, drawing, ui.chosen_path(view))
 with detail:

@@ -53,7 +53,7 @@ def _listed(llm: Endpoint) -> tuple[tuple[str, ...], Check]:
     there = llm.name in models
     listed = ", ".join(models[:8]) + (f" and {len(models) - 8} more" if len(models) > 8 else "")
     return models, Check("models", there or not models, (
-        f"The endpoint lists {len(models)} models, {llm.name} among them." if there else
+        f"{llm.name} is one of {len(models)} that the endpoint lists." if there else
         f"{llm.name or 'No model'} is not among the endpoint's models: {listed}; choose one of "
         "them." if models else "The endpoint lists no models; the name is taken as it is."))
 

@@ -50,6 +50,7 @@ from qafd.ui.lab import (
 from qafd.ui.learn import chosen_card, show, taught
 from qafd.ui.pages import pages
 from qafd.ui.paths import chosen_path, paths_tab
+from qafd.ui.reading import layered, reader
 from qafd.ui.settings import remake, versions, wipe, workspace_settings
 from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
 from qafd.ui.whatif import whatif_tab
@@ -62,10 +63,10 @@ __all__ = [
     "compare_picture", "compared", "contrast_tab", "differences_tab", "documents_table",
     "drawing_controls", "embeddings_tab", "empty_workspace", "endpoint_settings", "enough",
     "explored", "gates_tab", "guarantees_tab", "intake", "jobs_panel", "keep_workers_going",
-    "measured", "method_controls", "movie_tab", "next_in", "node_detail", "node_reasons",
-    "numbers", "numbers_tab", "overlap_tab", "pages", "passages_tab", "paths_tab", "picture",
-    "question_box", "question_set", "questions_table", "ready", "recall_chart", "remake",
-    "robustness_tab", "run", "scale_tab", "show", "status_line", "sweep_tab", "table_tab",
-    "taught", "timeline_tab", "verdict", "versions", "whatif_tab", "why_tab", "wipe",
-    "workspace", "workspace_settings",
+    "layered", "measured", "method_controls", "movie_tab", "next_in", "node_detail",
+    "node_reasons", "numbers", "numbers_tab", "overlap_tab", "pages", "passages_tab",
+    "paths_tab", "picture", "question_box", "question_set", "questions_table", "reader",
+    "ready", "recall_chart", "remake", "robustness_tab", "run", "scale_tab", "show",
+    "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab", "verdict", "versions",
+    "whatif_tab", "why_tab", "wipe", "workspace", "workspace_settings",
 ]

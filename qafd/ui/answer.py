@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from qafd.answer import Answer, Citation, Draft, Written
+from qafd.answer import WEAK, Answer, Citation, Draft, Written
 from qafd.cost import Metered, tokens_of
 from qafd.errors import ModelError
 from qafd.judge import Verdict, graded, judge
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 _TEXT = "font-size:1.05rem;line-height:1.6;max-width:52rem"
+# One color that marks on light and on dark; links in the color of the text.
+_STYLE = ("<style>.st-key-answer mark{background:rgba(240,180,0,.3);color:inherit}"
+          ".st-key-answer a{color:inherit}</style>")
 RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
 
 
@@ -29,9 +32,11 @@ def answer_tab(view: View) -> None:
     """Sentences that answer the question, and on request an answer in a model's words."""
     answer = view.knowledge.answer(view.retrieval, view.plan)
     model = language_model(view.knowledge.path, "answer", view.question)
-    if model is not None:
-        _written(view, answer, model)
-    _quoted(answer)
+    with st.container(key="answer"):
+        st.html(_STYLE)
+        if model is not None:
+            _written(view, answer, model)
+        _quoted(answer)
     if model is None:
         st.caption(plain(why_no_model()))
         st.page_link(page("settings"), label="Language models", icon=":material/settings:")
@@ -58,7 +63,8 @@ def _sources(citations: tuple[Citation, ...], anchor: str) -> None:
     for citation in citations:
         st.html(f"<p id='{anchor}-{citation.number}' style='margin:.4em 0 0'><small>"
                 f"[{citation.number}] <b>{safe(citation.title)}</b> — {safe(citation.where)} · "
-                f"similarity {citation.support:.2f}</small></p>"
+                f"similarity {citation.support:.2f}"
+                f"{', weak support' if citation.support < WEAK else ''}</small></p>"
                 f"<p style='margin:.1em 0 .3em 1.6em;max-width:52rem'><small>"
                 f"{_marked(citation)}</small></p>")
 
@@ -86,9 +92,9 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
                     f"answer needs {answer.threshold:.2f}, so the model is not asked by itself.")
     asked.caption(f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
                   f"{len(draft.context.sources)} passages.{away}")
+    place = st.empty()
     if button.button("Write an answer", type="primary", key="write", width="stretch",
                      disabled=known is not None):
-        place = st.empty()
         try:
             known = _streamed(draft, model, place)
         except ModelError as error:
@@ -139,7 +145,8 @@ def _cost(spent: Reply | Verdict, model: Metered) -> str:
 
 def _judged(view: View, answer: Answer, written: Written, model: Metered) -> None:
     """The written and the quoted answer graded by the same model, on request."""
-    with st.expander("Judge both answers"):
+    kept: dict[object, Verdict] = st.session_state.setdefault("verdicts", {})
+    with st.expander("Judge both answers", expanded=bool(kept)):
         st.caption(f"{plain(model.name)} grades the written and the quoted answer, without knowing "
                    "which is which, in several rounds with the order reversed from one to the "
                    "next. Grades are a model's opinion, also of itself.")
@@ -150,7 +157,6 @@ def _judged(view: View, answer: Answer, written: Written, model: Metered) -> Non
         criteria = RUBRICS[rubric or next(iter(RUBRICS))]
         judging = replace(model, purpose="judge", accepts=graded(2, criteria))
         texts = {"written": written.text, "quoted": " ".join(s.text for s in answer.sentences)}
-        kept: dict[object, Verdict] = st.session_state.setdefault("verdicts", {})
         key = (view.question, tuple(texts.values()), model.name, rubric, repeats)
         if button.button("Judge", key="judge", width="stretch"):
             try:

@@ -105,7 +105,7 @@ def _found(probed: Probe) -> None:
         icon = ":material/check_circle:" if check.ok else ":material/error:"
         st.caption(f"{icon} **{check.name}** — {plain(check.sentence)}")
     if probed.models:
-        with st.expander(f"{len(probed.models)} models"):
+        with st.expander(f"Models: {len(probed.models)}"):
             st.dataframe({"model": list(probed.models)}, hide_index=True)
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import EXAMPLES, KnowledgeGraph
+from qafd.llm import LLM
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -138,12 +139,21 @@ def _until_there_is_a_graph(knowledge: KnowledgeGraph) -> None:
         st.rerun()
 
 
-def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> View:
-    """The question answered by the method on the graph as it is now; repeats come from memory."""
+def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
+             client: LLM | None = None) -> View:
+    """The question answered by the method on the graph as it is now; repeats come from memory.
+
+    A client reads the question instead of the local rules.
+    """
     graph = knowledge.graph
     version = knowledge.version(graph)
-    plan = plan_of(knowledge.path, version, question, knowledge, graph)
-    retrieval = retrieved(knowledge.path, version, question, method, knowledge, graph, plan)
+    apart = method.subqueries == "on"
+    plan = (plan_of(knowledge.path, version, question, knowledge, graph)
+            if client is None and not apart else
+            _read(knowledge.path, version, question, apart, client.name if client else "",
+                  knowledge, graph, client))
+    asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
+    retrieval = retrieved(knowledge.path, version, asked, method, knowledge, graph, plan)
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
@@ -151,6 +161,13 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) ->
 def plan_of(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
           _graph: Graph) -> QueryPlan:
     return _knowledge.plan(question, _graph)
+
+
+# A model that failed is asked again after a minute; good replies are in the workspace.
+@st.cache_resource(max_entries=32, ttl=60, show_spinner=False)
+def _read(path: Path, version: str, question: str, apart: bool, reader: str,  # noqa: ARG001
+          _knowledge: KnowledgeGraph, _graph: Graph, _client: LLM | None) -> QueryPlan:
+    return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
@@ -195,7 +212,7 @@ def status_line(view: View, following: str = "") -> None:
     parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
              f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} {_of_budget(view)}",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
-    st.caption(plain(" · ".join(filter(None, [*parts, following]))))
+    st.caption(" · ".join(filter(None, [*parts, plain(following)])))
     for notice in retrieval.notices:
         st.caption(f":material/info: {plain(notice)}")
 

@@ -1,0 +1,244 @@
+"""Answer tab, subqueries and the model settings, without a browser, on a loopback endpoint."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults import FaultServer, serving
+from streamlit.testing.v1 import AppTest
+
+from qafd.knowledge import KnowledgeGraph
+from qafd.preferences import Preferences, load, save
+from qafd.prompts_answer import PAPER
+from qafd.ui.provider import from_
+
+ROOT = Path(__file__).parents[1]
+KEY = "sk-CANARY-0123456789"
+WRITTEN = "She was born in **Valparaíso** [2]. Nobody knows more [77]. ![x](http://evil/x)"
+
+
+def reply(body: dict[str, object]) -> str:
+    """What a good model says to each of the prompts."""
+    system = str(body["messages"][0]["content"])  # type: ignore[index]
+    if "high_level_keywords" in system:
+        return json.dumps({"high_level_keywords": ["birthplace"], "subqueries": [
+            "Who is the singer of Paper Lanterns?", "Where was Mara Delgado born?"],
+            "low_level_keywords": ["Mara Delgado"]})
+    if "grades" in system:
+        return json.dumps({"grades": [{c.name: 60 for c in PAPER}] * 2})
+    return '{"word": "yes"}' if "word" in system else WRITTEN
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with serving(reply) as running:
+        yield running
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(ROOT)
+    return tmp_path
+
+
+@pytest.fixture
+def modeled(home: Path, server: FaultServer) -> FaultServer:
+    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    return server
+
+
+def page(name: str, **query: str) -> AppTest:
+    app = AppTest.from_string(
+        f"import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages({name!r})))",
+        default_timeout=60)
+    for key, value in {"ws": "songbook", **query}.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app: AppTest) -> str:
+    kinds = ("markdown", "caption", "warning", "error", "html", "subheader", "code")
+    return "\n".join(str(getattr(e, "body", None) or e.value)
+                     for kind in kinds for e in app.get(kind)).replace("\\", "")
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def test_without_a_model_the_tab_quotes_and_says_where_models_are_set(home: Path) -> None:
+    text = shown(page("explore", tab="Answer"))
+    assert "Extractive" in text
+    assert "<mark>" in text
+    assert "No language model is set" in text
+
+
+def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
+    app = page("explore", tab="Answer")
+    assert modeled.bodies == []
+    press(app, "Write an answer")
+    text = shown(app)
+    assert "<b>Valparaíso</b>" in text
+    assert "Written by tiny" in text
+    assert 'title="There is no source 77."' in text
+    assert "cites sources that do not exist: 77" in text
+    assert 'src="http' not in text
+    assert "http://evil/x" not in text
+    assert "id='source-2'" in text
+    assert len(modeled.bodies) == 1
+    again = page("explore", tab="Answer")
+    assert "Written by tiny" in shown(again)
+    assert len(modeled.bodies) == 1
+
+
+def test_prompt_and_context_can_be_read_before_a_call(modeled: FaultServer) -> None:
+    text = shown(page("explore", tab="Answer"))
+    assert "Your role: you answer questions" in text
+    assert "data begins" in text
+    assert "[1] Paper Lanterns (song)" in text
+
+
+@pytest.mark.parametrize("fault", ["500", "empty", "null content", "html", "no choices", "drop"])
+def test_a_failing_endpoint_leaves_the_quoted_answer(
+        fault: str, modeled: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    modeled.fault = lambda *_: fault
+    app = page("explore", tab="Answer")
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    press(app, "Write an answer")
+    text = shown(app)
+    assert "The quoted answer below needs no model." in text
+    assert "Extractive" in text
+    assert "Written by" not in text
+
+
+def test_both_answers_are_judged_with_model_and_tokens(modeled: FaultServer) -> None:
+    app = page("explore", tab="Answer")
+    press(app, "Write an answer")
+    press(app, "Judge")
+    text = shown(app)
+    assert "Judged by tiny in 4 rounds" in text
+    table = next(f.value for f in app.dataframe if "criterion" in f.value)
+    assert list(table["written"])[:5] == [60] * 5
+    assert list(table["quoted, deviation"])[:5] == [0] * 5
+
+
+def test_a_model_reads_the_question_when_it_is_asked_to(modeled: FaultServer) -> None:
+    app = page("explore", q="Where was the singer of Paper Lanterns born?")
+    assert "Read by" not in shown(app)
+    app.toggle(key="reader").set_value(True).run()
+    assert not app.exception
+    assert "Read by tiny. Things: Mara Delgado. Themes: birthplace." in shown(app)
+
+
+def test_a_plan_that_fails_falls_back_and_says_so(modeled: FaultServer) -> None:
+    modeled.reply = lambda _: "no json"
+    app = page("explore", q="Who founded the prize that Salt Road won?", reader="true")
+    assert "The question was read without tiny" in shown(app)
+
+
+@pytest.mark.parametrize("tab", ["Answer", "Why", "Paths", "Passages", "What if", "Table",
+                                 "Certificate", "Code"])
+def test_subqueries_are_shown_as_layers_on_every_tab(tab: str, home: Path) -> None:
+    app = page("explore", best_subqueries="on", tab=tab,
+               q="Where was the singer of Paper Lanterns born?")
+    assert "the singer of Paper Lanterns —" in shown(app)
+    assert not app.error
+    app.segmented_control(key="shown_part").set_value(1).run()
+    assert not app.exception
+    assert not app.error
+
+
+def test_the_connection_test_says_what_works(modeled: FaultServer) -> None:
+    app = page("settings")
+    press(app, "Test the connection")
+    text = shown(app)
+    assert "tiny is one of 1 that the endpoint lists" in text
+    assert "json_schema" in text
+    assert "does not say how much the model can read" in text
+
+
+def test_the_connection_test_says_what_fails(modeled: FaultServer) -> None:
+    modeled.fault = lambda *_: "401"
+    app = page("settings")
+    press(app, "Test the connection")
+    assert "refuses the API key (401)" in shown(app)
+
+
+def test_a_typed_key_is_used_and_neither_shown_nor_stored(
+        modeled: FaultServer, home: Path) -> None:
+    app = page("settings")
+    app.text_input(key="typed_key").set_value(KEY).run()
+    assert app.text_input(key="typed_key").value == ""
+    press(app, "Test the connection")
+    assert modeled.bodies[-1]["key"] == f"Bearer {KEY}"
+    assert KEY not in shown(app)
+    assert not [file for file in home.rglob("*") if file.is_file()
+                and KEY.encode() in file.read_bytes()]
+    app.text_input(key="url_custom").set_value("http://127.0.0.1:1/v1").run()
+    press(app, "Test the connection")
+    assert "cannot be reached" in shown(app)
+
+
+def test_choosing_a_provider_fills_in_its_address(home: Path) -> None:
+    app = page("settings")
+    app.selectbox(key="provider").set_value("ollama").run()
+    assert not app.exception
+    assert app.text_input(key="url_ollama").value == "http://localhost:11434/v1"
+    assert load(home / "settings.json").provider == "ollama"
+    app.selectbox(key="provider").set_value("offline").run()
+    assert load(home / "settings.json").provider == "offline"
+
+
+def test_a_public_app_calls_no_address_of_a_visitor(
+        modeled: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    import streamlit
+
+    usual = streamlit.get_option
+    monkeypatch.setattr("qafd.ui.provider.st.get_option", lambda name: (
+        "0.0.0.0" if name == "server.address" else usual(name)))
+    app = page("settings")
+    assert app.text_input(key="url_custom").disabled
+    press(app, "Test the connection")
+    assert "can be reached by others" in shown(app)
+    assert modeled.bodies == []
+
+
+@pytest.mark.parametrize("button", ["Rebuild the graph", "Compute all vectors anew"])
+def test_the_graph_is_made_anew_as_a_job(
+        button: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Path] = []
+    monkeypatch.setattr("qafd.ui.settings.start_worker", started.append)
+    monkeypatch.setattr("qafd.ui.documents.start_worker", started.append)
+    knowledge = KnowledgeGraph(home / "mine.db")
+    knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    with knowledge.store() as store:
+        before = store.digest()
+    app = page("settings", ws="mine")
+    press(app, button)
+    assert started
+    assert len(knowledge.graph) == 0
+    from qafd.jobs import work
+    work(knowledge.path, processes=1)
+    with knowledge.store() as store:
+        assert store.digest() == before
+
+
+@pytest.mark.parametrize(("environment", "expected"), [
+    ({}, ("offline", "", "")),
+    ({"QAFD_MODEL": "m"}, ("offline", "", "")),
+    ({"QAFD_MODEL": "m", "OPENAI_API_KEY": "k"}, ("openai", "https://api.openai.com/v1", "m")),
+    ({"QAFD_MODEL": "m", "OPENAI_BASE_URL": "http://localhost:11434/v1"},
+     ("ollama", "http://localhost:11434/v1", "m")),
+    ({"QAFD_MODEL": "m", "OPENAI_BASE_URL": "http://box:9/v1"}, ("custom", "http://box:9/v1", "m")),
+])
+def test_the_environment_names_a_model(
+        environment: dict[str, str], expected: tuple[str, str, str]) -> None:
+    found = from_(environment)
+    assert (found.provider, found.base_url, found.model) == expected
