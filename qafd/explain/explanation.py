@@ -64,6 +64,14 @@ class Explanation:
         """The flow, split."""
         return Streams.of(self.diffusion)
 
+    def known(self, node: str) -> bool:
+        """Whether a node goes by this id or name."""
+        try:
+            self.find(node)
+        except ParameterError:
+            return False
+        return True
+
     def find(self, node: str) -> int:
         """The row of a node by id or name; of equal names an entity before a passage.
 
@@ -185,12 +193,8 @@ class Explanation:
 
     def with_edge(self, u: str, v: str, similarity: float) -> Difference:
         """What is lost and gained when an edge is added, or has another factor H(u, v)."""
-        if not 0 < similarity <= 1:
-            raise ParameterError(f"a similarity lies above 0 and up to 1; {similarity:g} does not")
-        ends = (self.find(u), self.find(v))
-        if ends[0] == ends[1]:
-            raise ParameterError("an edge joins two different nodes")
-        return self.what_if(Change(similarities=((ends, similarity),)))
+        return self.what_if(Change(
+            similarities=(((self.find(u), self.find(v)), similarity),)))
 
     def with_weight(self, u: str, v: str, factor: float) -> Difference:
         """What is lost and gained when the weight of one edge is multiplied."""

@@ -77,9 +77,13 @@ def changed(problem: Problem, change: Change) -> Problem:
     ------
     ParameterError
         When an edge that is to be taken out or scaled is not in the layer the mass runs over,
-        or its weight cannot be made that small.
+        or its weight cannot be made that small, or a similarity is not positive.
     """
     similarity = {_pair(*ends): value for ends, value in change.similarities}
+    for (u, v), value in similarity.items():
+        if u == v or not 0 < value < np.inf:
+            raise ParameterError("an edge joins two different nodes, and its similarity is a "
+                                 f"positive number, not {value:g}")
     for (u, v), factor in change.scales:
         similarity[_pair(u, v)] = _scaled(problem, u, v, factor)
     layer = problem.layer

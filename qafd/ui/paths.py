@@ -18,11 +18,15 @@ LABEL = 28
 
 def chosen_path(view: View) -> tuple[str, ...]:
     """Node ids of the path that is chosen in the list, which the picture highlights."""
-    if st.session_state.get("tab") != "Paths" or st.session_state.get("path") is None:
+    # The list comes after the picture, so a link's first run must read the address itself.
+    if (st.session_state.get("tab") or st.query_params.get("tab")) != "Paths":
         return ()
-    paths = _paths(explanation_of(view)).paths
-    place = int(st.session_state["path"])
-    return paths[place].nodes if place < len(paths) else ()
+    chosen, asked = st.session_state.get("path"), st.query_params.get("path")
+    if chosen is None and asked is None:
+        return ()
+    listed = _paths(explanation_of(view)).paths[:LISTED]
+    return next((path.nodes for k, path in enumerate(listed)
+                 if (chosen or asked) in (str(k), plain(path.words))), ())
 
 
 def paths_tab(view: View) -> None:

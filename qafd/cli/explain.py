@@ -1,0 +1,150 @@
+"""Why a node is retrieved or not, the paths of the mass, and what would change the result."""
+
+import argparse
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from qafd.cli.common import (
+    DONE,
+    NOTHING_FOUND,
+    Commands,
+    add_knobs,
+    command,
+    knobs,
+    open_workspace,
+    print_json,
+    text_of,
+)
+from qafd.errors import ParameterError
+from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from qafd.explain import Explanation
+
+
+def add(commands: Commands) -> None:
+    """Add the commands of this file."""
+    why = _question(commands, "why", _why, "say why a node is retrieved, or why not")
+    why.add_argument("node", help="its name, '¶ title' for a passage, or its id")
+    why.add_argument("--elsewhere", action="store_true", help="ask all other methods as well")
+    paths = _question(commands, "paths", _paths, "list the paths that the mass took")
+    paths.add_argument("--to", help="only those that end at this node")
+    paths.add_argument("--most", type=int, default=20, help="how many (default: 20)")
+    whatif = _question(commands, "whatif", _whatif, "solve again with something taken out")
+    for what, value in (("document", "NAME"), ("node", "NAME"), ("seed", "NAME"),
+                        ("edge", "NAME,NAME")):
+        whatif.add_argument(f"--without-{what}", action="append", default=[], metavar=value)
+    whatif.add_argument("--with-edge", metavar="NAME,NAME,SIMILARITY",
+                        help="add an edge, or give one another similarity")
+    whatif.add_argument("--scale-edge", metavar="NAME,NAME,FACTOR",
+                        help="multiply the weight of an edge")
+
+
+def _question(commands: Commands, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+    added = command(commands, name, run, summary)
+    added.set_defaults(method="qafd")
+    added.add_argument("question", help="the question; '-' reads it from stdin")
+    added.add_argument("--preset", choices=("best", "paper", "tokens"), default="best")
+    add_knobs(added)
+    return added
+
+
+def _explanation(arguments: argparse.Namespace) -> "Explanation":
+    from qafd.retrieve.qafd import PRESETS
+
+    knowledge, given = open_workspace(arguments), knobs(arguments)
+    method = replace(PRESETS[arguments.preset].method, **given)
+    if "mass" not in given:
+        method = method.fitted(knowledge.graph)
+    return knowledge.explain(text_of(arguments.question), method=method)
+
+
+def _why(arguments: argparse.Namespace) -> int:
+    explanation = _explanation(arguments)
+    said = explanation.elsewhere(arguments.node) if arguments.elsewhere else {}
+    found: dict[str, Any]
+    if explanation.retrieved(arguments.node):
+        why = explanation.why(arguments.node)
+        found = {"retrieved": True, **asdict(why)}
+        lines = [why.summary, why.sentence]
+        for inflow in why.inflows:
+            lines += [f"from {inflow.name} ({inflow.share:.0%}): {one_line(e.text, 300)} "
+                      f"[{e.document}{'' if e.page is None else f', page {e.page}'}]"
+                      for e in inflow.sentences]
+    else:
+        not_in = explanation.why_not(arguments.node)
+        found = {"retrieved": False, **asdict(not_in)}
+        lines = [*not_in.sentences, *(f"- {remedy.sentence}" for remedy in not_in.remedies)]
+    if arguments.json:
+        print_json({**_plain(found), "elsewhere": said})
+    else:
+        print(*(one_line(line, 600) for line in lines), sep="\n")
+        for method, reason in said.items():
+            print(f"{method}: {one_line(reason, 300)}")
+    return DONE
+
+
+def _paths(arguments: argparse.Namespace) -> int:
+    if arguments.most < 1:
+        raise ParameterError(f"--most is {arguments.most}; it is at least 1")
+    found = _explanation(arguments).paths(arguments.most, to=arguments.to)
+    if arguments.json:
+        print_json(asdict(found))
+    else:
+        for path in found.paths:
+            print(f"{path.mass:10.4f}  {one_line(path.words, 400)}")
+        print(f"{found.rest:10.4f}  all other paths\n{found.total:10.4f}  in all")
+    return DONE if found.paths else NOTHING_FOUND
+
+
+def _whatif(arguments: argparse.Namespace) -> int:
+    explanation = _explanation(arguments)
+    change = explanation.change(
+        nodes=arguments.without_node, seeds=arguments.without_seed,
+        documents=arguments.without_document,
+        edges=[_pair(explanation, text) for text in arguments.without_edge])
+    for name in ("with_edge", "scale_edge"):
+        text = getattr(arguments, name)
+        if text is not None:
+            ends, _, number = text.rpartition(",")
+            u, v = (explanation.find(end) for end in _pair(explanation, ends))
+            value = (((u, v), _number(number)),)
+            change = (replace(change, similarities=value) if name == "with_edge"
+                      else replace(change, scales=value))
+    found = explanation.what_if(change)
+    if arguments.json:
+        print_json({"lost": [asdict(n) for n in found.lost],
+                    "gained": [asdict(n) for n in found.gained],
+                    "lost_passages": [p.id for p in found.lost_passages],
+                    "gained_passages": [p.id for p in found.gained_passages],
+                    "certificate": found.after.certificate})
+    else:
+        for word, nodes in (("lost", found.lost), ("gained", found.gained)):
+            print(f"{word}: " + (", ".join(one_line(n.name, 80) for n in nodes) or "nothing"))
+    return DONE
+
+
+def _pair(explanation: "Explanation", text: str) -> tuple[str, str]:
+    """Two names around a comma; names may have commas themselves."""
+    parts = text.split(",")
+    for cut in range(1, len(parts)):
+        ends = ",".join(parts[:cut]).strip(), ",".join(parts[cut:]).strip()
+        if len(parts) == 2 or all(map(explanation.known, ends)):
+            return ends
+    raise ParameterError(f"{text[:80]!r} does not name two nodes; write NAME,NAME")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ParameterError(f"{text[:40]!r} is not a number; it follows the two names") from error
+
+
+def _plain(value: Any) -> Any:
+    """The same without infinities, which JSON has not."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if value == float("inf") else value
