@@ -225,9 +225,10 @@ def _anonymous(retrieval: Retrieval) -> Retrieval:
 
 
 def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
-    """Edges of the retrievals, and of the graph around their nodes."""
-    edges = [(e.source, e.target) for r in retrievals for e in r.edges]
-    return edges + [
+    """Edges of the graph at the drawn nodes, and those a method drew to nodes of its own."""
+    own = [(e.source, e.target) for r in retrievals for e in r.edges
+           if e.source not in graph.row or e.target not in graph.row]
+    return own + [
         (n.id, graph.ids[v]) for r in retrievals for n in foremost(r, DRAWN) if n.id in graph.row
         for row in [graph.row[n.id]]
         for v in graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]].tolist()]

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import cos, sin, sqrt
+from math import cos, pi, sin, sqrt
+from zlib import crc32
 
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.view.layout import Positions, layout
@@ -45,11 +46,12 @@ def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedN
     for u, v in edges:
         near.setdefault(u, []).append(v)
         near.setdefault(v, []).append(u)
-    for i, node in enumerate(nodes):
-        if node.id not in positions:
-            known = [positions[n] for n in near.get(node.id, ()) if n in positions]
-            x = sum(p[0] for p in known) / len(known) if known else aspect / 2
-            y = sum(p[1] for p in known) / len(known) if known else 0.5
-            positions[node.id] = (min(max(x + 0.07 * cos(2.4 * i), 0.03), aspect - 0.03),
-                                  min(max(y + 0.07 * sin(2.4 * i), 0.03), 0.97))
+    for node in nodes:
+        known = [frozen[n] for n in near.get(node.id, ()) if n in frozen]
+        x = sum(p[0] for p in known) / len(known) if known else aspect / 2
+        y = sum(p[1] for p in known) / len(known) if known else 0.5
+        # By the id, so that it does not matter what else is shown.
+        turn = 2 * pi * crc32(node.id.encode()) / 2**32
+        positions.setdefault(node.id, (min(max(x + 0.07 * cos(turn), 0.03), aspect - 0.03),
+                                       min(max(y + 0.07 * sin(turn), 0.03), 0.97)))
     return positions
