@@ -224,7 +224,7 @@ function panel(m, el, title, live) {
   const { data } = m;
   html("div", "title", el, title);
   const width = Math.max(el.clientWidth, 280), pad = data.plain ? 44 : 26;
-  const height = Math.max(width / data.aspect, data.plain ? 250 : 300);
+  const height = data.plain ? Math.min(Math.max(width / data.aspect, 250), 380) : Math.max(width / data.aspect, 300);
   const view = svg("svg", el, { viewBox: `0 0 ${width} ${height}`, role: data.mode === "push" ? "group" : "img" });
   const span = (axis, whole) => {
     const all = data.nodes.filter((node) => node.at).map((node) => node.at[axis]);
@@ -245,10 +245,11 @@ function panel(m, el, title, live) {
   const nodes = data.nodes.map((node, i) => {
     if (!shown[i]) return null;
     const [x, y] = shown[i], g = svg("g", view, {}), r = Math.max(unit * Math.sqrt(node.T), data.plain ? 8 : 3.5);
+    svg("circle", g, { class: "base", cx: x, cy: y, r: r.toFixed(2) });
     const disc = svg("circle", g, { class: "disc", cx: x, cy: y, r: 0 });
     const ring = svg("circle", g, { class: "ring", cx: x, cy: y, r: r.toFixed(2) });
     const place = Math.min(Math.max(x, 40), width - 40);
-    const amount = data.plain ? svg("text", g, { class: "amount", x, y: y + 4 }) : null;
+    const amount = data.plain ? svg("text", g, { class: "amount", x, y: y + r + 15 }) : null;
     if (data.plain || node.d > 0 || !crowded)
       svg("text", g, { x: place, y: y - r - 6 }).textContent = short(node.name, data.plain ? 18 : 22);
     if (live && data.mode === "push") {
@@ -281,7 +282,7 @@ function curve(m, title, values, logged = false) {
     .map(([k, v]) => `${X(k).toFixed(1)},${Y(v).toFixed(1)}`).join(" ") });
   if (last > data.released) {
     svg("line", view, { class: "stop", x1: X(data.released), x2: X(data.released), y1: 0, y2: height });
-    svg("text", view, { x: Math.min(X(data.released) + 4, width - 130), y: 10 }).textContent = `the released code stops here (${data.released})`;
+    svg("text", view, { x: Math.min(X(data.released) + 4, width - 175), y: 10 }).textContent = `the released code stops here (${data.released})`;
   }
   const now = svg("line", view, { class: "now", y1: 0, y2: height });
   svg("text", view, { x: 0, y: height + 14 }).textContent = "0";
@@ -321,7 +322,7 @@ function draw(m) {
       put(n.g, "class", `${state}${d > 0 ? " source" : ""}${p.live && i === m.last ? " last" : ""}`);
       put(n.disc, "r", (n.r * Math.min(Math.sqrt(mass[i] / T), plain ? 2.2 : 3.5)).toFixed(2));
       n.disc.style.fill = state === "full" ? css(m, Math.sqrt(Math.min(1, x[i] / m.top))) : "";
-      if (n.amount) say(n.amount, `${number(mass[i])} / ${number(T)}`);
+      if (n.amount) say(n.amount, `${number(mass[i])} of ${number(T)}`);
       if (p.live && m.data.mode === "push") put(n.g, "aria-label", `${name} holds ${number(mass[i])} of ${number(T)}${over ? ", overflows: push it" : ""}`);
     });
     const full = x.filter((v) => v > 0).length;

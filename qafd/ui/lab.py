@@ -239,7 +239,7 @@ def embeddings_tab(knowledge: KnowledgeGraph) -> None:
              "other model, and ask both the same question:")
     copy = knowledge.path.with_name(f"{knowledge.path.stem}-2.db")
     st.code(f"qafd backup --db {knowledge.path} {copy}\nqafd index --db {copy} --re-embed",
-            language="bash")
+            language="bash", wrap_lines=True)
 
 
 def _corpus(view: View) -> Any:

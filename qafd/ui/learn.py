@@ -106,7 +106,10 @@ def _numbers(card: Card, settings: Settings) -> None:
                       "height x": [line.importance for line in found.lines],
                       "mass m": [line.mass for line in found.lines],
                       "capacity T": [line.capacity for line in found.lines],
-                      "x (T - m)": [line.product for line in found.lines]}, hide_index=True)
+                      "x (T - m)": [line.product for line in found.lines]}, hide_index=True,
+                     column_config=dict.fromkeys(
+                         ("height x", "mass m", "capacity T", "x (T - m)"),
+                         st.column_config.NumberColumn(format="%.3f")))
         verdict = ("All checks pass: this is the solution." if found.optimal else
                    "Some check fails: this is not the solution.")
         st.write(f"{verdict} Gap {found.gap:.3f}, F(x) = {found.objective:.3f}, worst overflow "

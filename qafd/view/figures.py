@@ -105,7 +105,7 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str) -> "Figur
         place += len(inside) + 2
     figure.update_layout(
         height=90 + 19 * place, bargap=0, margin={"l": 8, "r": 8, "t": 8, "b": 44},
-        xaxis={"title": f"{mass_label} at which the node is full",
+        xaxis={"title": f"full from: {mass_label}",
                "range": [0, timeline.up_to * 1.01], "fixedrange": True},
         yaxis={"visible": False, "autorange": False, "range": [place, -1], "fixedrange": True})
     return figure
@@ -215,10 +215,10 @@ def scale_curves(sizes: Sequence["Size"]) -> "Figure":
             (2, [s.milliseconds for s in sizes], "time of one solve", RED)):
         figure.add_trace(go.Scatter(x=nodes, y=values, name=name, mode="lines+markers",
                                     line={"color": color}), row=row, col=1)
-    figure.update_xaxes(type="log")
+    figure.update_xaxes(type="log", dtick=1)
     figure.update_xaxes(title="nodes of the graph (logarithmic)", row=2)
     figure.update_yaxes(title="nodes", rangemode="tozero", row=1)
     figure.update_yaxes(title="milliseconds", rangemode="tozero", row=2)
-    figure.update_layout(height=420, margin={"l": 60, "r": 8, "t": 34, "b": 44},
-                         legend={"orientation": "h", "y": 1.12})
+    figure.update_layout(height=450, margin={"l": 60, "r": 8, "t": 64, "b": 44},
+                         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
     return figure
