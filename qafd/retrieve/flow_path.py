@@ -66,7 +66,7 @@ class FlowPaths:
     paths: int = knob(5, 1, 50, help="How many paths are kept.")
     hops: int = knob(3, 1, 7, advanced=True, help="1 reaches the passages of the activated "
                      "entities, 3 those of the entities these passages mention.")
-    prune: float = knob(0.01, 0.0, 0.5, advanced=True, help="tau of Eq. (7) as a share of the "
+    prune: float = knob(0.05, 0.0, 0.5, advanced=True, help="tau of Eq. (7) as a share of the "
                         "largest energy of the hop.")
     binding: float = knob(1.0, 0.0, 1.0, advanced=True, help="lambda: the weight of the link "
                           "between a summary and its passage.")

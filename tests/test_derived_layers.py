@@ -1,0 +1,268 @@
+"""Derived layers: pure functions of the graph, kept, brought up to date, refused when stale."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qafd import jobs
+from qafd.cli import main
+from qafd.errors import MissingLayerError, ParameterError, StoreError
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.layers import LAYERS, bring_up_to_date, build, layers_of, pack, texts_of, unpack
+from qafd.layers.communities import LARGEST, Communities, partition
+from qafd.layers.summaries import Summaries
+from qafd.layers.tree import Tree, clusters, soft_means
+from qafd.records import Vectors
+from qafd.store import Store
+from tests.tiny import TinyEmbedder, tiny_index, tiny_texts, tiny_work
+
+FIRST = [(f"{name}.txt", f"{name} met {other}. {other} met Zed. Rain fell on {name}.".encode())
+         for name, other in combinations(["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay"], 2)]
+FIRST = [(f"{at}-{name}", data) for at, (name, data) in enumerate(FIRST)]
+MORE = [("new.txt", b"Gil met Ada. Gil met Hal. Snow fell on Hal.")]
+
+
+class Counting(TinyEmbedder):
+    """Remembers what it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        return super().embed(texts)
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("indexed") / "work.db"
+    tiny_index(path, FIRST)
+    return path
+
+
+@pytest.fixture
+def path(indexed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copyfile(indexed, tmp_path / "work.db"))
+
+
+def kept(path: Path) -> dict[str, bytes]:
+    with Store.open(path) as store:
+        return {name: store.layer_body(name) for name in store.layer_rows()}
+
+
+def states(path: Path) -> set[str]:
+    return {layer.state for layer in KnowledgeGraph(path, TinyEmbedder()).layers()}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_survives_its_bytes(path: Path, name: str) -> None:
+    with Store.open(path) as store:
+        graph = store.graph()
+        layer = build(name, graph, texts_of(graph, store), TinyEmbedder())
+    again = unpack(name, pack(layer))
+    assert len(layer.texts) > 1
+    assert again.texts == layer.texts
+    assert np.array_equal(again.vectors, layer.vectors)
+    assert pack(again) == pack(layer)
+
+
+def test_layers_brought_up_to_date_have_the_bytes_of_layers_built_anew(
+        path: Path, tmp_path: Path) -> None:
+    old = Counting()
+    with Store.open(path) as store:
+        assert bring_up_to_date(store, old) == tuple(LAYERS)
+    tiny_index(path, MORE)
+    assert states(path) == {"stale"}
+    fresh, scratch = Counting(), Counting()
+    with Store.open(path) as store:
+        assert bring_up_to_date(store, fresh) == tuple(LAYERS)
+        assert bring_up_to_date(store, fresh) == ()
+    tiny_index(tmp_path / "other.db", [*FIRST, *MORE])
+    with Store.open(tmp_path / "other.db") as store:
+        bring_up_to_date(store, scratch)
+    assert kept(path) == kept(tmp_path / "other.db")
+    assert set(fresh.asked) == set(scratch.asked) - set(old.asked)
+    assert any("Gil" in text for text in fresh.asked)
+
+
+def test_a_method_without_its_layer_says_how_to_build_it(path: Path) -> None:
+    knowledge = KnowledgeGraph(path, TinyEmbedder())
+    with pytest.raises(MissingLayerError, match="qafd layers --build sentences"):
+        knowledge.retrieve("Who met Ada?", "linear")
+    reports: list[tuple[str, int, int]] = []
+    knowledge.build_layers(["summaries", "sentences"],
+                           lambda *report: reports.append(report))
+    assert reports[0] == ("summaries", 0, len(FIRST))
+    assert knowledge.retrieve("Who met Ada?", "linear").nodes
+    tiny_index(path, MORE)
+    with pytest.raises(MissingLayerError):
+        knowledge.retrieve("Who met Ada?", "linear")
+
+
+def test_a_graph_in_memory_keeps_the_layers_of_its_version(path: Path) -> None:
+    with Store.open(path) as store:
+        graph = store.graph()
+        bring_up_to_date(store, TinyEmbedder(), ["sentences"])
+        before = layers_of(graph, store, ["sentences"])["sentences"]
+        tiny_index(path, MORE)
+        bring_up_to_date(store, TinyEmbedder(), ["sentences"])
+        assert layers_of(graph, store, ["sentences"])["sentences"] is before
+        assert len(layers_of(store.graph(), store, ["sentences"])["sentences"].texts) == (
+            len(before.texts) + 3)
+
+
+def test_an_unknown_layer_is_refused_before_anything_is_built(path: Path) -> None:
+    with pytest.raises(ParameterError, match="no layer 'leaves'; choose sentences"):
+        KnowledgeGraph(path, TinyEmbedder()).build_layers(["sentences", "leaves"])
+    assert states(path) == {"missing"}
+
+
+@pytest.mark.parametrize("forget", ["purge", "wipe", "forget_embedder", "drop_graph"])
+def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> None:
+    with Store.open(path) as store:
+        bring_up_to_date(store, TinyEmbedder())
+        getattr(store, forget)(*([FIRST[0][0]] if forget == "purge" else []))
+        assert not store.layer_rows()
+
+
+def test_a_layer_is_not_built_from_passages_that_have_left(path: Path) -> None:
+    with Store.open(path) as store:
+        store.delete(FIRST[0][0])
+        with pytest.raises(StoreError, match="1 of 15 passages were removed"):
+            bring_up_to_date(store, TinyEmbedder())
+
+
+def test_a_damaged_layer_is_refused(path: Path) -> None:
+    with Store.open(path) as store:
+        bring_up_to_date(store, TinyEmbedder(), ["sentences"])
+        with store.transaction() as connection:
+            connection.execute("UPDATE layers SET body = substr(body, 1, 99)")
+        with pytest.raises(StoreError, match="qafd layers --build sentences"):
+            store.layer_body("sentences")
+
+
+def test_a_job_builds_layers_and_later_jobs_keep_them_up_to_date(path: Path) -> None:
+    with Store.open(path) as store:
+        jobs.enqueue(store, layers=["communities"])
+    tiny_work(path)
+    assert set(kept(path)) == {"communities"}
+    with Store.open(path) as store:
+        jobs.enqueue(store, MORE)
+    tiny_work(path)
+    with Store.open(path) as store:
+        assert {job.state for job in jobs.jobs(store)} == {"done"}
+        assert store.layer_rows()["communities"].version == store.version
+
+
+def test_the_command_lists_layers_and_knows_their_names(
+        path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["layers", "--db", str(path), "--json"]) == 0
+    assert [layer["state"] for layer in json.loads(capsys.readouterr().out)] == ["missing"] * 4
+    with Store.open(path) as store:
+        bring_up_to_date(store, TinyEmbedder(), ["tree"])
+    assert main(["layers", "--db", str(path)]) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["sentences", "missing"], ["summaries", "missing"], ["communities", "missing"],
+        ["tree", "built"]]
+
+
+def cliques(*sizes: int) -> Graph:
+    """Cliques of entities in a row, each joined to the next by one edge; one passage."""
+    starts = np.cumsum([0, *sizes])
+    pairs = [pair for a, b in zip(starts, starts[1:], strict=False)
+             for pair in combinations(range(a, b), 2)]
+    pairs += [(int(b) - 1, int(b)) for b in starts[1:-1]]
+    n = int(starts[-1])
+    vectors = TinyEmbedder().embed([str(i) for i in range(n + 1)])
+    return Graph.build(
+        [f"e{i:02}" for i in range(n)] + ["p"], [f"Name{i}" for i in range(n)] + ["P"],
+        ["entity"] * n + ["passage"], [u for u, _ in pairs] + [0], [v for _, v in pairs] + [n],
+        edge_kinds=["relation"] * len(pairs) + ["mention"], vectors=vectors, name_vectors=vectors)
+
+
+def test_cliques_are_the_communities_of_a_chain_of_cliques() -> None:
+    graph = cliques(4, 5, 6)
+    layer = Communities.build(graph, tiny_texts(graph, ["Name0 met Name1. Rain."]), TinyEmbedder())
+    found = {frozenset(layer.members[layer.members[:, 0] == c, 1].tolist())
+             for c in range(len(layer))}
+    assert found == {frozenset(range(4)), frozenset(range(4, 9)), frozenset(range(9, 15))}
+    assert layer.cut(0, len(graph)).tolist().count(-1) == 1  # the passage
+    report = layer.texts[layer.cut(0, len(graph))[0]]
+    # Name3 has the most neighbors, for it is joined to the next clique.
+    assert report.startswith("Name3, Name0, Name1, Name2. ")
+    assert report.endswith("Name0 met Name1.")
+    assert "Rain" not in report
+
+
+def test_a_large_community_is_split_on_the_next_level() -> None:
+    graph = cliques(*[3] * 12)
+    texts = tiny_texts(graph, ["Name0."])
+    level, parent, members = partition(graph, texts.relations)
+    sizes = np.bincount(members[:, 0])
+    assert set(level[sizes > LARGEST]) <= set(range(level.max()))
+    for child in np.flatnonzero(level > 0).tolist():
+        own = set(members[members[:, 0] == child, 1].tolist())
+        assert level[parent[child]] == level[child] - 1
+        assert own < set(members[members[:, 0] == parent[child], 1].tolist())
+    assert (parent[level == 0] == -1).all()
+
+
+def test_communities_do_not_depend_on_the_order_of_relations() -> None:
+    graph = cliques(4, 5, 6)
+    relations = tiny_texts(graph, ["Name0."]).relations
+    one = partition(graph, relations)
+    other = partition(graph, relations[::-1][:, [1, 0, 2]])
+    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_a_summary_is_the_title_and_the_two_sentences_nearest_to_the_passage() -> None:
+    embedder = TinyEmbedder()
+    text = "Ada rose. Bob fell. Cyd sat. Dan ran."
+    said = embedder.embed([s.strip() + "." for s in text.split(".")[:4]])
+    # Nearest to sentences 3 and 1, then 0 and 2.
+    passage = said[3] * 4 + said[1] * 3 + said[0] + said[2] * 0.5
+    vectors = np.concatenate([said[:4], passage[None] / np.linalg.norm(passage)])
+    assert np.argsort(-(said @ vectors[4])).tolist()[:2] == [3, 1]
+    graph = Graph.build("abcdp", ["Ada", "Bob", "Cyd", "Dan", "Day"],
+                        ["entity"] * 4 + ["passage"], [0, 1, 2, 3], [4] * 4,
+                        edge_kinds="mention", vectors=vectors, name_vectors=vectors)
+    layer = Summaries.build(graph, tiny_texts(graph, [text]), embedder)
+    assert layer.texts == ("Day\nBob fell. Dan ran.",)
+    assert layer.mentions.tolist() == [[0, 1], [0, 3]]
+
+
+def test_groups_that_point_apart_are_the_clusters_and_what_lies_between_is_in_both() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.eye(8)[:2], 30, axis=0)
+    rows[:, 2:] = 0.4 * rng.standard_normal((60, 6))
+    between = np.array([[1.01, 1], [1, 1.01]]) @ np.eye(8)[:2]
+    rows = np.concatenate([rows, between]).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    found = sorted(map(set, (some.tolist() for some in soft_means(rows, 2))), key=min)
+    assert found == [{*range(30), 60, 61}, {*range(30, 62)}]
+
+
+def test_every_node_is_in_a_cluster_and_clusters_stay_small() -> None:
+    rows = TinyEmbedder(dimension=16).embed([str(i) for i in range(300)])
+    found = clusters(rows)
+    assert set(np.concatenate(found).tolist()) == set(range(300))
+    assert len(found) >= 300 / 7
+    assert np.mean([len(some) for some in found]) < 14
+
+
+def test_a_tree_sums_up_all_passages_level_by_level(path: Path) -> None:
+    with Store.open(path) as store:
+        graph = store.graph()
+        tree = Tree.build(graph, texts_of(graph, store), TinyEmbedder())
+    passages = set(np.flatnonzero(graph.kinds == "passage").tolist())
+    for level in range(1, int(tree.level.max()) + 1):
+        own = np.flatnonzero(tree.level == level)
+        assert set(tree.below[np.isin(tree.below[:, 0], own), 1].tolist()) == passages
+    assert len({tree.id(graph, at) for at in range(len(tree))}) == len(tree)
