@@ -1,0 +1,92 @@
+"""GraphRAG's selection of communities on a graph of two communities, worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.layers.communities import Communities
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.community import CommunityReports
+from qafd.seeds import passages_of
+
+
+def toward(*cosines: float) -> np.ndarray:
+    """Unit rows with these cosines to (1, 0)."""
+    return np.array([(x, math.sqrt(1 - x * x)) for x in cosines], np.float32)
+
+
+# Communities 0 (a, b) and 1 (c, d, e) on level 0; 1 splits into 2 (c, d) and 3 (e).
+# Passages: p mentions a and c, q mentions c and d, r mentions e.
+@pytest.fixture
+def corpus() -> Corpus:
+    names = "abcdepqr"
+    ids = [node_id("entity", name) for name in "abcde"] + list("pqr")
+    vectors = toward(0.1, 0.2, 0.9, 0.8, 0.3, 0.5, 0.4, 0.6)
+    mentions = [(0, 5), (2, 5), (2, 6), (3, 6), (4, 7)]
+    relations = [(0, 1), (2, 3), (3, 4), (1, 2)]
+    graph = Graph.build(
+        ids, names, ["entity"] * 5 + ["passage"] * 3,
+        [u for u, _ in mentions + relations], [v for _, v in mentions + relations],
+        edge_kinds=["mention"] * 5 + ["relation"] * 4, vectors=vectors, name_vectors=vectors)
+    communities = Communities(
+        np.array([0, 0, 1, 1]), np.array([-1, -1, 1, 1]),
+        np.array([[0, 0], [0, 1], [1, 2], [1, 3], [1, 4], [2, 2], [2, 3], [3, 4]]),
+        ("A", "C", "CD", "E"), ("A.", "C.", "CD.", "E."), toward(0.7, 0.5, 0.4, 0.6))
+    return Corpus(graph, passages_of(graph, lambda ids: [""] * len(ids)),
+                  {"communities": communities})
+
+
+def run(corpus: Corpus, *names: str, **knobs: float | str) -> Retrieval:
+    nothing = np.zeros((0, 2), np.float32)
+    return CommunityReports(**knobs).retrieve(
+        corpus, QueryPlan("q", (), np.array([1, 0], np.float32), nothing, names))
+
+
+def names_of(retrieval: Retrieval) -> set[str]:
+    return {n.name for n in retrieval.nodes}
+
+
+def test_local_takes_the_community_of_most_of_the_nearest_entities_whole(corpus: Corpus) -> None:
+    # Nearest are c (.9) and d (.8): both in community 1 on level 0, in 2 on level 1.
+    coarse = run(corpus, entities=2, communities=1, level=0)
+    fine = run(corpus, entities=2, communities=1, level=1)
+    assert names_of(coarse) == {"c", "d", "e"}
+    assert names_of(fine) == {"c", "d"}
+    assert {n.name for n in fine.nodes if n.seed} == {"c", "d"}
+    importance = {n.name: n.importance for n in coarse.nodes}
+    assert importance == pytest.approx({"c": 0.9, "d": 0.8, "e": 0.5})  # its report's similarity
+    reason = next(n.reason for n in coarse.nodes if n.name == "e")
+    assert reason == ("In community 1 (C), number 1 for the question, similarity 0.50, with 2 of "
+                      "its entities.")
+
+
+def test_votes_come_before_the_similarity_of_the_report(corpus: Corpus) -> None:
+    # a is named, then come c and d: community 2 has two of them, 0 the nearer report.
+    retrieval = run(corpus, "a", entities=3, communities=1, level=1)
+    assert names_of(retrieval) == {"a", "c", "d"}
+    assert "not among those taken" in next(n.reason for n in retrieval.nodes if n.name == "a")
+
+
+def test_global_takes_the_communities_with_the_nearest_reports(corpus: Corpus) -> None:
+    # On level 1 the choice is 0 (.7), 2 (.4) and 3 (.6).
+    retrieval = run(corpus, selection="global", communities=2, level=1)
+    assert names_of(retrieval) == {"a", "b", "e"}
+    assert retrieval.seeds == ()
+    assert [p.id for p in retrieval.ranking] == ["p", "r"]
+
+
+def test_passages_follow_the_entities_then_their_neighbors(corpus: Corpus) -> None:
+    # c comes first: q mentions it and its neighbor d, p mentions no neighbor of it, r is d's none.
+    assert [p.id for p in run(corpus, entities=1).ranking] == ["q", "p"]
+    assert [p.id for p in run(corpus, "e", entities=2).ranking] == ["r", "q", "p"]
+
+
+def test_edges_are_the_relations_between_the_nodes_taken(corpus: Corpus) -> None:
+    name = dict(zip(corpus.graph.ids, corpus.graph.names, strict=True))
+    lines = {frozenset((name[e.source], name[e.target]))
+             for e in run(corpus, entities=2, communities=1, level=0).edges}
+    assert lines == {frozenset("cd"), frozenset("de")}

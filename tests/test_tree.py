@@ -1,0 +1,74 @@
+"""RAPTOR's collapsed tree on four passages and three summaries, worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from qafd.graph import Graph
+from qafd.layers.tree import Tree
+from qafd.records import QueryPlan
+from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
+from qafd.retrieve.tree import CollapsedTree
+from qafd.seeds import passages_of
+
+
+def toward(*cosines: float) -> np.ndarray:
+    """Unit rows with these cosines to (1, 0)."""
+    return np.array([(x, math.sqrt(1 - x * x)) for x in cosines], np.float32)
+
+
+# Summary 0 is above p and q, summary 1 above q, r and s, summary 2 above both.
+@pytest.fixture
+def corpus() -> Corpus:
+    vectors = toward(0.9, 0.3, 0.4, 0.2)
+    graph = Graph.build("pqrs", ["P", "Q", "R", "S"], ["passage"] * 4, vectors=vectors,
+                        name_vectors=vectors, tokens=[100] * 4)
+    tree = Tree(
+        np.array([1, 1, 2]),
+        np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [2, 2], [2, 3]]),
+        np.array([[2, 0], [2, 1]]), np.array([50, 50, 50]), ("P, Q", "R, S", "all"),
+        ("of P", "of R", "of all"), toward(0.35, 0.7, 0.1))
+    return Corpus(graph, passages_of(graph, lambda ids: [""] * len(ids)), {"tree": tree})
+
+
+def run(corpus: Corpus, budget: int) -> Retrieval:
+    return CollapsedTree(budget=budget).retrieve(
+        corpus, QueryPlan("q", (), np.array([1, 0], np.float32), np.zeros((0, 2), np.float32)))
+
+
+# In order: P .9 (100 tokens), of R .7 (150), R .4 (250), of P .35 (300), Q .3 (400), ...
+@pytest.mark.parametrize(("budget", "taken"), [
+    (50, {"P"}), (149, {"P"}), (150, {"P", "Summary of R, S"}),
+    (250, {"P", "Summary of R, S", "R"}),
+    (399, {"P", "Summary of R, S", "R", "Summary of P, Q"})])
+def test_the_nearest_are_taken_until_the_budget_is_spent(
+        corpus: Corpus, budget: int, taken: set[str]) -> None:
+    retrieval = run(corpus, budget)
+    assert {n.name for n in retrieval.nodes if n.state == SATURATED} == taken
+
+
+def test_a_passage_is_ranked_by_itself_or_the_best_summary_taken_above_it(corpus: Corpus) -> None:
+    # "of R" (.7) lifts Q, R and S, which follow in the order of their own cosines.
+    assert [(p.id, round(p.score, 3)) for p in run(corpus, 250).ranking] == [
+        ("p", 0.9), ("r", 0.7), ("q", 0.7), ("s", 0.7)]
+    assert [(p.id, round(p.score, 3)) for p in run(corpus, 100).ranking] == [
+        ("p", 0.9), ("r", 0.4), ("q", 0.3), ("s", 0.2)]
+
+
+def test_what_lies_below_a_summary_taken_is_touched_and_says_below_which(corpus: Corpus) -> None:
+    retrieval = run(corpus, 150)
+    states = {n.name: n.state for n in retrieval.nodes}
+    assert states == {"P": SATURATED, "Summary of R, S": SATURATED, "Q": WET, "R": WET, "S": WET}
+    reasons = {n.name: n.reason for n in retrieval.nodes}
+    assert reasons["Q"] == "Cosine 0.30; below the summary of R, S, cosine 0.70."
+    assert reasons["P"] == "Number 1 of all passages and summaries, cosine 0.90."
+    assert {(e.target, round(e.flow, 3)) for e in retrieval.edges} == {
+        ("q", 0.7), ("r", 0.7), ("s", 0.7)}
+
+
+def test_a_passage_below_two_summaries_gets_the_better_score(corpus: Corpus) -> None:
+    retrieval = run(corpus, 10_000)
+    flows = {(e.source, e.target): e.flow for e in retrieval.edges if e.target == "q"}
+    assert sorted(flows.values()) == pytest.approx([0.0, 0.7])
+    assert len([e for e in retrieval.edges if e.target not in "pqrs"]) == 2
