@@ -1,0 +1,247 @@
+"""Entries, leaning, what-if and remedies, each against an answer found in another way."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles import random_graph
+from solver import scatter
+
+from qafd.diffusion import solve
+from qafd.errors import ParameterError
+from qafd.explain import Change, Streams, changed, entries, entry_of
+from qafd.explain.leaning import Places, leans_on, worth
+from qafd.explain.whynot import why_not
+from qafd.graph import Graph
+from qafd.retrieve.qafd import FlowDiffusion, Problem
+from qafd.seeds import Seeds
+from qafd.weights import VARIANTS, Gates, Weights
+
+CASES = [(variant, seed) for variant in VARIANTS for seed in range(3)]
+NOTHING: Any = None
+
+
+def posed(variant: str, seed: int, n: int = 14, mass: float | None = None) -> Problem:
+    """A random problem with its method; two seeds with unequal shares."""
+    rng = np.random.default_rng([VARIANTS.index(variant), seed, 5])
+    graph = random_graph(rng, n, n)
+    capacity = ("unit", "tokens")[seed % 2]
+    total = 0.3 * graph.capacity(capacity).sum() if mass is None else mass
+    rows = np.sort(rng.choice(n, 2, replace=False)).astype(np.int64)
+    shares = np.array([0.35, 0.65])
+    method = FlowDiffusion(mass=float(total), rule="total", capacity=capacity, variant=variant)
+    gates = Gates(Weights.named(variant), alignment=rng.uniform(0.05, 1.0, n))
+    return Problem(method, NOTHING, NOTHING, NOTHING, Seeds(rows, shares, ("one", "two")), graph,
+                   gates, total * shares)
+
+
+def edge_list(graph: Graph) -> dict[tuple[int, int], float]:
+    start = np.repeat(np.arange(len(graph)), graph.degree)
+    return {(int(u), int(v)): float(s) for u, v, s in
+            zip(start, graph.neighbors, graph.similarity, strict=True) if u < v}
+
+
+def built(graph: Graph, edges: dict[tuple[int, int], float]) -> Graph:
+    return Graph.build(graph.ids, source_rows=[u for u, _ in edges],
+                       target_rows=[v for _, v in edges], similarity=list(edges.values()),
+                       tokens=graph.tokens)
+
+
+def x_of(case: Problem, graph: Graph, rows: Any, mass: Any) -> Any:
+    d = solve(graph, case.gates, np.asarray(rows), np.asarray(mass), case.method.capacity, 1e-12)
+    return scatter(d, d.x)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_an_entry_is_where_bisection_finds_it(variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    d = case.solve()
+    limit = 0.999 * case.layer.capacity(case.method.capacity).sum()
+
+    def inside(mass: float, row: int) -> bool:
+        return bool(x_of(case, case.layer, case.seeds.rows, mass * case.per_unit())[row] > 0)
+
+    for row in sorted(set(range(len(case.layer))) - set(d.support.tolist())):
+        found = entry_of(case, row, d)
+        if not inside(limit, row):
+            assert found.mass is None
+            assert found.full
+            continue
+        low, high = case.method.mass, limit
+        for _ in range(26):
+            middle = (low + high) / 2
+            low, high = (low, middle) if inside(middle, row) else (middle, high)
+        assert found.mass == pytest.approx(high, rel=1e-6)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_entries_up_to_more_mass_agree_with_single_entries(variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    path = entries(case, 1.5 * case.method.mass)
+    d = case.solve()
+    late = [(int(row), alpha) for row, alpha in zip(path.rows, path.alphas, strict=True)
+            if alpha > case.method.mass]
+    for row, alpha in late:
+        assert entry_of(case, row, d).mass == pytest.approx(alpha, rel=1e-6)
+
+
+def test_a_node_without_a_way_from_any_seed_never_enters() -> None:
+    case = posed("plain", 1)
+    edges = {e: s for e, s in edge_list(case.layer).items() if 13 not in e}
+    alone = replace(case, layer=built(case.layer, edges))
+    found = entry_of(alone, 13, alone.solve())
+    assert found.mass is None
+    assert not found.full
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_leaning_on_a_seed_is_the_finite_difference_of_its_mass(variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    d = solve(case.layer, case.gates, case.seeds.rows, case.mass, case.method.capacity, 1e-12)
+    streams = Streams.of(d)
+    wanted = d.support[~np.isin(d.support, case.seeds.rows)]
+    wanted = wanted if len(wanted) else d.support
+    h = 1e-7
+    for lean in [a for a in leans_on(streams, Places({}, {})) if a.kind == "seed"]:
+        k = case.seeds.rows.tolist().index(lean.rows[0])
+        sums = []
+        for sign in (1, -1):
+            mass = case.mass.copy()
+            mass[k] *= 1 + sign * h
+            sums.append(x_of(case, case.layer, case.seeds.rows, mass)[wanted].sum())
+        slope = (sums[0] - sums[1]) / (2 * h) / d.x[d.x > 0].sum()
+        found = worth(streams)[1]
+        assert lean.elasticity * found / d.x[d.x > 0].sum() == pytest.approx(slope, rel=1e-4,
+                                                                             abs=1e-6)
+        assert lean.share == pytest.approx(case.mass[k] / case.mass.sum())
+
+
+def leaky(d: Any, loss: dict[int, float], node_loss: dict[int, float]) -> Any:
+    """x on the support when shares of what arrives over edges or at nodes are lost; dense."""
+    inside = np.flatnonzero(d.x > 0)
+    place = {int(i): k for k, i in enumerate(inside)}
+    matrix, right = np.zeros((len(inside), len(inside))), (d.source - d.capacity)[inside]
+    for i, share in node_loss.items():
+        if i in place:
+            right[place[i]] -= share * d.source[i]
+    for e, (u, v, w) in enumerate(zip(d.u.tolist(), d.v.tolist(), d.weight.tolist(),
+                                      strict=True)):
+        kept = (1 - loss.get(e, 0.0)) * (1 - node_loss.get(v, 0.0))
+        for i, sign, part in ((u, 1.0, 1.0), (v, -1.0, kept)):
+            if i in place:  # what leaves u; what arrives at v
+                if u in place:
+                    matrix[place[i], place[u]] += sign * part * w
+                if v in place:
+                    matrix[place[i], place[v]] -= sign * part * w
+    x = np.zeros(len(d.rows))
+    x[inside] = np.linalg.solve(matrix, right)
+    return x
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_leaning_on_edges_and_documents_is_what_a_small_loss_there_costs(
+        variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    d = solve(case.layer, case.gates, case.seeds.rows, case.mass, case.method.capacity, 1e-12)
+    streams = Streams.of(d)
+    found = (d.x > 0) & ((d.source == 0) | ~((d.x > 0) & (d.source == 0)).any())
+    assert leaky(d, {}, {}) == pytest.approx(d.x, rel=1e-7)
+    nodes, edges = tuple(range(0, len(d.rows), 3)), tuple(range(0, len(d.u), 4))
+    leans = leans_on(streams, Places({"a.pdf": nodes}, {"a.pdf": edges}))
+    before, h = float(d.x[found].sum()), 1e-6
+
+    def cost(loss: dict[int, float], node_loss: dict[int, float]) -> float:
+        return (before - float(leaky(d, loss, node_loss)[found].sum())) / h / before
+
+    place = {(int(d.rows[u]), int(d.rows[v])): e
+             for e, (u, v) in enumerate(zip(d.u, d.v, strict=True))}
+    for lean in leans:
+        if lean.kind == "edge":
+            assert lean.elasticity == pytest.approx(cost({place[lean.rows]: h}, {}), rel=1e-3,
+                                                    abs=1e-6)
+        if lean.kind == "document":
+            wanted = cost(dict.fromkeys(edges, h), dict.fromkeys(nodes, h))
+            assert lean.elasticity == pytest.approx(wanted, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(
+        variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    edges = edge_list(case.layer)
+    gone, other = list(edges)[0], list(edges)[1]
+    node = next(v for v in range(14) if v not in (*gone, *other, *case.seeds.rows.tolist()))
+    absent = next((u, v) for u in range(14) for v in range(u + 1, 14)
+                  if (u, v) not in edges and node not in (u, v))
+    first, second = case.seeds.rows.tolist()
+    mass = case.mass.tolist()
+    without_node = {e: s for e, s in edges.items() if node not in e and e != gone}
+    for change, wanted, rows, poured in (
+            (Change(nodes=frozenset([node]), edges=frozenset([gone[::-1]])), without_node,
+             [first, second], mass),
+            (Change(seeds=frozenset([first])), edges, [second], mass[1:]),
+            (Change(similarities=((absent, 0.7), (other, 0.2))),
+             edges | {absent: 0.7, other: 0.2}, [first, second], mass),
+            (Change(poured=((node, 1.5), (first, 0.5))), edges, [first, second, node],
+             [mass[0] + 0.5, mass[1], 1.5])):
+        d = changed(case, change).solve()
+        x = x_of(case, built(case.layer, wanted), rows, poured)
+        assert scatter(d, d.x) == pytest.approx(x, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_scaled_edge_has_exactly_the_scaled_weight(variant: str) -> None:
+    case = posed(variant, 3)
+    u, v = next(iter(edge_list(case.layer)))
+    s = case.gates.align(case.layer, np.arange(14))
+
+    def weight(graph: Graph) -> float:
+        return float(case.gates.weights(np.array([edge_list(graph)[u, v]]), s[[u]], s[[v]])[0])
+
+    after = changed(case, Change(scales=(((v, u), 3.0),))).layer
+    assert weight(after) == pytest.approx(3 * weight(case.layer))
+
+
+def test_a_weight_that_is_a_sum_cannot_shrink_below_its_other_parts() -> None:
+    case = posed("mean", 3)
+    edge = next(iter(edge_list(case.layer)))
+    with pytest.raises(ParameterError, match="this weight is a sum"):
+        changed(case, Change(scales=((edge, 1e-6),)))
+
+
+@pytest.mark.parametrize("change", [
+    Change(edges=frozenset([(0, 0)])), Change(scales=(((0, 0), 2.0),)),
+    Change(similarities=(((0, 1), 0.0),)), Change(similarities=(((1, 1), 0.5),))])
+def test_a_change_that_makes_no_sense_is_refused(change: Change) -> None:
+    with pytest.raises(ParameterError):
+        changed(posed("plain", 0), change)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    d = case.solve()
+    out = sorted(set(range(14)) - set(d.support.tolist()))
+    for row in out:
+        told = why_not(case, d, row)
+        i = d.find(row)
+        assert told.held == pytest.approx(0.0 if i is None else d.mass[i])
+        assert {r.kind for r in told.remedies} >= {"seed"}
+        lengths = [r.length for r in told.remedies]
+        assert lengths == sorted(lengths)
+        for remedy in told.remedies:
+            for factor, retrieved in ((1.002, True), (0.998, False)):
+                size = remedy.size * factor
+                if remedy.kind == "mass":
+                    x = x_of(case, case.layer, case.seeds.rows, case.mass * size)
+                elif remedy.kind == "seed" and retrieved:
+                    x = x_of(case, case.layer, [*case.seeds.rows, row], [*case.mass, size])
+                elif remedy.kind == "edge":
+                    assert told.gate is not None
+                    u = case.layer.row[told.gate.source]
+                    after = changed(case, Change(scales=(((u, row), size),)))
+                    x = x_of(case, after.layer, case.seeds.rows, case.mass)
+                else:
+                    continue
+                assert (x[row] > 0) == retrieved, remedy

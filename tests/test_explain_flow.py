@@ -1,0 +1,110 @@
+"""Shares and paths, against all paths counted one by one."""
+
+import numpy as np
+import pytest
+from solver import problem
+
+from qafd.diffusion import Diffusion, solve
+from qafd.explain import Streams
+from qafd.weights import VARIANTS
+
+CASES = [(variant, seed) for variant in VARIANTS for seed in range(5)]
+
+
+def solved(variant: str, seed: int) -> Diffusion:
+    case = problem(variant, seed)
+    return solve(case.graph, case.gates, case.rows, case.mass, case.capacity, 1e-12)
+
+
+def every_path(d: Diffusion) -> dict[tuple[int, ...], float]:
+    """The mass of each path by the proportional rule, followed one by one."""
+    through = d.source.copy()
+    for e in range(len(d.u)):
+        through[d.v[e]] += d.flow[e]
+    found: dict[tuple[int, ...], float] = {}
+
+    def follow(path: tuple[int, ...], mass: float) -> None:
+        i = path[-1]
+        found[path] = found.get(path, 0.0) + mass * d.mass[i] / through[i]
+        for e in range(len(d.u)):
+            if d.u[e] == i and d.flow[e] > 0:
+                follow((*path, int(d.v[e])), mass * d.flow[e] / through[i])
+
+    for i in range(len(d.rows)):
+        if d.source[i] > 0:
+            follow((i,), float(d.source[i]))
+    return {path: mass for path, mass in found.items() if mass > 0}
+
+
+def by_index(d: Diffusion, rows: tuple[int, ...]) -> tuple[int, ...]:
+    places = tuple(d.find(row) for row in rows)
+    assert None not in places
+    return tuple(int(place or 0) for place in places)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_paths_are_all_paths_with_their_mass_and_largest_first(variant: str, seed: int) -> None:
+    d = solved(variant, seed)
+    wanted = every_path(d)
+    paths = Streams.of(d).paths(len(wanted) + 5)
+    found = {by_index(d, path.rows): path.mass for path in paths}
+    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-300)
+    masses = [path.mass for path in paths]
+    assert masses == sorted(masses, reverse=True)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_paths_added_edge_by_edge_are_the_flow_the_sources_and_the_mass(
+        variant: str, seed: int) -> None:
+    d = solved(variant, seed)
+    flow, source, mass = np.zeros(len(d.flow)), np.zeros(len(d.rows)), np.zeros(len(d.rows))
+    edge = {(u, v): e for e, (u, v) in enumerate(zip(d.u.tolist(), d.v.tolist(), strict=True))}
+    for path in Streams.of(d).paths(1_000_000):
+        places = by_index(d, path.rows)
+        source[places[0]] += path.mass
+        mass[places[-1]] += path.mass
+        for u, v in zip(places, places[1:], strict=False):
+            flow[edge[u, v]] += path.mass
+    total = d.source.sum()
+    assert flow == pytest.approx(d.flow, abs=1e-9 * total)
+    assert source == pytest.approx(d.source, abs=1e-9 * total)
+    assert mass == pytest.approx(d.mass, abs=1e-9 * total)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_paths_to_a_node_are_its_share_of_all_paths(variant: str, seed: int) -> None:
+    d = solved(variant, seed)
+    streams, wanted = Streams.of(d), every_path(d)
+    for i in range(len(d.rows)):
+        found = {by_index(d, path.rows): path.mass for path in streams.paths(10_000, i)}
+        assert found == pytest.approx(
+            {path: mass for path, mass in wanted.items() if path[-1] == i}, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_seed_shares_sum_to_one_and_are_sums_of_paths(variant: str, seed: int) -> None:
+    d = solved(variant, seed)
+    seeds, share = Streams.of(d).shares()
+    wet = d.mass > 1e-12
+    assert share.sum(axis=1)[wet] == pytest.approx(1.0, abs=1e-9)
+    wanted = np.zeros_like(share)
+    for path, mass in every_path(d).items():
+        wanted[path[-1], seeds.tolist().index(path[0])] += mass
+    assert (share * d.mass[:, None])[wet] == pytest.approx(wanted[wet], abs=1e-9 * d.source.sum())
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_what_passed_a_mark_is_the_sum_of_the_paths_over_it(variant: str, seed: int) -> None:
+    d = solved(variant, seed)
+    rng = np.random.default_rng(seed)
+    nodes = rng.random((len(d.rows), 3)) < 0.2
+    edges = rng.random((len(d.u), 3)) < 0.2
+    edge = {(u, v): e for e, (u, v) in enumerate(zip(d.u.tolist(), d.v.tolist(), strict=True))}
+    wanted = np.zeros((len(d.rows), 3))
+    for path, mass in every_path(d).items():
+        for k in range(3):
+            steps = zip(path, path[1:], strict=False)
+            if nodes[list(path), k].any() or any(edges[edge[step], k] for step in steps):
+                wanted[path[-1], k] += mass
+    found = Streams.of(d).passed(nodes, edges) * d.mass[:, None]
+    assert found == pytest.approx(wanted, abs=1e-9 * max(1.0, d.source.sum()))

@@ -1,0 +1,234 @@
+"""Explanations of real questions on the sample, by names, through Python and the command line."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qafd.cli import main
+from qafd.diffusion import solve
+from qafd.errors import ParameterError
+from qafd.explain import Explanation, contrast, core, mass_balance
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.qafd import PRESETS
+
+QUESTION = "Introduce Steve Jobs's products in Apple."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def sample(home: Path) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("apple-amazon", home)
+
+
+@pytest.fixture(scope="module")
+def told(sample: KnowledgeGraph) -> Iterator[Explanation]:
+    return sample.explain(QUESTION)
+
+
+def full(explanation: Explanation) -> set[str]:
+    return {n.id for n in explanation.retrieval.nodes if n.state == "saturated"}
+
+
+def test_every_touched_node_can_be_explained_and_all_its_numbers_add_up(told: Explanation) -> None:
+    total = sum(n.source for n in told.retrieval.nodes)
+    for node in told.retrieval.nodes:
+        why = told.why(node.id)
+        assert abs(why.balance.error) <= 1e-9 * total
+        held = sum(p.mass for p in why.ways.paths) + why.ways.rest
+        assert held == pytest.approx(node.mass, abs=1e-9 * total)
+        if node.mass > 0:
+            assert sum(s.share for s in why.seeds) == pytest.approx(1.0, abs=1e-9)
+            assert sum(i.share for i in why.inflows) <= 1 + 1e-9
+
+
+def test_why_quotes_sentences_of_the_passage_the_mass_came_through(told: Explanation) -> None:
+    why = told.why("iPod")
+    assert "Steve Jobs" in why.summary
+    assert [e.document for e in why.inflows[0].sentences] == ["steve-jobs.md"] * 2
+    assert all("iPod" in e.text for i in why.inflows for e in i.sentences)
+
+
+def test_relations_are_worded_along_the_path_with_their_passage(told: Explanation) -> None:
+    words = [path.words for path in told.paths(30).paths]
+    assert "Steve Jobs — showed in ¶ Steve Jobs → iPad" in words
+    assert "Steve Jobs, held where it was poured" in words
+
+
+def test_listed_paths_and_the_rest_are_all_the_mass(told: Explanation) -> None:
+    found = told.paths(7)
+    assert len(found.paths) == 7
+    poured = sum(n.source for n in told.retrieval.nodes)
+    assert sum(p.mass for p in found.paths) + found.rest == pytest.approx(poured)
+
+
+def test_names_find_nodes_in_any_case_and_a_pilcrow_asks_for_the_passage(
+        told: Explanation) -> None:
+    assert told.graph.kinds[told.find("steve jobs")] == "entity"
+    assert told.graph.kinds[told.find("¶ Steve Jobs")] == "passage"
+    assert told.find(told.graph.ids[5]) == 5
+
+
+def test_an_unknown_name_is_one_sentence_with_the_nearest_names(told: Explanation) -> None:
+    with pytest.raises(ParameterError, match="no node 'Steve Jobbs'.*'Steve Jobs'"):
+        told.why("Steve Jobbs")
+    with pytest.raises(ParameterError, match="no document 'steve-job.md'.*'steve-jobs.md'"):
+        told.without(documents=["steve-job.md"])
+
+
+def test_why_not_of_a_retrieved_node_and_why_of_an_untouched_one_are_refused(
+        told: Explanation) -> None:
+    with pytest.raises(ParameterError, match="is retrieved; ask why it is"):
+        told.why_not("iPod")
+    with pytest.raises(ParameterError, match="was not touched"):
+        told.why("Amazon River")
+
+
+def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
+        told: Explanation) -> None:
+    graph, problem = told.graph, told.problem
+    with told.open_store() as store:
+        chunks = store.passages(n.key for n in store.nodes(graph.ids).values())
+        gone = {i for i, n in store.nodes(graph.ids).items()
+                if n.kind == "passage" and chunks[n.key].document == "steve-jobs.md"}
+        kept = [e for e in store.edges(graph.ids) if e.kind in ("mention", "synonym")
+                and not {e.source, e.target} & gone]
+    assert gone
+    row = graph.row
+    covered = Graph.build(graph.ids, source_rows=[row[e.source] for e in kept],
+                          target_rows=[row[e.target] for e in kept],
+                          similarity=[e.similarity for e in kept], vectors=graph.vectors)
+    keep = [graph.ids[r] not in gone for r in problem.seeds.rows.tolist()]
+    wanted = solve(covered, problem.gates, problem.seeds.rows[keep], problem.mass[keep])
+    found = told.without(documents=["steve-jobs.md"])
+    after = {n.id for n in found.after.nodes if n.state == "saturated"}
+    assert after == {graph.ids[r] for r in wanted.support.tolist()}
+    assert {n.id for n in found.lost} == full(told) - after
+    assert {n.id for n in found.gained} == after - full(told)
+    assert not gone & {p.id for p in found.after.ranking}
+
+
+def test_every_edge_seed_and_node_can_be_taken_out_and_mass_stays_balanced(
+        told: Explanation) -> None:
+    edge = max(told.retrieval.edges, key=lambda e: e.flow)
+    for found in (told.without(edges=[(edge.source, edge.target)]),
+                  told.without(seeds=["Apple"]), told.without(nodes=["iPod"]),
+                  told.with_edge("Steve Jobs", "Amazon River", 0.9),
+                  told.with_weight(edge.source, edge.target, 0.01)):
+        assert found.after.certificate is not None
+        assert found.after.certificate["optimal"]
+        assert all(abs(mass_balance(found.after, n.id).error) < 1e-7 for n in found.after.nodes)
+
+
+def test_only_a_seed_can_be_taken_out_as_one(told: Explanation) -> None:
+    with pytest.raises(ParameterError, match="iPod is not a seed; the seeds are Steve Jobs"):
+        told.without(seeds=["iPod"])
+
+
+def test_the_document_most_leaned_on_costs_nodes_when_it_is_taken_out(told: Explanation) -> None:
+    first = next(lean for lean in told.leans_on() if lean.kind == "document")
+    assert 0 < first.share <= 1
+    assert told.without(documents=[first.name]).lost
+
+
+def test_a_relation_rests_on_the_only_document_that_states_it(sample: KnowledgeGraph) -> None:
+    told = sample.explain(QUESTION, layer="entities")
+    with sample.store() as store:
+        edges = [e for e in store.edges(told.graph.ids) if e.kind == "relation"]
+        chunks = store.passages(c for e in edges for c, _ in e.evidence)
+    for name in told.documents:
+        change = told.change(documents=[name])
+        for u, v in change.edges:
+            ends = {told.graph.ids[u], told.graph.ids[v]}
+            said = [e for e in edges if {e.source, e.target} == ends]
+            assert {chunks[c].document for e in said for c, _ in e.evidence} == {name}
+    assert any(told.change(documents=[name]).edges for name in told.documents)
+
+
+def test_other_methods_give_their_reason_or_say_that_they_have_it_not(told: Explanation) -> None:
+    said = told.elsewhere("iPod")
+    assert "qafd" not in said
+    assert all(reason.endswith(".") for reason in said.values() if "needs the layer" not in reason)
+    absent = told.elsewhere("Amazon River")
+    assert any(reason.startswith("Not among its") for reason in absent.values())
+
+
+def test_a_retrieval_of_another_method_or_version_is_refused(
+        sample: KnowledgeGraph, told: Explanation) -> None:
+    with pytest.raises(ParameterError, match="those of flow diffusion"):
+        sample.explain(replace(told.retrieval, method="dense"))
+    with pytest.raises(ParameterError, match="the graph has changed"):
+        sample.explain(replace(told.retrieval, revision=-1))
+
+
+def test_a_contrast_is_antisymmetric_and_its_parts_are_all_nodes(
+        sample: KnowledgeGraph, told: Explanation) -> None:
+    other = sample.retrieve("Which cultivar gave the Macintosh its name?")
+    there, back = told.contrast(other), contrast(other, told.retrieval)
+    assert dict(there.signed) == {node: -d for node, d in back.signed}
+    assert there.only_first == back.only_second
+    second = {n.id for n in other.nodes if n.state == "saturated"}
+    assert set(there.both) == full(told) & second
+    assert there.overlap == pytest.approx(len(full(told) & second) / len(full(told) | second))
+    assert all(-1 <= d <= 1 for _, d in there.signed)
+    assert contrast(other, other).overlap == 1.0
+
+
+def test_the_core_counts_in_how_many_phrasings_a_node_is(
+        sample: KnowledgeGraph, told: Explanation) -> None:
+    others = [sample.retrieve(q) for q in ("What did Steve Jobs make?", "Apple products")]
+    found = dict(core([told.retrieval, *others]))
+    sets = [{n.id for n in r.nodes if n.state == "saturated"} for r in (told.retrieval, *others)]
+    assert found == {node: sum(node in s for s in sets) for node in set().union(*sets)}
+
+
+@pytest.mark.parametrize("budget", [1.0, 100.0, 412.0, 2000.0])
+@pytest.mark.parametrize("subqueries", ["off", "on"])
+def test_retrieved_tokens_never_exceed_the_budget(
+        budget: float, subqueries: str, sample: KnowledgeGraph) -> None:
+    graph = sample.graph
+    method = replace(PRESETS["tokens"].method, mass=budget, subqueries=subqueries)
+    found = sample.retrieve("Who founded Apple and which cities lie on the Amazon?", method)
+    rows = [graph.row[n.id] for n in found.nodes if n.state == "saturated"]
+    assert graph.tokens[np.array(rows, np.int64)].sum() <= budget * (1 + 1e-9)
+
+
+def test_the_next_entry_is_retrieved_just_above_its_mass_and_not_below(
+        sample: KnowledgeGraph, told: Explanation) -> None:
+    path = told.entered
+    assert path.next_row is not None
+    assert path.next_alpha is not None
+    for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
+        found = sample.retrieve(QUESTION, mass=path.next_alpha * factor)
+        states = {n.id: n.state for n in found.nodes}
+        assert (states[told.graph.ids[path.next_row]] == "saturated") == inside
+
+
+def run(capsys: pytest.CaptureFixture[str], home: Path, *arguments: str) -> str:
+    assert main([arguments[0], QUESTION, *arguments[1:], "--db",
+                 str(home / "apple-amazon.db")]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_commands_say_the_same_as_python(
+        capsys: pytest.CaptureFixture[str], home: Path, told: Explanation) -> None:
+    assert run(capsys, home, "why", "iPod").splitlines()[0] == told.why("iPod").summary
+    absent = json.loads(run(capsys, home, "why", "Amazon River", "--json"))
+    assert absent["retrieved"] is False
+    assert absent["sentences"] == list(told.why_not("Amazon River").sentences)
+    paths = json.loads(run(capsys, home, "paths", "--most", "3", "--json"))
+    assert [p["words"] for p in paths["paths"]] == [p.words for p in told.paths(3).paths]
+    found = json.loads(run(capsys, home, "whatif", "--without-document", "steve-jobs.md",
+                           "--json"))
+    lost = told.without(documents=["steve-jobs.md"]).lost
+    assert [n["id"] for n in found["lost"]] == [n.id for n in lost]
+    assert "gained:" in run(capsys, home, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs",
+                            "--with-edge", "Steve Jobs,Amazon River,0.9")
