@@ -1,0 +1,116 @@
+"""`qafd answer`, `qafd query` and `qafd doctor --endpoint`, called in this process."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults import FaultServer, serving
+
+from qafd.cli import main
+from qafd.knowledge import KnowledgeGraph
+
+BORN = "Where was the singer of Paper Lanterns born?"
+ELSEWHERE = "What is the boiling point of tungsten carbide?"
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home")).path)
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with serving(lambda _: "In Valparaíso [2].\x1b[31m And [88].") as running:
+        yield running
+
+
+def test_quoted_sentences_come_with_numbers_and_places(
+        db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["answer", BORN, "--db", db]) == 0
+    out = capsys.readouterr().out
+    assert "She was born in Valparaíso" in out
+    assert "[2] mara-delgado.md" in out
+    assert sum(line.startswith("> ") for line in out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["answer", "query"])
+def test_what_is_not_in_the_documents_is_said_and_exits_with_3(
+        command: str, db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, ELSEWHERE, "--db", db]) == 3
+    assert "Not in these documents. The most similar sentence reaches 0." in capsys.readouterr().out
+
+
+def test_query_begins_with_the_answer(db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", BORN, "--db", db]) == 0
+    out = capsys.readouterr().out
+    assert out.index("born in Valparaíso") < out.index("passages:") < out.index("nodes:")
+
+
+def test_a_model_writes_and_its_citations_are_resolved(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 0
+    out = capsys.readouterr().out
+    assert "In Valparaíso [2].[31m And [88: no such source]." in out
+    assert "Written by tiny: 11 tokens sent, 7 received." in out
+
+
+def test_json_has_sentences_with_their_offsets(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["answer", BORN, "--db", db, "--json", "--model", "tiny", "--base-url",
+                 server.url]) == 0
+    found = json.loads(capsys.readouterr().out)
+    cited, = found["written"]["citations"]
+    assert found["written"]["unknown"] == [88]
+    sentence = cited["sentences"][0]
+    with KnowledgeGraph(Path(db)).store() as store:
+        text = store.document(cited["document"]).text
+    assert text[sentence["start"]:sentence["end"]].strip() == sentence["text"]
+
+
+def test_a_failing_model_leaves_the_quoted_answer_and_exits_with_1(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.fault = lambda *_: "400"
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 1
+    streams = capsys.readouterr()
+    assert "She was born in Valparaíso" in streams.out
+    assert "These sentences are quoted instead." in streams.err
+
+
+def test_the_prompt_can_be_read_without_a_model(
+        db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["answer", BORN, "--db", db, "--prompt"]) == 0
+    out = capsys.readouterr().out
+    assert "data begins" in out
+    assert out.rstrip().endswith(f"Question: {BORN}")
+
+
+def test_the_key_goes_only_to_the_address_it_was_set_for(
+        db: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-CANARY")
+    main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url])
+    assert "CANARY" not in server.bodies[0]["key"]
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    main(["answer", BORN, "--db", db, "--model", "tiny"])
+    assert server.bodies[1]["key"] == "Bearer sk-CANARY"
+
+
+def test_doctor_tests_the_endpoint(
+        server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["doctor", "--quick", "--endpoint", "--json", "--model", "tiny", "--embed-model",
+                 "e", "--base-url", server.url]
+    main(arguments)
+    found = {check["name"]: check["ok"] for check in json.loads(capsys.readouterr().out)}
+    assert found == {"sqlite": True, "models": True, "context length": True, "chat": True,
+                     "JSON": False, "embeddings": True}
+
+
+def test_doctor_wants_a_model_to_test(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--quick", "--endpoint"]) == 2
+    assert "add --model NAME or set QAFD_MODEL" in capsys.readouterr().err
