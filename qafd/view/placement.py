@@ -42,12 +42,12 @@ def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedN
     Nothing else moves. A node without a neighbor in the layout stands in the middle.
     """
     positions = dict(frozen)
-    near: dict[str, list[str]] = {}
+    near: dict[str, set[str]] = {}
     for u, v in edges:
-        near.setdefault(u, []).append(v)
-        near.setdefault(v, []).append(u)
+        near.setdefault(u, set()).add(v)
+        near.setdefault(v, set()).add(u)
     for node in nodes:
-        known = [frozen[n] for n in near.get(node.id, ()) if n in frozen]
+        known = [frozen[n] for n in sorted(near.get(node.id, ())) if n in frozen]
         x = sum(p[0] for p in known) / len(known) if known else aspect / 2
         y = sum(p[1] for p in known) / len(known) if known else 0.5
         # By the id, so that it does not matter what else is shown.

@@ -1,0 +1,234 @@
+"""The Compare page, without a browser and in one."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from qafd.compare import DEFAULT, label_of
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
+from qafd.ui import compare as compare_ui
+
+ROOT = Path(__file__).parents[1]
+QUESTION = "Introduce Steve Jobs's products in Apple."
+PAINTED = "[data-painted]"
+IDLE = '[data-test-script-state="notRunning"]'
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    monkeypatch.delenv("QAFD_DB", raising=False)
+    monkeypatch.chdir(ROOT)
+    return tmp_path
+
+
+def page(**query: Any) -> AppTest:
+    """The page, run once with these query parameters."""
+    app = AppTest.from_string(
+        "import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages('compare')))",
+        default_timeout=60)
+    for key, value in query.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app: AppTest) -> str:
+    """All the text of the page."""
+    kinds = ("markdown", "caption", "info", "warning", "error", "html", "subheader")
+    return "\n".join(str(getattr(e, "body", None) or e.value) for kind in kinds
+                     for e in app.get(kind))
+
+
+def test_the_default_methods_are_compared_and_the_page_says_what_they_are(home: Path) -> None:
+    app = page()
+    assert not app.error
+    assert app.multiselect(key="methods").value == list(DEFAULT)
+    assert "Re-implementations of the ideas, on this graph" in shown(app)
+    assert "leaves out" in shown(app)
+
+
+@pytest.mark.parametrize("documents", [
+    pytest.param({}, id="empty"),
+    pytest.param({"empty.txt": ""}, id="one-empty-document"),
+    pytest.param({"plain.txt": "nothing here has a name, so it goes."}, id="one-node"),
+    pytest.param({"a.txt": "nothing here has a name, so it goes.",
+                  "b.txt": "here it goes again without any of them."}, id="edgeless"),
+])
+def test_small_workspaces_are_compared_too(documents: dict[str, str], home: Path) -> None:
+    knowledge = KnowledgeGraph.open(home / "small.db")
+    for file, text in documents.items():
+        knowledge.add_text(file, text)
+    for view in ("Differences", "Answers", "Passages", "Overlap", "Numbers"):
+        assert not page(ws="small", q="who goes there?", view=view).error
+
+
+def test_an_empty_workspace_or_question_is_handled_as_on_explore(home: Path) -> None:
+    KnowledgeGraph.open(home / "fresh.db")
+    assert "This workspace is empty" in "\n".join(
+        s.value for s in page(ws="fresh").subheader)
+    assert "Ask a question" in shown(page(q=""))
+
+
+def test_a_link_names_the_methods_also_by_their_systems(home: Path) -> None:
+    app = page(methods=["LightRAG", "qafd"], budget="400")
+    assert app.multiselect(key="methods").value == ["ego", "qafd"]
+    assert app.slider(key="budget").value == 400
+    assert app.query_params["methods"] == ["ego", "qafd"]
+    app.multiselect(key="methods").set_value(list(DEFAULT)).run()
+    assert "methods" not in app.query_params
+
+
+def test_one_method_alone_is_not_compared(home: Path) -> None:
+    app = page(methods=["qafd"])
+    assert "Choose 2 to 6 methods" in shown(app)
+    assert not app.error
+
+
+def test_every_method_has_the_controls_of_its_parameters(home: Path) -> None:
+    app = page(methods=["qafd", "ego"])
+    keys = {w.key for kind in ("slider", "selectbox") for w in app.get(kind)}
+    assert {"best_mass", "best_variant", "ego_mode", "ego_neighbors"} <= keys
+    app.slider(key="ego_entities").set_value(1).run()
+    fewer = shown(app)
+    assert "QAFD" in fewer
+    assert not app.exception
+
+
+def test_one_option_sets_the_seeds_of_all_methods_that_have_it(home: Path) -> None:
+    app = page(methods=["qafd", "ego"])
+    assert {"best_seeding", "ego_seeding"} <= {s.key for s in app.selectbox}
+    app.segmented_control(key="seeding").set_value("keywords").run()
+    assert not {"best_seeding", "ego_seeding"} & {s.key for s in app.selectbox}
+    assert "Seeds N" in [slider.label for slider in app.slider]
+
+
+def test_blind_columns_have_letters_until_the_names_are_revealed(home: Path) -> None:
+    names = [label_of(name) for name in ("qafd", "ego")]
+    app = page(methods=["qafd", "ego"], blind="true", order="3", view="Answers")
+    answers = "\n".join(e.proto.body for e in app.get("html"))
+    assert "<b>A</b>" in answers
+    assert not any(name in answers for name in names)
+    app.toggle(key="reveal").set_value(True).run()
+    revealed = "\n".join(e.proto.body for e in app.get("html"))
+    assert all(name in revealed for name in names)
+
+
+def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:
+    def order(seed: int) -> list[str]:
+        app = page(methods=["qafd", "ego", "vector"], blind="true", reveal="true",
+                   order=str(seed), view="Answers")
+        body = "\n".join(e.proto.body for e in app.get("html"))
+        return sorted((label_of(n) for n in ("qafd", "ego", "vector")), key=body.index)
+
+    assert order(5) == order(5)
+    assert len({tuple(order(seed)) for seed in range(1, 7)}) > 1
+
+
+def test_the_reason_of_the_selected_node_is_given_by_every_method(home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    compared = knowledge.compare(QUESTION, ["qafd", "ego"])
+    found = {c.name: {n.id: n.reason for n in c.found} for c in compared.columns}
+    both = next(i for i in found["qafd"] if i in found["ego"])
+    only = compared.only()["qafd"][0]
+    text = shown(page(methods=["qafd", "ego"], node=both))
+    assert found["qafd"][both] in text
+    assert found["ego"][both] in text
+    assert "not retrieved" in shown(page(methods=["qafd", "ego"], node=only))
+
+
+@pytest.mark.skipif(not METHODS["community"].needs, reason="needs no layer")
+def test_a_large_graph_is_asked_before_layers_are_built(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Path] = []
+    monkeypatch.setattr(compare_ui, "AT_ONCE", 0)
+    monkeypatch.setattr(compare_ui, "start_worker", started.append)
+    monkeypatch.setattr("qafd.ui.documents.start_worker", lambda _: None)
+    app = page(methods=["qafd", "community"])
+    assert f"{label_of('community')} needs communities" in shown(app)
+    next(b for b in app.button if b.label == "Build").click().run()
+    assert not app.exception
+    assert started == [home / "apple-amazon.db"]
+
+
+def test_changing_the_workspace_starts_all_parameters_anew(home: Path) -> None:
+    app = page(methods=["qafd", "ego"], best_mass="12", ego_entities="3")
+    assert app.slider(key="ego_entities").value == 3
+    app.selectbox(key="ws").set_value("songbook").run()
+    assert not app.exception
+    assert app.slider(key="ego_entities").value == 10
+    assert app.multiselect(key="methods").value == ["qafd", "ego"]
+
+
+@pytest.fixture
+def open_page(browser: Any, app_url: str) -> Iterator[Any]:
+    contexts, errors = [], []
+
+    def visit(path: str, width: int = 1280, scheme: str = "light") -> Any:
+        context = browser.new_context(
+            viewport={"width": width, "height": 1000}, color_scheme=scheme)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        tab.goto(app_url + path)
+        tab.wait_for_selector(PAINTED, timeout=40_000)
+        settle(tab)
+        return tab
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def settle(tab: Any) -> None:
+    for _ in range(2):
+        tab.wait_for_selector(IDLE, state="attached", timeout=30_000)
+        tab.wait_for_timeout(300)
+
+
+def places(tab: Any) -> dict[str, tuple[int, int]]:
+    """Where each node of the first panel stands; boxes of seeds give way to others."""
+    boxes = tab.locator(".box [data-node]").evaluate_all("all => all.map(n => n.dataset.node)")
+    found = dict(tab.locator("section.card").first.locator("[data-node]").evaluate_all(
+        """nodes => nodes.map(n => { const m = n.closest('g').getAttribute('transform');
+        return [n.dataset.node, m.match(/-?[\\d.]+/g).map(Number)]; })"""))
+    return {node: place for node, place in found.items() if node not in boxes}
+
+
+@pytest.mark.browser
+def test_no_parameter_and_no_other_set_of_methods_moves_a_node(open_page: Any) -> None:
+    before = places(open_page("/compare?methods=qafd&methods=ego&methods=pagerank"))
+    for path in ("/compare?methods=qafd&methods=ego", "/compare?methods=qafd&methods=ego&"
+                 "methods=pagerank&best_mass=20", "/compare?methods=qafd&methods=vector"):
+        after = places(open_page(path))
+        both = before.keys() & after.keys()
+        moved = [n for n in both if max(abs(before[n][i] - after[n][i]) for i in (0, 1)) > 2]
+        assert len(both) > 20
+        assert not moved, path
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> None:
+    tab = open_page("/compare?methods=qafd&methods=ego&view=Overlap", width)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    cards = tab.locator("section.card")
+    assert cards.count() == 2
+    tops = [cards.nth(i).locator("svg").last.bounding_box() for i in (0, 1)]
+    assert (tops[0]["y"] == tops[1]["y"]) is (width == 1280)
+    tab.get_by_role("button", name="Zoom in").click()
+    spots = [cards.nth(i).get_by_role("button", name=re.compile("^Steve Jobs,")).first.locator(
+        "..").get_attribute("transform") for i in (0, 1)]
+    assert spots[0] == spots[1]
+    tab.get_by_role("button", name="Show everything").click()
+    tab.get_by_role("button", name=re.compile("^iPod,")).first.click()
+    tab.get_by_text(re.compile("similarity .* to the keyword")).wait_for()
+    for i in (0, 1):
+        assert cards.nth(i).locator("g.selected").count() == 1

@@ -1,0 +1,56 @@
+"""Frozen positions and what is put beside them."""
+
+from math import hypot
+
+import pytest
+
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.placement import beside, foremost, freeze
+
+FROZEN = {"a": (0.2, 0.5), "b": (0.6, 0.5)}
+
+
+def node(name: str, importance: float = 1.0, state: str = "saturated", seed: bool = False,
+         ) -> RetrievedNode:
+    return RetrievedNode(name, name, "entity", importance, 1.0, state, "", seed=seed)
+
+
+def test_late_nodes_stand_beside_the_mean_of_their_neighbors() -> None:
+    placed = beside(FROZEN, [node("late")], [("late", "a"), ("b", "late"), ("late", "a")], 1.4)
+    x, y = placed["late"]
+    assert hypot(x - 0.4, y - 0.5) == pytest.approx(0.07)
+    assert {n: placed[n] for n in FROZEN} == FROZEN
+
+
+def test_a_late_node_stands_still_whatever_else_is_late() -> None:
+    edges = [("late", "a"), ("other", "late"), ("other", "b")]
+    alone = beside(FROZEN, [node("late")], edges, 1.4)
+    among = beside(FROZEN, [node("other"), node("late")], [*edges, ("a", "late")], 1.4)
+    assert among["late"] == alone["late"]
+
+
+def test_a_node_without_neighbors_stands_near_the_middle_and_inside() -> None:
+    x, y = beside({}, [node("alone")], [], 1.4)["alone"]
+    assert hypot(x - 0.7, y - 0.5) == pytest.approx(0.07)
+    x, y = beside({"a": (0.0, 0.0)}, [node("late")], [("late", "a")], 1.4)["late"]
+    assert 0.03 <= x <= 1.37
+    assert 0.03 <= y <= 0.97
+
+
+def test_the_foremost_nodes_are_seeds_then_full_ones_then_touched_ones() -> None:
+    nodes = (node("full", 2.0), node("best", 3.0), node("wet", 0.0, "wet"),
+             node("seed", 0.0, "dry", seed=True))
+    retrieval = Retrieval("q", "x", {}, (), nodes, ())
+    assert [n.id for n in foremost(retrieval, 3)] == ["seed", "best", "full"]
+
+
+def test_one_layout_holds_the_foremost_nodes_of_every_retrieval() -> None:
+    def retrieval(*names: str) -> Retrieval:
+        return Retrieval("q", "x", {}, (), tuple(node(n, 9.0 - i) for i, n in enumerate(names)),
+                         tuple(RetrievedEdge(u, v, "relation", 1.0, 1.0)
+                               for u, v in zip(names, names[1:], strict=False)))
+
+    positions, nodes = freeze([retrieval("a", "b", "c"), retrieval("b", "d", "e")], {"a"}, 2, 1.4)
+    assert [n.id for n in nodes] == ["a", "b", "d"]
+    assert positions.keys() == {"a", "b", "d"}
+    assert all(0 <= x <= 1.4 and 0 <= y <= 1 for x, y in positions.values())
