@@ -24,12 +24,15 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.measures import RESAMPLES, Interval, contains, exact_match, f1, interval
 from qafd.plaintext import one_line
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
+from qafd.retrieve.pagerank import PRESETS as PAGERANK
 from qafd.retrieve.qafd import PRESETS
 from qafd.workspace import meta, set_meta
 
 CUTS = (2, 5, 10)
 SEED = 20261122
 FEW = 10  # questions below which an interval says little
+_PRESETS: dict[str, dict[str, Retriever]] = {
+    "qafd": {name: preset.method for name, preset in PRESETS.items()}, "pagerank": {**PAGERANK}}
 _SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
 
 
@@ -292,6 +295,7 @@ def label_of(name: str) -> str:
     except ParameterError:
         return name
     own = ", ".join(filter(None, spec.group("preset", "params"))) if spec else ""
+    own = re.sub(r",(?=\w)", ", ", own)
     return f"{label} ({own})" if own else label
 
 
@@ -350,10 +354,11 @@ def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
         name = compare.canonical(spec["method"])
         method: Any = compare.configured(name)
         if spec["preset"]:
-            if name != "qafd" or spec["preset"] not in PRESETS:
-                raise ParameterError(f"there is no preset {text!r}; choose "
-                                     f"{', '.join(f'qafd:{preset}' for preset in PRESETS)}")
-            method = PRESETS[spec["preset"]].method
+            presets = _PRESETS.get(name, {})
+            if spec["preset"] not in presets:
+                raise ParameterError(f"{name} has no preset {spec['preset']!r}; it has "
+                                     f"{', '.join(presets) or 'none'}")
+            method = presets[spec["preset"]]
         given = _given(method, spec["params"] or "")
         method = replace(method, **given)
         chosen[text] = method if "mass" in given else method.fitted(graph)

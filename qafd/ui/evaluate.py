@@ -125,9 +125,9 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         edited = st.data_editor(
             rows or [{"question": "", "gold": [], "answer": ""}], num_rows="dynamic",
             hide_index=True, key=f"gold_rows_{knowledge.path.stem}", column_config={
-                "question": st.column_config.TextColumn("Question", width="large"),
+                "question": st.column_config.TextColumn("Question", width="medium"),
                 "gold": st.column_config.MultiselectColumn(
-                    "Documents that answer it", options=options, width="large"),
+                    "Documents that answer it", options=options, width="medium"),
                 "answer": st.column_config.TextColumn(
                     "Answer, if known", help="Other accepted answers after |")})
         if st.form_submit_button("Save the questions", type="primary"):
@@ -276,11 +276,11 @@ def recall_chart(result: Evaluation) -> None:
             "y": [clean(s.label, 60) for s in scores],
             "text": [f"{s.recall_5.mean:.2f}" for s in scores],
             "textposition": "inside", "insidetextanchor": "start",
-            "error_x": {"type": "data", "symmetric": False,
+            "error_x": {"type": "data", "symmetric": False, "color": "#7a7a7a", "thickness": 2,
                         "array": [s.recall_5.high - s.recall_5.mean for s in scores],
                         "arrayminus": [s.recall_5.mean - s.recall_5.low for s in scores]}}],
         "layout": {
-            "xaxis": {"title": {"text": "share of gold passages in the first 5"},
+            "xaxis": {"title": {"text": "found in the first 5"},
                       "range": [0, 1.02]},
             "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
             "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}

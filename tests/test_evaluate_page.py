@@ -1,0 +1,114 @@
+"""The Evaluate page: bundled, uploaded and written gold, and what it says about methods."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from qafd.evaluate import saved_questions
+from qafd.gold import Question
+from qafd.knowledge import KnowledgeGraph
+from qafd.ui.evaluate import Measuring
+
+ROOT = Path(__file__).parents[1]
+FEW = "lexical"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    monkeypatch.delenv("QAFD_DB", raising=False)
+    monkeypatch.chdir(ROOT)
+    return tmp_path
+
+
+def page(**query: str) -> AppTest:
+    """The page, run until its measurement is over."""
+    app = AppTest.from_string(
+        "import streamlit as st\nfrom qafd import ui\n"
+        "ui.run(st.navigation(ui.pages('evaluate')))", default_timeout=60)
+    for key, value in query.items():
+        app.query_params[key] = value
+    app.run()
+    deadline = time.monotonic() + 60
+    while any("retrievals" in str(bar.proto) for bar in app.get("progress")):
+        assert time.monotonic() < deadline
+        app.run()
+    return app
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(str(getattr(e, "body", None) or e.value).replace("\\", "")
+                     for kind in ("markdown", "caption", "error", "html") for e in app.get(kind))
+
+
+def small(home: Path) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph.open(home / "small.db")
+    knowledge.add_text("ada.md", "# Ada Lovelace\n\nAda Lovelace wrote notes on the engine.")
+    knowledge.add_text("charles.md", "# Charles Babbage\n\nCharles Babbage was born in London.")
+    return knowledge
+
+
+def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> None:
+    app = page()
+    assert not app.exception
+    assert not app.error
+    assert "12 questions, 14 passages" in texts(app)
+    assert "more of the gold passages than" in texts(app)
+    numbers, questions, ranks = (frame.value for frame in app.dataframe[:3])
+    assert list(numbers["method"])[0] == "QAFD flow diffusion"
+    assert len(questions) == 12
+    assert list(ranks.columns[1:]) == list(numbers["method"])
+    links = [(link.proto.label, link.proto.query_string) for link in app.get("page_link")]
+    assert [label for label, _ in links] == ["Open in Explore", "Open in Compare"]
+    assert [parse_qs(query) for _, query in links] == 2 * [
+        {"ws": ["apple-amazon"], "q": [questions["question"][0]]}]
+
+
+def test_the_page_without_gold_invites_to_write_some(home: Path) -> None:
+    small(home)
+    app = page(ws="small")
+    assert not app.exception
+    assert "Write questions about your own documents" in texts(app)
+
+
+def test_written_questions_are_measured(home: Path) -> None:
+    from qafd.evaluate import save_questions
+
+    knowledge = small(home)
+    save_questions(knowledge, [Question("1", "Who was born in London?", ("Charles Babbage",)),
+                               Question("2", "Who wrote notes?", ("ada.md",), ("Ada Lovelace",))])
+    app = page(ws="small", measure=FEW)
+    assert not app.exception
+    numbers = next(frame.value for frame in app.dataframe if "found in 5" in frame.value)
+    assert numbers["found in 5"].tolist() == [1.0]
+    assert "2 questions cannot tell methods apart" in texts(app)
+    assert len(saved_questions(knowledge)) == 2
+
+
+def test_gold_that_the_workspace_has_not_is_one_sentence(home: Path) -> None:
+    from qafd.evaluate import save_questions
+
+    save_questions(small(home), [Question("1", "Who is it?", ("<b>nobody</b>.md",))])
+    app = page(ws="small", measure=FEW)
+    assert not app.exception
+    assert [e.value for e in app.error] != []
+    assert "none of the 1 gold passages is in this workspace" in texts(app)
+
+
+def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -> None:
+    app = page(measure="qafd(mass=9,variant=plain)")
+    assert app.dataframe[0].value["method"].tolist() == [
+        "QAFD flow diffusion (mass=9, variant=plain)"]
+    assert "has no parameter" in texts(page(measure="qafd(speed=9)"))
+
+
+def test_a_cancelled_measurement_ends_with_a_sentence(home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("songbook", home)
+    run = Measuring(knowledge, [Question(str(i), f"Who is number {i}?", ("Mara Delgado",))
+                                for i in range(500)], {})
+    assert run.over(60)
+    assert run.error == "no method is chosen; choose at least one"
