@@ -6,6 +6,7 @@ Prompt 1 of the paper (Appendix A4.2) in our own words, with the same records.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from qafd.llm import Message
 from qafd.plaintext import one_line
@@ -96,6 +97,7 @@ _KIND = re.compile(
     re.I)
 _FIELD = re.compile(r"<\s*\|\s*>|\{tuple_delimiter\}|<\||\|>|\||<>|\t")
 _END = re.compile(r"##|<?\|\s*COMPLETE|\{(?:record|completion)_delimiter\}")
+_NUMBERED = re.compile(r"\)\s*\d+[.)]\s*$")  # of the record that follows
 _QUOTES = " \t\n\"'`\u201c\u201d*"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -125,9 +127,9 @@ def read_records(text: str) -> Records:
 
 def _records(text: str) -> Iterator[tuple[str, list[str]]]:
     starts = list(_KIND.finditer(text))
-    for here, following in zip(starts, [*starts[1:], None], strict=True):
+    for here, following in zip_longest(starts, starts[1:]):
         body = text[here.end():following.start() if following else len(text)]
-        body = _END.split(body, 1)[0].rstrip(" \t\n)(]*`-")
+        body = _NUMBERED.sub("", _END.split(body, 1)[0]).rstrip(" \t\n)(]*`-")
         fields = (body.split(FIELD) if FIELD in body
                   else _FIELD.split(body) if _FIELD.search(body) else _commas(body))
         cleaned = [one_line(field.strip(_QUOTES), LONGEST) for field in fields]

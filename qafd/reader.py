@@ -32,6 +32,8 @@ class Choice:
         See `ModelExtractor`.
     in_flight : int
         Calls at a time.
+    deadline, attempts
+        Of a call, see `Endpoint`.
     cap : Cap
         Of one run.
     price : Price, optional
@@ -46,15 +48,18 @@ class Choice:
     language: str = "English"
     gleanings: int = 0
     in_flight: int = 4
+    deadline: float = 120.0
+    attempts: int = 4
     cap: Cap = field(default_factory=Cap)
     price: Price | None = None
     embedder: str = ""
     embedder_url: str = OPENAI
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gleanings <= 3 or not 1 <= self.in_flight <= 32:
-            raise ParameterError(f"{self.gleanings} gleanings and {self.in_flight} calls at a time "
-                                 "are outside of 0 to 3 and 1 to 32")
+        for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
+                                ("deadline", 0.1, 3600)):
+            if not low <= getattr(self, name) <= high:
+                raise ParameterError(f"{name} is {getattr(self, name)}, outside of {low} to {high}")
         if not self.types:
             raise ParameterError("no entity type is named; name at least one")
         for name, url in ((self.model, self.base_url), (self.embedder, self.embedder_url)):
@@ -106,7 +111,8 @@ def model_of(choice: Choice, keys: Keys) -> LLM:
     # takes two seconds to import, which the local path never needs
     from qafd.endpoint import Endpoint
 
-    return Endpoint(choice.model, choice.base_url, keys.get(choice.base_url))
+    return Endpoint(choice.model, choice.base_url, keys.get(choice.base_url),
+                    deadline=choice.deadline, attempts=choice.attempts)
 
 
 def embedder_of(choice: Choice, keys: Keys) -> PassageEmbedder | None:
@@ -116,7 +122,8 @@ def embedder_of(choice: Choice, keys: Keys) -> PassageEmbedder | None:
     from qafd.endpoint import EndpointEmbedder
 
     return EndpointEmbedder(
-        choice.embedder, choice.embedder_url, keys.get(choice.embedder_url))
+        choice.embedder, choice.embedder_url, keys.get(choice.embedder_url),
+        deadline=choice.deadline, attempts=choice.attempts)
 
 
 def extractor_of(choice: Choice, store: Store, llm: LLM, run: str = "") -> ModelExtractor:

@@ -43,7 +43,7 @@ class FaultServer:
         class Handler(_Handler):
             server_of = owner
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -71,6 +71,11 @@ def serving(*arguments: Any, **named: Any) -> Iterator[FaultServer]:
         yield server
     finally:
         server.close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Print nothing: clients are killed in some tests."""
 
 
 class _Handler(BaseHTTPRequestHandler):

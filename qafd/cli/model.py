@@ -38,6 +38,7 @@ def add_reader(index: argparse.ArgumentParser) -> None:
     group.add_argument("--language", help="of descriptions and keywords")
     group.add_argument("--gleaning", type=int, metavar="N", help="ask N times for what was missed")
     group.add_argument("--in-flight", type=int, metavar="N", help="calls at a time")
+    group.add_argument("--deadline", type=float, metavar="SECONDS", help="of one call")
     group.add_argument("--max-calls", type=int, metavar="N", help="stop before more calls")
     group.add_argument("--max-tokens", type=int, metavar="N", help="stop before more tokens")
     group.add_argument("--max-cost", type=float, metavar="DOLLARS",
@@ -58,7 +59,7 @@ def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
     from qafd.reader import Choice
 
     names = {"model": "model", "base_url": "base_url", "language": "language",
-             "gleaning": "gleanings", "in_flight": "in_flight", "embed_model": "embedder",
+             "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline", "embed_model": "embedder",
              "embed_url": "embedder_url"}
     given = {field: value for name, field in names.items()
              if (value := getattr(arguments, name)) is not None}

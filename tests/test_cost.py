@@ -1,0 +1,202 @@
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from faults import serving
+from test_llm_extract import answering, digest, indexed, lines
+from tiny import TinyEmbedder, TinyExtractor, killed, started
+
+from qafd.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, plan_run, tokens_of
+from qafd.errors import (
+    DeadlineError,
+    MalformedReplyError,
+    ParameterError,
+    RefusedError,
+    SpendingCapError,
+)
+from qafd.index import index
+from qafd.llm import Message, Recorded, Reply
+from qafd.reader import Choice, choose
+from qafd.store import Store
+
+ASK = [Message("user", "Name a color.")]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work.db"
+
+
+def metered(path: Path, *replies: object, cap: Cap | None = None, price: Price | None = FREE,
+            **named) -> Metered:
+    return Metered(Recorded(replies), path, Meter(cap), price, **named)
+
+
+def calls(path: Path) -> list[tuple]:
+    with Store.open(path) as store, store.snapshot() as connection:
+        return connection.execute(
+            "SELECT status, reply, tokens_in, tokens_out, cost FROM llm_calls").fetchall()
+
+
+def test_a_price_is_per_million_tokens():
+    expected = Fraction(1200) * Fraction(3, 20) / 10**6 + Fraction(300) * Fraction(3, 5) / 10**6
+    assert Price(0.15, 0.6).of(1200, 300) == pytest.approx(float(expected))
+    for bad in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ParameterError, match="no prices"):
+            Price(bad, 0)
+
+
+def test_a_reply_is_paid_once(path):
+    model = metered(path, Reply("red", 10, 2), price=Price(1, 10), run="r1", purpose="test")
+    for _ in range(3):
+        assert model.about(question="color?").complete(ASK).text == "red"
+    assert calls(path) == [("ok", "red", 10, 2, pytest.approx(3e-5))]
+    assert model.meter.spent == Spent(1, 12, pytest.approx(3e-5))
+    with Store.open(path) as store:
+        (total,) = store.ledger("question")
+    assert (total.what, total.calls, total.tokens_in, total.cost) == (
+        "color?", 1, 10, pytest.approx(3e-5))
+
+
+@pytest.mark.parametrize("changed", [
+    {"messages": [Message("user", "Name a color!")]},
+    {"messages": [Message("system", "Name a color.")]},
+    {"schema": {"type": "object"}}, {"max_tokens": 5}], ids=["text", "role", "schema", "length"])
+def test_whatever_is_sent_differently_is_another_call(path, changed):
+    model = metered(path, '{"a": 1}', '{"a": 2}')
+    model.complete(ASK)
+    model.complete(**({"messages": ASK} | changed))
+    assert len(calls(path)) == 2
+
+
+def test_another_model_or_address_is_another_call(path):
+    for name, address in (("a", "x"), ("b", "x"), ("a", "y"), ("a", "x")):
+        Metered(Recorded(["red"], name), path, Meter(), FREE, address).complete(ASK)
+    assert len(calls(path)) == 3
+
+
+def test_a_reply_of_no_use_is_noted_and_not_kept(path):
+    model = metered(path, "bad", MalformedReplyError("none"), RefusedError("no"),
+                    DeadlineError("late"), "good", accepts=lambda reply: reply.text == "good")
+    assert model.complete(ASK).text == "bad"
+    for error in (MalformedReplyError, RefusedError, DeadlineError):
+        with pytest.raises(error):
+            model.complete(ASK)
+    assert model.complete(ASK).text == "good"
+    assert model.complete(ASK).text == "good"
+    assert [row[0] for row in calls(path)] == ["rejected", "rejected", "failed", "failed", "ok"]
+    assert model.meter.spent.calls == 5
+
+
+def test_a_stream_is_kept_when_it_is_whole(path):
+    model = metered(path, "a red one", "a red one")
+    pieces = model.stream(ASK)
+    next(pieces)
+    pieces.close()
+    assert "".join(model.stream(ASK)) == "a red one"
+    assert list(model.stream(ASK)) == ["a red one"]
+    assert [row[:2] for row in calls(path)] == [("failed", "a "), ("ok", "a red one")]
+
+
+@pytest.mark.parametrize(("cap", "word"), [
+    (Cap(calls=2), "calls"), (Cap(tokens=2 * 1050), "tokens"), (Cap(cost=2 * 1050e-6), "dollars")],
+    ids=["calls", "tokens", "money"])
+def test_a_cap_is_never_exceeded(path, cap, word):
+    replies = [Reply("x", tokens_of(ASK), 1024) for _ in range(9)]
+    model = metered(path, *replies, cap=cap, price=Price(1, 1))
+    model.complete(ASK)
+    with pytest.raises(SpendingCapError, match=word):
+        [model.complete([Message("user", str(i))]) for i in range(9)]
+    spent = model.meter.spent
+    assert spent.calls <= (cap.calls or 9)
+    assert spent.tokens <= (cap.tokens or 10**9)
+    assert spent.cost <= (cap.cost or 10**9)
+    assert len(calls(path)) == spent.calls
+
+
+def test_a_cap_on_money_needs_a_price(path):
+    with pytest.raises(ParameterError, match="no price for recorded"):
+        metered(path, cap=Cap(cost=1.0), price=None)
+
+
+def test_a_cap_holds_for_calls_side_by_side():
+    meter = Meter(Cap(calls=10))
+    passed = []
+
+    def take() -> None:
+        for _ in range(20):
+            try:
+                meter.reserve(Spent(1))
+            except SpendingCapError:
+                return
+            passed.append(1)
+            meter.settle(Spent(1), Spent(1))
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(passed) == 10
+
+
+def test_a_resumed_run_knows_what_it_has_spent(path):
+    metered(path, Reply("x", 10, 5), price=Price(1, 1), run="job 1").complete(ASK)
+    assert meter_of(path, Cap(), "job 1").spent == Spent(1, 15, pytest.approx(1.5e-5))
+    assert meter_of(path, Cap(), "job 2").spent == Spent()
+
+
+def test_the_plan_reaches_from_the_least_to_the_most(path):
+    model = metered(path, Reply("x", 100, 50), price=Price(1, 2))
+    requests = [[Message("user", f"word {i}")] for i in range(4)]
+    model.complete(requests[0], max_tokens=200)
+    plan = plan_run(model, requests, 200)
+    sent = sum(map(tokens_of, requests[1:]))
+    assert (plan.passages, plan.cached, plan.calls) == (4, 1, (3, 6))
+    assert plan.tokens_out == (150, 1200)
+    assert plan.tokens_in == (sent, 2 * sent + 600)
+    assert plan.cost == (pytest.approx((sent + 300) / 1e6),
+                         pytest.approx((2 * sent + 600 + 2400) / 1e6))
+    assert "4 passages, 1 of them answered before; 3 to 6 calls" in plan.sentence
+    assert "cost unknown" in plan_run(metered(path, price=None), requests, 200).sentence
+
+
+def test_tokens_in_are_rather_over_than_underestimated(path):
+    text = "The lighthouse keeper's daughter, Grace, rowed out on 7 September 1838. " * 5
+    assert tokens_of([Message("user", text)]) >= len(text.split())
+
+
+def paid_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
+    with Store.open(path) as store:
+        choose(store, Choice("tiny", url, in_flight=3))
+    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+
+
+@pytest.mark.chaos
+def test_killed_and_resumed_a_run_pays_at_most_the_calls_in_flight_again(path, tmp_path):
+    files = [("many.jsonl", lines(30))]
+    with serving(answering) as server:
+        for stop in (5, 14):
+            reached = threading.Event()
+
+            def fault(number: int, _: object, stop: int = stop,
+                      reached: threading.Event = reached) -> str:
+                if number >= stop:
+                    reached.set()
+                    return "hang"
+                return "ok"
+
+            server.fault = fault
+            process = started(paid_index, path, server.url, files)
+            assert reached.wait(60)
+            killed(process)
+        server.fault = lambda *_: "ok"
+        before = server.faults["ok"]
+        paid_index(path, server.url, files)
+        assert server.faults["ok"] <= 30 + 2 * 3  # two kills, three calls in flight
+        assert server.faults["ok"] - before <= 30 - (before - 2 * 3)
+        indexed(tmp_path / "other.db", server, files)
+    assert digest(path) == digest(tmp_path / "other.db")
+    with Store.open(path) as store:
+        assert len(store.ledger("chunk")) == 30
