@@ -210,6 +210,19 @@ def test_nodes_outside_of_the_layout_are_not_drawn_but_counted() -> None:
     assert "1 of 2 nodes shown" in data["panels"][0]["footer"]
 
 
+def test_what_one_panel_alone_retrieves_is_marked_when_asked_for() -> None:
+    both = [apple(7), apple(7, "ego")]
+    positions = {n.id: (0.5, 0.5) for r in both for n in r.nodes}
+    full = [{n.id for n in r.nodes if n.state == "saturated"} for r in both]
+    data = panel_data(both, positions=positions, lone=True)
+    marked = [{data["nodes"][n["n"]]["id"] for n in panel["nodes"] if n["only"]}
+              for panel in data["panels"]]
+    assert marked == [full[0] - full[1], full[1] - full[0]]
+    assert marked[0]
+    plain = panel_data(both, positions=positions)
+    assert not any(n["only"] for panel in plain["panels"] for n in panel["nodes"])
+
+
 def test_what_another_panel_shows_is_a_ghost_here() -> None:
     one, two = retrieval([node("a")], []), retrieval([node("b")], [])
     data = panel_data([one, two], positions=spread(one, two), others=[node("c")])
