@@ -110,16 +110,19 @@ def test_a_teachers_link_shows_its_settings_without_controls(open_page: Open) ->
 def test_a_click_on_a_cell_loads_its_settings(open_page: Open) -> None:
     page = open_page("/lab")
     chart = page.get_by_test_id("stPlotlyChart").first
-    chart.locator(".hm").first.wait_for(state="attached", timeout=60_000)
+    chart.locator(".points path").last.wait_for(state="attached", timeout=60_000)
     page.locator(IDLE).wait_for(state="attached", timeout=30_000)
-    box = chart.locator(".plot").first.bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 8)
-    page.mouse.click(box["x"] + 0.5 * box["width"] + 4, box["y"] + 8)
-    expect(page.get_by_text(re.compile(r"Loaded: mass, in nodes \d+, 20 seeds, plain"))
+    cell = chart.locator(".nsewdrag")
+    box = cell.bounding_box()
+    # The fifth of eight masses in the uppermost of four rows.
+    cell.hover(position={"x": 0.55 * box["width"], "y": 0.1 * box["height"]})
+    chart.locator(".hovertext").wait_for()
+    cell.click(position={"x": 0.56 * box["width"], "y": 0.12 * box["height"]})
+    expect(page.get_by_text(re.compile(r"Loaded: mass, in nodes 22, 20 seeds, plain"))
            ).to_be_visible(timeout=20_000)
     page.get_by_role("link", name="See it in Explore").click()
-    expect(page.get_by_text("Passage seeds").locator("..").locator("..").get_by_role(
-        "slider")).to_have_attribute("aria-valuenow", "20", timeout=30_000)
+    expect(page.get_by_role("slider", name="Passage seeds")).to_have_value("20", timeout=30_000)
+    expect(page.get_by_role("slider", name="About how many nodes")).to_have_value("22")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
