@@ -13,7 +13,7 @@ The last two bring their passages along: those of all questions together are the
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,18 +119,6 @@ def read_passages(data: bytes, name: str = "The file") -> tuple[Passage, ...]:
             raise ParseError(f"Record {number} of {name} repeats the id {identity!r} with another "
                              "text; give each passage its own.")
     return tuple(passages.values())
-
-
-def from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Question, ...]:
-    """Questions written in a table: columns question, gold (names) and answer (parted by "|").
-
-    Rows without a question or without gold are left out.
-    """
-    full = [row for row in rows if str(row["question"] or "").strip() and _texts(row["gold"])]
-    return tuple(Question(str(number), " ".join(str(row["question"]).split()),
-                          tuple(dict.fromkeys(_texts(row["gold"]))),
-                          tuple(_texts(str(row["answer"] or "").split("|"))))
-                 for number, row in enumerate(full, 1))
 
 
 def to_jsonl(questions: Iterable[Question]) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from qafd.evaluate import saved_questions
+from qafd.evaluate import save_questions, saved_questions
 from qafd.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.ui.evaluate import Measuring
@@ -75,23 +75,34 @@ def test_the_page_without_gold_invites_to_write_some(home: Path) -> None:
     assert "Write questions about your own documents" in texts(app)
 
 
-def test_written_questions_are_measured(home: Path) -> None:
-    from qafd.evaluate import save_questions
-
+def test_questions_are_written_kept_and_measured(home: Path) -> None:
     knowledge = small(home)
-    save_questions(knowledge, [Question("1", "Who was born in London?", ("Charles Babbage",)),
-                               Question("2", "Who wrote notes?", ("ada.md",), ("Ada Lovelace",))])
     app = page(ws="small", measure=FEW)
+    for text, gold, answer in (("Who was born in London?", "Charles Babbage", "Babbage | Charles"),
+                               ("Who wrote notes?", "Ada Lovelace", "")):
+        app.text_input[0].set_value(text)
+        next(m for m in app.multiselect if m.label == "Documents that answer it").set_value([gold])
+        app.text_input[1].set_value(answer)
+        next(b for b in app.button if b.label == "Add the question").click().run()
     assert not app.exception
+    assert saved_questions(knowledge) == (
+        Question("1", "Who was born in London?", ("Charles Babbage",), ("Babbage", "Charles")),
+        Question("2", "Who wrote notes?", ("Ada Lovelace",)))
     numbers = next(frame.value for frame in app.dataframe if "found in 5" in frame.value)
     assert numbers["found in 5"].tolist() == [1.0]
     assert "2 questions cannot tell methods apart" in texts(app)
-    assert len(saved_questions(knowledge)) == 2
+
+
+def test_a_question_without_documents_is_not_taken(home: Path) -> None:
+    knowledge = small(home)
+    app = page(ws="small", measure=FEW)
+    app.text_input[0].set_value("Who was born in London?")
+    next(b for b in app.button if b.label == "Add the question").click().run()
+    assert "at least one document" in app.warning[0].value
+    assert saved_questions(knowledge) == ()
 
 
 def test_gold_that_the_workspace_has_not_is_one_sentence(home: Path) -> None:
-    from qafd.evaluate import save_questions
-
     save_questions(small(home), [Question("1", "Who is it?", ("<b>nobody</b>.md",))])
     app = page(ws="small", measure=FEW)
     assert not app.exception

@@ -10,7 +10,6 @@ from qafd.gold import (
     TEMPLATE,
     Passage,
     Question,
-    from_rows,
     read_passages,
     read_questions,
     to_jsonl,
@@ -97,14 +96,6 @@ def test_questions_survive_being_written_and_read() -> None:
     questions = (Question("1", "Wer wählt Ø?", ("A", "b.pdf"), ("x", "y")),
                  Question("2", "And who not?", ("A",)))
     assert read_questions(to_jsonl(questions).encode()).questions == questions
-
-
-def test_rows_without_question_or_gold_are_left_out() -> None:
-    rows = [{"question": " Who  is it? ", "gold": ["A", "A", "B"], "answer": "x | y "},
-            {"question": "", "gold": ["A"], "answer": ""},
-            {"question": None, "gold": None, "answer": None},
-            {"question": "Nobody?", "gold": [], "answer": "z"}]
-    assert from_rows(rows) == (Question("1", "Who is it?", ("A", "B"), ("x", "y")),)
 
 
 def test_questions_that_have_no_gold_or_no_answer_in_the_texts_are_left_out_and_counted() -> None:

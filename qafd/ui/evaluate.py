@@ -23,7 +23,7 @@ from qafd.evaluate import (
     sentence,
 )
 from qafd.export import table_csv
-from qafd.gold import TEMPLATE, Question, QuestionSet, from_rows, read_questions, to_jsonl
+from qafd.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.index import Progress
 from qafd.knowledge import SAMPLES, KnowledgeGraph
 from qafd.package import assets
@@ -113,32 +113,39 @@ def _uploaded() -> QuestionSet | None:
 
 
 def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """A table to write questions in; they are kept in the workspace."""
+    """Questions written one by one; they are kept in the workspace."""
     saved = saved_questions(knowledge)
     with knowledge.store() as store:
         titles = list(dict.fromkeys(row.title or row.name for row in store.documents()
                                     if row.deleted_at is None))
-    options = list(dict.fromkeys([*titles, *(name for q in saved for name in q.gold)]))
-    rows = [{"question": q.text, "gold": list(q.gold), "answer": " | ".join(q.answers)}
-            for q in saved]
-    with st.form(f"write_gold_{len(saved)}", border=False):
-        edited = st.data_editor(
-            rows or [{"question": "", "gold": [], "answer": ""}], num_rows="dynamic",
-            hide_index=True, key=f"gold_rows_{knowledge.path.stem}", column_config={
-                "question": st.column_config.TextColumn("Question", width="medium"),
-                "gold": st.column_config.MultiselectColumn(
-                    "Documents that answer it", options=options, width="medium"),
-                "answer": st.column_config.TextColumn(
-                    "Answer, if known", help="Other accepted answers after |")})
-        if st.form_submit_button("Save the questions", type="primary"):
-            save_questions(knowledge, from_rows(edited))
-            st.rerun()
+    with st.form("write_gold", clear_on_submit=True):
+        text = st.text_input("Question")
+        gold = st.multiselect("Documents that answer it", titles)
+        answer = st.text_input("Answer, if known", help="Other accepted answers after |")
+        if st.form_submit_button("Add the question", type="primary"):
+            if not text.strip() or not gold:
+                st.warning("A question needs a text and at least one document that answers it.")
+            else:
+                known = tuple(filter(None, map(str.strip, answer.split("|"))))
+                number = str(max((int(q.id) for q in saved if q.id.isdecimal()), default=0) + 1)
+                save_questions(knowledge, [*saved, Question(number, text.strip(), tuple(gold),
+                                                            known)])
+                st.rerun()
     if not saved:
         st.caption("Write questions about your own documents, each with the documents that a good "
                    "answer needs; ten or more tell methods apart.")
         return None
-    st.download_button("Download the questions", lambda: to_jsonl(saved), "questions.jsonl",
-                       "application/jsonl", on_click="ignore", icon=":material/download:")
+    event = st.dataframe(
+        [{"question": clean(q.text, 300), "documents": [clean(name, 160) for name in q.gold],
+          "answer": clean(" | ".join(q.answers), 300)} for q in saved],
+        hide_index=True, on_select="rerun", selection_mode="multi-row", key="written")
+    chosen = event["selection"]["rows"]
+    with st.container(horizontal=True):
+        if st.button("Remove", disabled=not chosen, help="The chosen rows"):
+            save_questions(knowledge, [q for i, q in enumerate(saved) if i not in chosen])
+            st.rerun()
+        st.download_button("Download the questions", lambda: to_jsonl(saved), "questions.jsonl",
+                           "application/jsonl", on_click="ignore", icon=":material/download:")
     return QuestionSet(saved)
 
 
