@@ -41,9 +41,10 @@ class Trial:
     """What one method did with one question.
 
     `ranks` has one entry per gold passage, in the order of `Question.gold`: 1 is the best rank,
-    None not ranked. `nodes` counts retrieved nodes, `tokens` theirs; `milliseconds` is the
-    retrieval once the question was read. `exact_match`, `f1` and `contains` are about the
-    extractive `answer`, None where no answer is known. `error` says why a method refused.
+    None not ranked. `nodes` counts retrieved nodes, `tokens` those of the graph's nodes among them
+    (not of a layer's summaries); `milliseconds` is the retrieval once the question was read.
+    `exact_match`, `f1` and `contains` are about the extractive `answer`, None where no answer is
+    known. `error` says why a method refused.
     """
 
     ranks: tuple[int | None, ...]
@@ -194,8 +195,9 @@ def evaluate(
             except QafdError as error:
                 trials[name].append(Trial(tuple(None for _ in gold), error=str(error)))
                 continue
-            full = [graph.row[node.id] for node in retrieval.nodes if node.state == SATURATED]
-            trial = Trial(ranks(retrieval, gold), len(full), int(graph.tokens[full].sum()),
+            full = [node.id for node in retrieval.nodes if node.state == SATURATED]
+            tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
+            trial = Trial(ranks(retrieval, gold), len(full), tokens,
                           retrieval.work.total_milliseconds)
             if question.answers:
                 answer = knowledge.answer(retrieval, plan)

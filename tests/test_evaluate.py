@@ -130,6 +130,14 @@ def test_only_retrieved_nodes_are_counted_and_their_tokens(
     assert result.scores[0].trials[0].tokens == tokens[ADA] + tokens[LONDON]
 
 
+def test_methods_whose_nodes_are_not_all_of_the_graph_are_measured(
+        library: KnowledgeGraph) -> None:
+    chosen = configured("raptor,graphrag,hipporag:follow", library.graph)
+    measured = evaluate(library, QUESTIONS[:1], chosen)
+    assert [score.errors for score in measured.scores] == [0, 0, 0]
+    assert min(score.nodes for score in measured.scores) > 0
+
+
 def test_a_refused_question_counts_as_missed_and_keeps_the_reason(result: Evaluation) -> None:
     assert result.scores[1].errors == 1
     assert result.scores[1].trials[2].error == "too much mass"
