@@ -149,8 +149,10 @@ class _Branch:
         for place, text in enumerate(self.nearest.tolist()):
             entities = sum(at == place for at, _ in self.links)
             cosine = float(self.cosines[place])
+            name = (self.layer.texts[text] if self.kind == "sentence" else
+                    f"Summary of {graph.names[int(self.passages[place])]}")
             yield RetrievedNode(
-                self.id(graph, place), self.layer.texts[text], self.kind, cosine, 0.0, WET,
+                self.id(graph, place), name, self.kind, cosine, 0.0, WET,
                 f"{self.said(place).capitalize()}, cosine {cosine:.2f}; it names {entities} "
                 f"{'entity' if entities == 1 else 'entities'}.",
                 degree=entities, seed=True, alignment=cosine)
