@@ -7,5 +7,8 @@ from qafd import ui
 knowledge = ui.workspace()
 st.title("Documents")
 ui.intake(knowledge)
+ui.reading_controls(knowledge)
+ui.plan_card(knowledge)
 ui.jobs_panel(knowledge)
 ui.documents_table(knowledge)
+ui.ledger(knowledge)

@@ -183,6 +183,7 @@ def extend(
     elif store.extractor != models.extractor:
         # The old graph stays until every passage has been read by the new extractor.
         names = list(dict.fromkeys([*names, *(file.name for file in store.files())]))
+        store.reopen(names)
     tally = Tally()
     logged, assembled = store.passage_counts()
     for (source, chunks), readings in engine.read_all(

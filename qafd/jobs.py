@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from qafd.address import OPENAI
 from qafd.engine import BatchExtractor, Engine
 from qafd.errors import BusyError, DiskFullError, QafdError
 from qafd.extract import LocalExtractor
@@ -278,7 +279,9 @@ def main() -> None:
     """Work on the workspace that the command line names."""
     os.nice(5)  # the page and its questions come first
     try:
-        work(sys.argv[1], keys=json.loads(sys.stdin.read() or "{}"))
+        own = os.environ.get("OPENAI_API_KEY")
+        keys = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
+        work(sys.argv[1], keys=keys | json.loads(sys.stdin.read() or "{}"))
     except BusyError as error:
         print(error, file=sys.stderr)
 

@@ -65,6 +65,11 @@ class LogStore(LedgerStore):
                 "AND status IN ('queued', 'parsing', 'cancelled', 'failed') AND NOT EXISTS ("
                 "  SELECT 1 FROM documents WHERE source = files.name) ORDER BY rowid"))
 
+    def hold(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Take in files that nothing reads before `retry` lets them wait."""
+        with self.transaction():
+            self.cancel([name for name, data in files if self.add_file(name, data)])
+
     def begin(self, name: str) -> bytes | None:
         """Start to parse a file: its bytes, or None when it is not waiting (any more)."""
         with self.transaction() as connection:
@@ -82,6 +87,13 @@ class LogStore(LedgerStore):
             connection.execute(
                 "UPDATE files SET status = 'done', data = NULL "
                 "WHERE name = ? AND status = 'extracting'", (name,))
+
+    def reopen(self, names: Iterable[str]) -> None:
+        """Let finished files be read again, by another extractor."""
+        with self.transaction() as connection:
+            connection.executemany(
+                "UPDATE files SET status = 'extracting' WHERE name = ? AND status = 'done'",
+                [(name,) for name in names])
 
     def fail(self, name: str, error: str) -> None:
         """A file cannot be read, for a reason in one sentence."""
@@ -108,7 +120,8 @@ class LogStore(LedgerStore):
         with self.transaction() as connection:
             before = connection.total_changes
             connection.executemany(
-                "UPDATE files SET status = 'queued', error = '', job = ? "
+                "UPDATE files SET error = '', job = ?, "
+                "status = CASE WHEN data IS NULL THEN 'extracting' ELSE 'queued' END "
                 "WHERE name = ? AND status IN ('failed', 'cancelled')",
                 [(job, name) for name in names])
             changed = connection.total_changes - before

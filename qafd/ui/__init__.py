@@ -48,6 +48,7 @@ from qafd.ui.lab import (
     timeline_tab,
 )
 from qafd.ui.learn import chosen_card, show, taught
+from qafd.ui.models import ledger, plan_card, reading_controls
 from qafd.ui.pages import pages
 from qafd.ui.paths import chosen_path, paths_tab
 from qafd.ui.reading import layered, reader
@@ -63,10 +64,10 @@ __all__ = [
     "compare_picture", "compared", "contrast_tab", "differences_tab", "documents_table",
     "drawing_controls", "embeddings_tab", "empty_workspace", "endpoint_settings", "enough",
     "explored", "gates_tab", "guarantees_tab", "intake", "jobs_panel", "keep_workers_going",
-    "layered", "measured", "method_controls", "movie_tab", "next_in", "node_detail",
+    "layered", "ledger", "measured", "method_controls", "movie_tab", "next_in", "node_detail",
     "node_reasons", "numbers", "numbers_tab", "overlap_tab", "pages", "passages_tab",
-    "paths_tab", "picture", "question_box", "question_set", "questions_table", "reader",
-    "ready", "recall_chart", "remake", "robustness_tab", "run", "scale_tab", "show",
-    "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab", "verdict", "versions",
+    "paths_tab", "picture", "plan_card", "question_box", "question_set", "questions_table",
+    "reader", "reading_controls", "ready", "recall_chart", "remake", "robustness_tab", "run",
+    "scale_tab", "show", "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab", "verdict", "versions",
     "whatif_tab", "why_tab", "wipe", "workspace", "workspace_settings",
 ]

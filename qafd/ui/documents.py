@@ -6,9 +6,10 @@ from pathlib import PurePosixPath
 
 import streamlit as st
 
-from qafd.jobs import cancel, enqueue, needs_worker, open_jobs, retry, start_worker
+from qafd.jobs import cancel, enqueue, needs_worker, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import File
+from qafd.ui.models import choice_of, meter, notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
 from qafd.view.panel import clean
@@ -53,9 +54,13 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
         st.warning("There is nothing to add yet; choose a file or write some text first.")
         return
+    if choice_of(knowledge).model:  # what costs money waits for its plan to be read
+        with knowledge.store() as store:
+            store.hold(files)
+        return
     with knowledge.store() as store:
         enqueue(store, files)
-    start_worker(knowledge.path)
+    start(knowledge)
     st.toast(f"{len(files)} file{'s' * (len(files) != 1)} taken in; the graph grows as they "
              "are read.")
 
@@ -73,7 +78,7 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
         orphaned = needs_worker(store)
         revision = store.revision
     if orphaned:
-        start_worker(knowledge.path)
+        start(knowledge)
     for job in waiting:
         share = job.done / job.total if job.total else 0.0
         current = clean(job.current, 80)
@@ -83,10 +88,11 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
             if job.stage else "Starting")
         bar, stop = st.columns([6, 1], vertical_alignment="center")
         bar.progress(min(share, 1.0), plain(label))
+        meter(knowledge, job.id)
         if job.error:
             st.warning(plain(job.error))
         if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
-            start_worker(knowledge.path)
+            start(knowledge)
         if stop.button("Cancel", key=f"cancel{job.id}"):
             with knowledge.store() as store:
                 cancel(store, job.id)
@@ -101,6 +107,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         files = store.files()
         graph = knowledge.graph
     live = [f for f in files if f.deleted_at is None]
+    said = notices(knowledge)
     if not files:
         st.info("No documents yet. Add one above: the graph can be used as soon as its first "
                 "passages are read.")
@@ -109,20 +116,22 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     st.caption(f"{len(live):,} files · {int((graph.kinds == 'passage').sum()):,} passages · "
                f"{entities:,} entities · {graph.edge_count:,} edges")
     event = st.dataframe(
-        [_row(f) for f in files], hide_index=True, on_select="rerun", selection_mode="multi-row",
-        key="files_table", column_config={
+        [_row(f, said.get(f.name, "")) for f in files], hide_index=True, on_select="rerun",
+        selection_mode="multi-row", key="files_table", column_config={
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
             "what happened": st.column_config.TextColumn(width="large")})
     for file in live:
         if file.error:
             st.caption(f":material/error: **{plain(clean(file.name, 120))}**: {plain(file.error)}")
+        elif file.name in said:
+            st.caption(f"**{plain(clean(file.name, 120))}**: {plain(said[file.name])}")
     chosen = [files[i] for i in event["selection"]["rows"] if i < len(files)]
     gone = [f for f in files if f.deleted_at is not None]
     with st.container(horizontal=True):
         _button("Delete", [f for f in chosen if f.deleted_at is None], knowledge, "delete")
-        _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")],
-                knowledge, "retry")
+        _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")
+                          or f.name in said], knowledge, "retry")
         _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or
                 [f for f in gone if f.deleted_at == max(g.deleted_at or "" for g in gone)],
                 knowledge, "undo")
@@ -132,13 +141,14 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                "never been there, and can be brought back.")
 
 
-def _row(file: File) -> dict[str, object]:
+def _row(file: File, notice: str) -> dict[str, object]:
     state = "deleted" if file.deleted_at else _STATUS.get(file.status, file.status)
     return {"file": clean(file.name, 160), "state": state, "size": file.size,
             "documents": file.documents, "passages": file.passages,
             "read": file.extracted / file.passages if file.passages else float(
                 file.status == "done"),
-            "what happened": clean(" ".join([file.error, *file.notices]), 400)}
+            "what happened": clean(" ".join(
+                filter(None, [file.error, notice, *file.notices])), 400)}
 
 
 def _button(label: str, files: list[File], knowledge: KnowledgeGraph, action: str) -> None:
@@ -158,4 +168,4 @@ def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
             for name in names:
                 (store.delete if action == "delete" else store.undo)(name)
             enqueue(store)
-    start_worker(knowledge.path)
+    start(knowledge)

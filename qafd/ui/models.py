@@ -1,0 +1,157 @@
+"""What reads the documents: this machine or a language model, its plan, meter and ledger."""
+
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from qafd.cost import RunPlan
+from qafd.index import plan
+from qafd.jobs import retry, start_worker
+from qafd.knowledge import KnowledgeGraph
+from qafd.ledger import Total
+from qafd.reader import Choice, Keys, choose, chosen
+from qafd.ui.pages import page
+from qafd.ui.provider import key_for, preferences
+from qafd.ui.workspaces import plain
+from qafd.view.panel import clean
+
+
+def choice_of(knowledge: KnowledgeGraph) -> Choice:
+    """What the workspace is read with."""
+    with knowledge.store() as store:
+        return chosen(store)
+
+
+def start(knowledge: KnowledgeGraph) -> None:
+    """Start a worker with the keys of this session."""
+    choice = choice_of(knowledge)
+    urls = [url for name, url in ((choice.model, choice.base_url),
+                                  (choice.embedder, choice.embedder_url)) if name]
+    keys: Keys = {url: key for url in urls if (key := key_for(url))}
+    start_worker(knowledge.path, keys)
+
+
+def reading_controls(knowledge: KnowledgeGraph) -> None:
+    """Choose what reads; with a model also what it looks for."""
+    now = choice_of(knowledge)
+    wanted = preferences()
+    model = wanted.model if wanted.provider != "offline" else now.model
+    url = wanted.base_url if wanted.provider != "offline" else now.base_url
+    with st.expander(f"Read by {_name(now)}"):
+        if not model:
+            st.caption("Documents are read on this machine, and nothing leaves it. A language "
+                       "model describes what it finds, at a price; choose one in Settings.")
+            st.page_link(page("settings"), label="Choose a language model",
+                         icon=":material/settings:")
+            return
+        other = Choice(model, url) if now.model != model or now.base_url != url else now
+        options = [Choice(), other] if not now.model or other == now else [Choice(), now, other]
+        with st.form("reader", border=False):
+            at = st.radio("Names and relations are found by", range(len(options)),
+                          index=options.index(now) if now in options else 0, key="reader",
+                          format_func=lambda i: _name(options[i]))
+            types = st.text_input("Entity types", ", ".join(other.types))
+            left, right = st.columns(2)
+            language = left.text_input("Language of descriptions", other.language)
+            gleanings = right.number_input("Ask again for what was missed", 0, 3,
+                                           other.gleanings)
+            st.caption("With another choice all passages are read anew, when you start it below.")
+            if st.form_submit_button("Use this"):
+                pick = options[at]
+                if pick.model:
+                    pick = replace(
+                        pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
+                        language=language.strip() or "English", gleanings=int(gleanings),
+                        price=wanted.price(pick.model) or pick.price,
+                        cap=wanted.cap(pick.model))
+                with knowledge.store() as store:
+                    choose(store, replace(pick, embedder=now.embedder,
+                                          embedder_url=now.embedder_url))
+                st.rerun()
+
+
+def _name(choice: Choice) -> str:
+    if not choice.model:
+        return "this machine (no language model)"
+    return f"{plain(clean(choice.model, 60))} at {plain(urlsplit(choice.base_url).netloc)}"
+
+
+def plan_card(knowledge: KnowledgeGraph) -> None:
+    """What the model would cost for all that it has not read, and the button that starts it."""
+    choice = choice_of(knowledge)
+    if not choice.model:
+        return
+    with knowledge.store() as store:
+        files = [f for f in store.files() if f.deleted_at is None]
+        doubted = store.doubts()
+        busy = store.writer is not None
+        extractor = store.extractor
+    stamp = repr((knowledge.path, [(f.name, f.status, f.size, f.extracted) for f in files],
+                  choice, extractor, len(doubted)))
+    if busy or not files:
+        return
+    kept = st.session_state.get("plan")
+    if kept is None or kept[0] != stamp:  # it parses all files that wait
+        with st.spinner("Estimating what this will cost"):
+            kept = st.session_state["plan"] = (stamp, plan(knowledge.path, (), choice))
+    planned: RunPlan = kept[1]
+    waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
+    if not planned.passages and not waiting:
+        return
+    with st.container(border=True):
+        st.markdown(f"**To be read by {_name(choice)}**")
+        st.markdown(plain(planned.sentence))
+        caps = [f"{value:,} {name}" for value, name in (
+            (choice.cap.calls, "calls"), (choice.cap.tokens, "tokens"),
+            (choice.cap.cost, "dollars")) if value is not None]
+        st.caption(plain("The run stops before it exceeds " + ", ".join(caps) + ". " if caps
+                         else "No cap is set. ")
+                   + "Caps and prices are in Settings; ~ marks estimates.")
+        if doubted:
+            many = sum(map(len, doubted.values()))
+            st.caption(f"Also {many:,} passages again that were not read as they should be.")
+        if st.button("Start reading", type="primary"):
+            with knowledge.store() as store:
+                retry(store, waiting)
+            start(knowledge)
+            st.rerun()
+
+
+def meter(knowledge: KnowledgeGraph, job: int) -> None:
+    """What a running job has spent so far."""
+    with knowledge.store() as store:
+        totals = store.ledger("run", f"job {job}")
+    for total in totals:
+        st.caption(plain(f"{_words(total)} so far"))
+
+
+def ledger(knowledge: KnowledgeGraph) -> None:
+    """What models have cost here, by run, document and question."""
+    with knowledge.store() as store:
+        if not store.ledger("model"):
+            return
+        with st.expander("What language models have cost"):
+            by = st.segmented_control("Sum up by", ("run", "document", "question", "model"),
+                                      default="run", key="ledger_by") or "run"
+            st.dataframe(
+                [{by: clean(t.what, 120) or "-", "calls": t.calls, "tokens in": t.tokens_in,
+                  "tokens out": t.tokens_out, "counted": "~ by qafd" if t.estimated else
+                  "by the endpoint", "dollars": None if t.unpriced else t.cost,
+                  "seconds": round(t.seconds, 1)} for t in store.ledger(by)], hide_index=True)
+
+
+def _words(total: Total) -> str:
+    about = "~" if total.estimated else ""
+    money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
+    return (f"{total.calls:,} calls, {about}{total.tokens_in + total.tokens_out:,} tokens, "
+            f"{money}")
+
+
+def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
+    """File names to what the model left to be said about them."""
+    with knowledge.store() as store:
+        doubts = store.doubts()
+    return {name: f"{len(reasons)} of its passages were read on this machine or in part, since "
+                  f"{max(set(reasons), key=reasons.count)}; Retry asks the model again."
+            for name, reasons in doubts.items()}
