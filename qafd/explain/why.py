@@ -56,14 +56,14 @@ class Why:
 
 def summary(name: str, state: str, seeds: tuple[SeedShare, ...], ways: Paths, seed: bool) -> str:
     """In words for people who do not know the method."""
-    if seed and seeds and seeds[0].name == name:
-        began = f"{name} is a starting point: {seeds[0].reason}."
-    elif seeds:
-        first = seeds[0]
-        began = (f"{first.share:.0%} of what {name} holds was poured on {first.name} "
-                 f"({first.reason})")
-        began += f"; its widest way from there: {ways.paths[0].words}." if ways.paths else "."
-    else:
+    if not seeds or not ways.paths:
         return f"No mass reached {name}."
-    return began + ("" if state == "saturated" else
-                    f" It is not full, so {name} is not retrieved.")
+    first = seeds[0]
+    if seed and first.name == name:
+        said = f"{name} is a starting point: {first.reason}."
+    else:
+        verb = "is here" if state == "saturated" else "was reached"
+        said = (f"{name} {verb} because mass poured on {first.name} ({first.reason}) flowed to it: "
+                f"{ways.paths[0].words}. {first.share:.0%} of what it holds is from "
+                f"{first.name}.")
+    return said + ("" if state == "saturated" else " It is not full, so it is not retrieved.")

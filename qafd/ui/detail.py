@@ -5,6 +5,7 @@ import streamlit as st
 from qafd.explain import balance_sentence, mass_balance
 from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.store import Evidence
+from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.workspaces import safe
 from qafd.view.panel import clean, shown_name
@@ -20,6 +21,7 @@ def node_detail(view: View, selected: str | None) -> None:
     elif selected and selected in view.graph.row:
         st.html(f"<b>{safe(view.graph.names[view.graph.row[selected]])}</b>")
         st.write("This node was not touched: no mass reached it.")
+        st.html(f"<p>{safe(why_line(view, selected))}</p>")
         _evidence(view, selected)
     else:
         _foremost(view)
@@ -30,7 +32,8 @@ def _card(view: View, node: RetrievedNode) -> None:
             f"<small>{safe(node.kind)} · {node.state}{' · seed' if node.seed else ''}</small>")
     names = {n.id: shown_name(n) for n in view.retrieval.nodes}
     balance = mass_balance(view.retrieval, node.id)
-    st.html(f"<p>{safe(balance_sentence(balance, names))}</p><p>{safe(node.reason)}</p>")
+    st.html(f"<p>{safe(balance_sentence(balance, names))}</p>"
+            f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
     with st.expander("Mass balance"):
         rows = [("injected by the question", balance.injected)] if balance.injected else []
         rows += [(f"from {names[v]}", flow) for v, flow in balance.inflows]

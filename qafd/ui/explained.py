@@ -10,6 +10,7 @@ from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, safe
 from qafd.view.panel import clean
 
+SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 TICKED = 300  # retrieved nodes up to which entries are computed while the page waits
 
 
@@ -56,6 +57,16 @@ def node_choice(view: View, explanation: Explanation) -> str:
         format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
         help="Select a node in the picture, choose one that mass touched, or type another name.")
     return chosen or (options[0] if options else "")
+
+
+def why_line(view: View, node: str) -> str:
+    """The reasons of one node in a few sentences; none where each subquery has its own."""
+    if view.retrieval.parts:
+        return ""
+    explanation = explanation_of(view)
+    if explanation.retrieved(node):
+        return explanation.why(node).summary
+    return " ".join(explanation.why_not(node, SEARCHED).sentences)
 
 
 def next_in(view: View) -> str:

@@ -2,14 +2,12 @@
 
 import streamlit as st
 
-from qafd.explain import Explanation, Inflow, Why, WhyNot
+from qafd.explain import Inflow, Why, WhyNot
 from qafd.retrieve import METHODS
 from qafd.ui.detail import quoted
-from qafd.ui.explained import choose_part, explanation_of, node_choice
+from qafd.ui.explained import SEARCHED, choose_part, explanation_of, node_choice
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain, safe
-
-SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 
 
 def why_tab(view: View) -> None:
@@ -96,20 +94,13 @@ def _why_not(why: WhyNot) -> None:
             st.caption(f"The gate it starves behind, and where {plain(gates[0].source_name)} "
                        "sends most")
             st.dataframe(
-                {"gate to": [g.target_name for g in gates], "weight": [g.weight for g in gates],
-                 "edge": [g.structure for g in gates],
-                 "start and question": [g.alignment_source for g in gates],
-                 "end and question": [g.alignment_target for g in gates]}, hide_index=True)
-            st.caption("A weight is made of three similarities: of the edge itself, and of both "
-                       "its ends with the question.")
+                {"similarity": ["of the edge", "of its start and the question",
+                                "of its end and the question", "weight"]}
+                | {f"to {g.target_name}": [g.structure, g.alignment_source, g.alignment_target,
+                                           g.weight] for g in gates}, hide_index=True)
+            st.caption("The weight of a gate is made of the three similarities above it.")
 
 
 def _lead(text: str) -> None:
     st.html(f"<p style='font-size:1.1rem;line-height:1.5;margin:0'>{safe(text, 600)}</p>")
 
-
-def why_line(explanation: Explanation, node: str) -> str:
-    """The reasons of one node in a sentence or two."""
-    if explanation.retrieved(node):
-        return explanation.why(node).summary
-    return " ".join(explanation.why_not(node, SEARCHED).sentences)

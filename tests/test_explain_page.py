@@ -1,0 +1,97 @@
+"""The tabs Why, Paths, What if and Contrast without a browser, and in one."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_app import home, page, shown  # noqa: F401
+
+from qafd.knowledge import KnowledgeGraph
+
+TABS = ("Why", "Paths", "What if", "Contrast")
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("preset", ["As in the paper", "Token budget"])
+def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) -> None:  # noqa: F811
+    app = page("explore", tab=tab, preset=preset)
+    assert not app.exception
+    assert not app.error
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize(("mass", "question"), [
+    ("0", "xyzzy plugh frotz"),
+    ("118", "Which cities lie on the Amazon?")])
+def test_every_tab_works_without_mass_without_names_and_when_all_is_full(
+        tab: str, mass: str, question: str, home: Path) -> None:  # noqa: F811
+    app = page("explore", tab=tab, best_mass=mass, q=question)
+    assert not app.exception
+    assert not app.error
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) -> None:  # noqa: F811
+    for query in ({"best_subqueries": "on", "q": "Who founded Apple and which cities lie on the "
+                                                 "Amazon?"}, {"best_layer": "entities"}):
+        app = page("explore", tab=tab, **query)
+        assert not app.exception
+        assert not app.error
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_works_on_one_sentence(tab: str, home: Path) -> None:  # noqa: F811
+    KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")
+    app = page("explore", ws="tiny", tab=tab, q="Who met Charles Babbage?")
+    assert not app.exception
+    assert not app.error
+
+
+def test_why_says_from_the_page_alone_why_a_node_is_there(home: Path) -> None:  # noqa: F811
+    text = shown(page("explore", tab="Why", about="iPod"))
+    assert "iPod is here because mass poured on Steve Jobs" in text
+    assert "pocket music player" in text
+    assert "steve-jobs.md" in text
+
+
+def test_why_says_what_would_bring_a_node_in(home: Path) -> None:  # noqa: F811
+    app = page("explore", tab="Why", about="Jeff Bezos")
+    assert "It would enter at mass" in shown(app).replace("\\", "")
+    assert any("Raise the mass" in str(frame.value) for frame in app.dataframe)
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(home: Path) -> None:  # noqa: F811
+    app = page("explore", tab="Why", about="Jeff Bezoss")
+    assert not app.exception
+    assert "Jeff Bezos" in app.error[0].value
+
+
+def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:  # noqa: F811
+    app = page("explore", tab="What if", no_doc="steve-jobs.md")
+    lost = KnowledgeGraph.sample("apple-amazon", home).explain(
+        "Introduce Steve Jobs's products in Apple.").without(documents=["steve-jobs.md"]).lost
+    assert f"<b>{len(lost)}</b> nodes lost" in shown(app)
+
+
+def test_the_status_line_has_the_token_budget_and_the_next_node(home: Path) -> None:  # noqa: F811
+    text = shown(page("explore", preset="Token budget", tokens_mass="500")).replace("\\", "")
+    found = re.search(r"· (\d+) of 500 tokens ·", text)
+    assert found is not None
+    assert int(found[1]) <= 500
+    assert re.search(r"next in: .+ at \d", text)
+
+
+@pytest.mark.browser
+def test_choosing_a_path_highlights_it_and_the_link_restores_it(
+        browser: Any, app_url: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    tab = context.new_page()
+    tab.goto(app_url + "/?tab=Paths")
+    tab.get_by_text("Steve Jobs — showed in").first.click()
+    tab.locator(".edge.step").first.wait_for(timeout=20_000)
+    assert tab.locator(".node.step").count() == 2
+    tab.goto(tab.url)
+    tab.locator(".edge.step").first.wait_for(timeout=20_000)
+    context.close()
+
