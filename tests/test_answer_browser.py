@@ -1,0 +1,45 @@
+"""A hostile answer in a real Chromium: nothing is fetched, citations lead to their sources."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults import FaultServer, serving
+from playwright.sync_api import expect
+from test_browser import Open, open_page, settle  # noqa: F401
+
+from qafd.preferences import Preferences, save
+
+pytestmark = pytest.mark.browser
+LEAK = "http://127.0.0.1:9/leak"
+HOSTILE = (f"Born in Valparaíso [2]. ![x]({LEAK}) <img src={LEAK} onerror=window.__pwn=1> "
+           f"[more]({LEAK}) <script>window.__pwn=1</script> [88]")
+
+
+@pytest.fixture
+def model(app_home: Path) -> Iterator[FaultServer]:
+    with serving(lambda _: HOSTILE) as server:
+        save(app_home / "settings.json", Preferences("custom", server.url, "tiny"))
+        yield server
+        (app_home / "settings.json").unlink()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_a_hostile_answer_fetches_nothing_and_links_to_its_source(
+        width: int, scheme: str, model: FaultServer, open_page: Open) -> None:  # noqa: F811
+    page = open_page("/?ws=songbook&tab=Answer", width=width, scheme=scheme)
+    settle(page)
+    button = page.get_by_role("button", name="Write an answer")
+    if button.is_enabled():
+        button.click()
+    page.get_by_text("Written by tiny").wait_for()
+    settle(page)
+    link = page.locator(".st-key-answer a[href='#source-2']").first
+    link.click()
+    expect(page.locator("#source-2")).to_be_in_viewport()
+    assert page.locator(".st-key-answer img").count() == 0
+    assert page.evaluate("window.__pwn") is None
+    assert page.locator(".st-key-answer a:not([href^='#source-']):not([href^='#quoted-'])"
+                        ).count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("mark").first.is_visible()
