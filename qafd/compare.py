@@ -21,6 +21,7 @@ PAPER = "qafd-paper"
 ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
            "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
            "qafd-rag": "qafd"}
+TEXTS = ("passage", "sentence", "summary")  # kinds of nodes that are not things
 NAMED = 3  # nodes that a sentence names
 
 
@@ -39,9 +40,9 @@ class Column:
 
     @property
     def found(self) -> tuple[RetrievedNode, ...]:
-        """The retrieved nodes other than passages, most important first."""
+        """The retrieved nodes that are not texts, most important first."""
         return tuple(n for n in self.retrieval.nodes
-                     if n.state == SATURATED and n.kind != "passage") if self.retrieval else ()
+                     if n.state == SATURATED and n.kind not in TEXTS) if self.retrieval else ()
 
     def ranked(self, of: str) -> tuple[str, ...]:
         """Ids of what was found, best first; `of` is "nodes" or "passages"."""
@@ -77,7 +78,7 @@ class Comparison:
     def overlap(self, of: str = "nodes") -> Floats:
         """Jaccard index |A and B| / |A or B| of every two columns, shape (k, k), in [0, 1].
 
-        `of` is "nodes" (those other than passages) or "passages" (within the budget). Two
+        `of` is "nodes" (those that are not texts) or "passages" (within the budget). Two
         columns without any have 0 in common, also with themselves.
         """
         sets = [set(column.ranked(of)) for column in self.columns]

@@ -56,7 +56,8 @@ def sentences(*columns: Column) -> list[str]:
 
 
 def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
-    one = column("One", [node("A"), node("B"), node("C", "wet"), node("P", kind="passage")], "xyz")
+    one = column("One", [node("A"), node("B"), node("C", "wet"), node("P", kind="passage"),
+                         node("S", kind="summary")], "xyz")
     two = column("Two", [node("B"), node("C"), node("D"), node("P", kind="passage")], "yw")
     both = comparison(one, two)
     # {A, B} and {B, C, D} share one of four; {x, y, z} and {y, w} share one of four too.

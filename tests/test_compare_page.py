@@ -148,8 +148,8 @@ def test_a_large_graph_is_asked_before_layers_are_built(
         home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Path] = []
     monkeypatch.setattr(compare_ui, "AT_ONCE", 0)
-    monkeypatch.setattr(compare_ui, "start_worker", started.append)
-    monkeypatch.setattr("qafd.ui.documents.start_worker", lambda _: None)
+    monkeypatch.setattr(compare_ui, "start", lambda knowledge: started.append(knowledge.path))
+    monkeypatch.setattr("qafd.ui.documents.start", lambda _: None)
     app = page(methods=["qafd", "community"])
     assert f"{label_of('community')} needs communities" in shown(app)
     next(b for b in app.button if b.label == "Build").click().run()

@@ -26,7 +26,7 @@ from qafd.compare import (
 )
 from qafd.errors import StoreError
 from qafd.graph import Graph
-from qafd.jobs import enqueue, open_jobs, start_worker
+from qafd.jobs import enqueue, open_jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
@@ -34,6 +34,7 @@ from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import Drawing, plan_of, retrieved
+from qafd.ui.models import start
 from qafd.ui.workspaces import forget_all_but, keep, plain, safe
 from qafd.view.component import panels, selected
 from qafd.view.contraction import contract_passages
@@ -153,7 +154,7 @@ def ready(knowledge: KnowledgeGraph, choice: Choice) -> None:
     with knowledge.store() as store:
         if not open_jobs(store) and st.button("Build", type="primary"):
             enqueue(store, layers=missing)
-            start_worker(knowledge.path)
+            start(knowledge)
     jobs_panel(knowledge)
 
 
