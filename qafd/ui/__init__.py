@@ -68,6 +68,6 @@ __all__ = [
     "node_reasons", "numbers", "numbers_tab", "overlap_tab", "pages", "passages_tab",
     "paths_tab", "picture", "plan_card", "question_box", "question_set", "questions_table",
     "reader", "reading_controls", "ready", "recall_chart", "remake", "robustness_tab", "run",
-    "scale_tab", "show", "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab", "verdict", "versions",
-    "whatif_tab", "why_tab", "wipe", "workspace", "workspace_settings",
+    "scale_tab", "show", "status_line", "sweep_tab", "table_tab", "taught", "timeline_tab",
+    "verdict", "versions", "whatif_tab", "why_tab", "wipe", "workspace", "workspace_settings",
 ]
