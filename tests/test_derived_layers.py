@@ -22,7 +22,9 @@ from qafd.records import Vectors
 from qafd.store import Store
 from tests.tiny import TinyEmbedder, tiny_index, tiny_texts, tiny_work
 
-FIRST = [(f"{name}.txt", f"{name} met {other}. {other} met Zed. Rain fell on {name}.".encode())
+RAIN = "while the long and winding river carried all the old boats down to a distant harbor"
+FIRST = [(f"{name}.txt",
+          f"{name} met {other}. {other} met Zed. Rain fell on {name} {RAIN}.".encode())
          for name, other in combinations(["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay"], 2)]
 FIRST = [(f"{at}-{name}", data) for at, (name, data) in enumerate(FIRST)]
 MORE = [("new.txt", b"Gil met Ada. Gil met Hal. Snow fell on Hal.")]
@@ -266,3 +268,25 @@ def test_a_tree_sums_up_all_passages_level_by_level(path: Path) -> None:
         own = np.flatnonzero(tree.level == level)
         assert set(tree.below[np.isin(tree.below[:, 0], own), 1].tolist()) == passages
     assert len({tree.id(graph, at) for at in range(len(tree))}) == len(tree)
+
+
+def test_a_report_leaves_out_the_sentence_farthest_from_the_mean_of_all() -> None:
+    graph = cliques(4)
+    said = [f"Name0 {verb} here." for verb in ("ran", "sat", "rose", "fell")]
+    texts = tiny_texts(graph, [" ".join(said)])
+    cosines = texts.vectors @ texts.vectors.sum(axis=0)
+    (report,) = Communities.build(graph, texts, TinyEmbedder()).texts
+    assert [text in report for text in said] == (cosines > cosines.min()).tolist()
+
+
+def test_a_summary_of_the_tree_has_the_sentence_nearest_to_the_center(path: Path) -> None:
+    with Store.open(path) as store:
+        graph = store.graph()
+        texts = texts_of(graph, store)
+    assert graph.vectors is not None
+    tree = Tree.build(graph, texts, TinyEmbedder())
+    for at in np.flatnonzero(tree.level == 1).tolist():
+        rows = tree.below[tree.below[:, 0] == at, 1]
+        own = np.flatnonzero(np.isin(texts.rows[texts.owner], rows))
+        nearness = texts.vectors[own] @ graph.vectors[rows].sum(axis=0)
+        assert texts.sentences[own[nearness.argmax()]] in tree.texts[at]
