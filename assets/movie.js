@@ -224,7 +224,7 @@ function panel(m, el, title, live) {
   const { data } = m;
   html("div", "title", el, title);
   const width = Math.max(el.clientWidth, 280), pad = data.plain ? 44 : 26;
-  const height = data.plain ? Math.min(Math.max(width / data.aspect, 250), 380) : Math.max(width / data.aspect, 300);
+  const height = data.plain ? Math.min(Math.max(width / data.aspect, 290), 380) : Math.max(width / data.aspect, 300);
   const view = svg("svg", el, { viewBox: `0 0 ${width} ${height}`, role: data.mode === "push" ? "group" : "img" });
   const span = (axis, whole) => {
     const all = data.nodes.filter((node) => node.at).map((node) => node.at[axis]);
@@ -242,16 +242,17 @@ function panel(m, el, title, live) {
     class: "edge", x1: shown[u][0], y1: shown[u][1], x2: shown[vs[i]][0], y2: shown[vs[i]][1],
     "stroke-width": Math.max(data.plain ? 1 : 0.4, (data.plain ? 9 : 3) * Math.sqrt(ws[i] / widest)).toFixed(2) }));
   const crowded = shown.filter(Boolean).length > (width < 400 ? 14 : 30);
+  const words = svg("g", null, {});
   const nodes = data.nodes.map((node, i) => {
     if (!shown[i]) return null;
     const [x, y] = shown[i], g = svg("g", view, {}), r = Math.max(unit * Math.sqrt(node.T), data.plain ? 8 : 3.5);
     svg("circle", g, { class: "base", cx: x, cy: y, r: r.toFixed(2) });
     const disc = svg("circle", g, { class: "disc", cx: x, cy: y, r: 0 });
-    const ring = svg("circle", g, { class: "ring", cx: x, cy: y, r: r.toFixed(2) });
+    svg("circle", g, { class: "ring", cx: x, cy: y, r: r.toFixed(2) });
     const place = Math.min(Math.max(x, 40), width - 40);
-    const amount = data.plain ? svg("text", g, { class: "amount", x, y: y + r + 15 }) : null;
+    const amount = data.plain ? svg("text", words, { class: "amount", x, y: y + r + 15 }) : null;
     if (data.plain || node.d > 0 || !crowded)
-      svg("text", g, { x: place, y: y - r - 6 }).textContent = short(node.name, data.plain ? 18 : 22);
+      svg("text", words, { x: place, y: y - r - 6 }).textContent = short(node.name, data.plain ? 18 : 22);
     if (live && data.mode === "push") {
       g.setAttribute("role", "button");
       g.setAttribute("data-bucket", node.name);
@@ -264,8 +265,9 @@ function panel(m, el, title, live) {
       g.setAttribute("tabindex", 0);
     }
     svg("title", g, {}).textContent = node.name;
-    return { g, disc, r, amount, ring };
+    return { g, disc, r, amount };
   });
+  view.append(words);
   return { view, nodes, edges, live, title };
 }
 

@@ -112,6 +112,14 @@ def test_lanes_are_the_seeds_upstream():
         "s": "s", "a": "s", "b": "s", "c": "t", "t": "t"}
 
 
+def test_a_seed_is_its_own_lane_even_when_more_mass_comes_from_another():
+    # s - a - t - d: t is poured 0.3 and gets 1.2 from s; what it passes on is in its lane.
+    graph = Graph.build(list("satd"), source_rows=[0, 1, 2], target_rows=[1, 2, 3])
+    above = upstream(solve(graph, PLAIN, np.array([0, 2]), np.array([3.2, 0.3])))
+    assert {graph.ids[row]: graph.ids[seed] for row, seed in above.items()} == {
+        "s": "s", "a": "s", "t": "t", "d": "t"}
+
+
 def test_a_timeline_stays_short_however_large_the_control(corpus, plan):
     problem = METHOD.problem(corpus, plan)
     limit = reach(problem, METHOD.highest(corpus.graph), most=20)
