@@ -20,6 +20,7 @@ from qafd.evaluate import (
     evaluate,
     gold_documents,
     label_of,
+    ranks,
     save_questions,
     saved_questions,
     sentence,
@@ -107,6 +108,13 @@ def result(library: KnowledgeGraph) -> Evaluation:
 def test_ranks_count_documents_and_a_split_one_counts_once(result: Evaluation) -> None:
     assert [trial.ranks for trial in result.scores[0].trials] == [(1, 2), (2,), (5, 6)]
     assert [trial.ranks for trial in result.scores[1].trials] == [(None, 1), (1,), (None, None)]
+
+
+def test_a_name_of_several_documents_has_the_rank_of_the_best_of_them(
+        library: KnowledgeGraph) -> None:
+    retrieval = library.retrieve(QUESTIONS[1].text, Listed(((CRATER, LONDON, BABBAGE),)))
+    either = frozenset({"passages.jsonl#p3", "passages.jsonl#p5"})
+    assert ranks(retrieval, [either, frozenset()]) == (2, None)
 
 
 def test_means_are_those_counted_by_hand(result: Evaluation) -> None:
