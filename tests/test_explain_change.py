@@ -86,6 +86,35 @@ def test_entries_up_to_more_mass_agree_with_single_entries(variant: str, seed: i
         assert entry_of(case, row, d).mass == pytest.approx(alpha, rel=1e-6)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_seed_that_is_not_full_enters_by_its_own_share_as_well(variant: str) -> None:
+    case = posed(variant, 0, mass=2.0)
+    shares = np.array([0.02, 0.98])
+    case = replace(case, seeds=replace(case.seeds, shares=shares), mass=2.0 * shares)
+    row = int(case.seeds.rows[0])
+    found = entry_of(case, row, case.solve()).mass
+    assert found is not None
+    for factor, inside in ((1 + 1e-7, True), (1 - 1e-7, False)):
+        x = x_of(case, case.layer, case.seeds.rows, found * factor * shares)
+        assert (x[row] > 0) == inside
+
+
+@pytest.mark.parametrize(("variant", "seed"), CASES)
+def test_the_factor_of_an_edge_is_exact_while_the_support_stays(variant: str, seed: int) -> None:
+    case = posed(variant, seed)
+    before = set(case.solve().support.tolist())
+    for row in sorted(set(range(14)) - before):
+        told = why_not(case, case.solve(), row)
+        for size in (r.size for r in told.remedies if r.kind == "edge"):
+            assert told.gate is not None
+            ends = case.layer.row[told.gate.source], row
+            below, above = (set(changed(case, Change(scales=((ends, size * factor),))).solve()
+                                .support.tolist()) for factor in (1 - 1e-5, 1 + 1e-5))
+            if below == before or above == before | {row}:
+                assert row not in below
+                assert row in above
+
+
 def test_a_node_without_a_way_from_any_seed_never_enters() -> None:
     case = posed("plain", 1)
     edges = {e: s for e, s in edge_list(case.layer).items() if 13 not in e}
