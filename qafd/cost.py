@@ -161,11 +161,9 @@ class Metered:
         return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
     def stored(self, key: str) -> Reply | None:
-        """The reply to an earlier call with this key."""
+        """The useful reply to an earlier call with this key."""
         with LedgerStore.open(self.path) as store:
-            call = store.good_call(key)
-        return None if call is None else Reply(
-            call.reply, call.tokens_in, call.tokens_out, call.estimated, call.cut)
+            return _stored(store, key)
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
@@ -177,23 +175,24 @@ class Metered:
             The call could exceed the cap; it was not made.
         """
         key = self.key(messages, schema, max_tokens)
-        known = self.stored(key)
-        if known is not None:
-            return known
-        reserved = self._reserve(messages, max_tokens)
-        begin = time.monotonic()
-        reply, status = Reply("", 0, 0), "failed"
-        try:
-            reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
-            status = "ok" if self.accepts(reply) else "rejected"
-        except MalformedReplyError as error:
-            reply, status = Reply("", *error.tokens), "rejected"
-            raise
-        except DeadlineError:
-            reply = Reply("", tokens_of(messages), 0, True)  # it may have been paid
-            raise
-        finally:
-            self._note(key, reply, status, time.monotonic() - begin, reserved)
+        with LedgerStore.open(self.path) as store:  # once: opening is what a call costs here
+            known = _stored(store, key)
+            if known is not None:
+                return known
+            reserved = self._reserve(messages, max_tokens)
+            begin = time.monotonic()
+            reply, status = Reply("", 0, 0), "failed"
+            try:
+                reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
+                status = "ok" if self.accepts(reply) else "rejected"
+            except MalformedReplyError as error:
+                reply, status = Reply("", *error.tokens), "rejected"
+                raise
+            except DeadlineError:
+                reply = Reply("", tokens_of(messages), 0, True)  # it may have been paid
+                raise
+            finally:
+                self._note(store, key, reply, status, time.monotonic() - begin, reserved)
         return reply
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
@@ -217,7 +216,8 @@ class Metered:
             reply = Reply(text, tokens_of(messages) if text else 0, count_tokens(text), True)
             if status == "ok" and not self.accepts(reply):
                 status = "rejected"
-            self._note(key, reply, status, time.monotonic() - begin, reserved)
+            with LedgerStore.open(self.path) as store:
+                self._note(store, key, reply, status, time.monotonic() - begin, reserved)
 
     def _reserve(self, messages: Sequence[Message], max_tokens: int) -> Spent:
         sent = tokens_of(messages)
@@ -225,14 +225,21 @@ class Metered:
         self.meter.reserve(most)
         return most
 
-    def _note(self, key: str, reply: Reply, status: str, seconds: float, reserved: Spent) -> None:
+    def _note(self, store: LedgerStore, key: str, reply: Reply, status: str, seconds: float,
+              reserved: Spent) -> None:
         cost = self.price.of(reply.tokens_in, reply.tokens_out) if self.price else None
         self.meter.settle(reserved, Spent(1, reply.tokens_in + reply.tokens_out, cost or 0.0))
-        with LedgerStore.open(self.path) as store:
-            store.put_call(Call(
-                key, self.purpose, self.name, status, reply.text, reply.tokens_in,
-                reply.tokens_out, reply.estimated, reply.cut, cost, seconds, self.chunk,
-                self.document, self.question, self.run))
+        store.put_call(Call(
+            key, self.purpose, self.name, status, reply.text, reply.tokens_in,
+            reply.tokens_out, reply.estimated, reply.cut, cost, seconds, self.chunk,
+            self.document, self.question, self.run))
+
+
+def _stored(store: LedgerStore, key: str) -> Reply | None:
+    """The reply to an earlier call with this key."""
+    call = store.good_call(key)
+    return None if call is None else Reply(
+        call.reply, call.tokens_in, call.tokens_out, call.estimated, call.cut)
 
 
 def tokens_of(messages: Sequence[Message]) -> int:

@@ -105,6 +105,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     """All files with their state; the chosen ones can be deleted, brought back or retried."""
     with knowledge.store() as store:
         files = store.files()
+        made_by = store.extractor
         graph = knowledge.graph
     live = [f for f in files if f.deleted_at is None]
     said = notices(knowledge)
@@ -114,7 +115,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         return
     entities = int((graph.kinds == "entity").sum())
     st.caption(f"{len(live):,} files · {int((graph.kinds == 'passage').sum()):,} passages · "
-               f"{entities:,} entities · {graph.edge_count:,} edges")
+               f"{entities:,} entities · {graph.edge_count:,} edges · read by "
+               f"{plain(clean(made_by, 80))}")
     event = st.dataframe(
         [_row(f, said.get(f.name, "")) for f in files], hide_index=True, on_select="rerun",
         selection_mode="multi-row", key="files_table", column_config={
