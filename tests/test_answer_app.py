@@ -132,14 +132,14 @@ def test_both_answers_are_judged_with_model_and_tokens(modeled: FaultServer) -> 
 def test_a_model_reads_the_question_when_it_is_asked_to(modeled: FaultServer) -> None:
     app = page("explore", q="Where was the singer of Paper Lanterns born?")
     assert "Read by" not in shown(app)
-    app.toggle(key="reader").set_value(True).run()
+    app.toggle(key="model_reads").set_value(True).run()
     assert not app.exception
     assert "Read by tiny. Things: Mara Delgado. Themes: birthplace." in shown(app)
 
 
 def test_a_plan_that_fails_falls_back_and_says_so(modeled: FaultServer) -> None:
     modeled.reply = lambda _: "no json"
-    app = page("explore", q="Who founded the prize that Salt Road won?", reader="true")
+    app = page("explore", q="Who founded the prize that Salt Road won?", model_reads="true")
     assert "The question was read without tiny" in shown(app)
 
 
@@ -213,8 +213,7 @@ def test_a_public_app_calls_no_address_of_a_visitor(
 def test_the_graph_is_made_anew_as_a_job(
         button: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Path] = []
-    monkeypatch.setattr("qafd.ui.settings.start_worker", started.append)
-    monkeypatch.setattr("qafd.ui.documents.start_worker", started.append)
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda path, _: started.append(path))
     knowledge = KnowledgeGraph(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     with knowledge.store() as store:

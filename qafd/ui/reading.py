@@ -22,7 +22,7 @@ def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
         return None
     with st.sidebar:
         wanted = st.toggle(
-            f"Let {plain(clean(model.name, 40))} read the question", key=keep("reader"),
+            f"Let {plain(clean(model.name, 40))} read the question", key=keep("model_reads"),
             bind="query-params", help="It names the keywords, and the parts of a complex question "
             "when subqueries are on (Advanced). One call for each new question.")
     return replace(model, accepts=_names_keywords) if wanted else None

@@ -8,9 +8,10 @@ import streamlit as st
 
 from qafd import __version__
 from qafd.errors import ParameterError
-from qafd.jobs import enqueue, start_worker
+from qafd.jobs import enqueue
 from qafd.knowledge import SAMPLES, KnowledgeGraph
 from qafd.ui.documents import jobs_panel
+from qafd.ui.models import start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import choose, home, names, path_of, plain
 from qafd.workspace import remove
@@ -75,7 +76,7 @@ def remake(knowledge: KnowledgeGraph) -> None:
                 store.forget_embedder()
             store.drop_graph()
             enqueue(store)
-        start_worker(knowledge.path)
+        start(knowledge)
     jobs_panel(knowledge)
 
 
