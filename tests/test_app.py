@@ -11,7 +11,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.ui.workspaces import path_of
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["explore", "documents", "settings"]
+PAGES = ["explore", "evaluate", "documents", "settings"]
 
 
 @pytest.fixture

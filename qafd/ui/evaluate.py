@@ -37,7 +37,6 @@ BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 AT_ONCE = 150  # retrievals that are run without being asked for
 KEPT = 8  # results
-Specs = tuple[str, ...]
 
 
 class Measuring:
