@@ -25,7 +25,7 @@ SHARP = 1e-7
 SHARPENED = 1500
 CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE = 0, 1, 2, 3, 4
 TIMES, PLUS = 0, 1
-TINY = 1e-60
+TINY = 1e-30
 CLIP, SHIFT, RBF, GIVEN, ONE = 0, 1, 2, 3, 4
 
 _i32 = types.Array(types.int32, 1, "C")

@@ -15,6 +15,8 @@ from qafd.records import Floats, Nodes
 PANEL = 48
 # Nodes with at most this many neighbors left are eliminated one by one; the rest is dense.
 SPARSE_DEGREE = 8
+# A leak below what floats can hold would divide by zero; the certificate says what is left over.
+LEAST = 1e-250
 
 
 def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Floats) -> Floats:
@@ -66,7 +68,7 @@ def _eliminate_sparse(near: list[dict[int, float]], drain: list[float],
         if gone[k] or len(row) != level:
             continue
         gone[k] = True
-        pivot = drain[k] + sum(row.values())
+        pivot = max(drain[k] + sum(row.values()), LEAST)
         order.append((k, pivot, row))
         ends = list(row.items())
         for i, w in ends:
@@ -89,7 +91,7 @@ def _eliminate_dense(w: Floats, leak: Floats, b: Floats) -> Floats:
     for first in range(0, n, PANEL):
         last = min(first + PANEL, n)
         for k in range(first, last):
-            pivot[k] = w[k, k + 1:].sum() + leak[k]
+            pivot[k] = max(w[k, k + 1:].sum() + leak[k], LEAST)
             share = w[k, k + 1:last] / pivot[k]
             rows = slice(k + 1, last)
             w[rows, k + 1:] += share[:, None] * w[k, k + 1:]

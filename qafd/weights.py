@@ -18,7 +18,7 @@ FLOOR = 1e-3
 SIMILARITIES = ("clip", "shift", "rbf")
 VARIANTS = ("hybrid", "mean", "product", "plain")
 # Three factors of 1e-60 multiply to 1e-180, whose reciprocal is still a normal number.
-TINY = 1e-60
+TINY = 1e-30
 
 
 def clip(cosine: Floats, floor: float = FLOOR) -> Floats:

@@ -59,3 +59,11 @@ def test_a_dense_core_larger_than_a_panel_solves_the_system():
 def test_an_empty_system_has_an_empty_solution():
     nothing = np.empty(0, np.int64)
     assert len(eliminate(0, nothing, nothing, np.empty(0), np.empty(0), np.empty(0))) == 0
+
+
+def test_a_leak_too_small_for_floats_gives_a_finite_answer():
+    # A path with leaks of 1e-200 behind weights of 1e-200: the last pivot would be 1e-600.
+    x = eliminate(3, np.array([0, 1]), np.array([1, 2]), np.array([1.0, 1e-200]),
+                  np.array([0.0, 1e-200, 0.0]), np.array([1.0, 0.0, 0.0]))
+    assert np.isfinite(x).all()
+    assert x[0] >= x[1] >= x[2] > 0
