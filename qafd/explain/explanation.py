@@ -4,24 +4,22 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from qafd.diffusion import Diffusion
 from qafd.errors import ParameterError, QafdError
 from qafd.explain.balance import balance_sentence, mass_balance
 from qafd.explain.contrast import Contrast, contrast
 from qafd.explain.entry import entries
-from qafd.explain.leaning import Lean, Places, leans_on
+from qafd.explain.leaning import Lean, leans_on
 from qafd.explain.paths import Paths, shown, worded
+from qafd.explain.provenance import Provenance
 from qafd.explain.streams import Streams
 from qafd.explain.whatif import Change, Difference, changed
 from qafd.explain.why import Inflow, SeedShare, Why, summary
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.graph import Graph
 from qafd.homotopy import Path
-from qafd.records import Edge, Floats, Nodes
+from qafd.records import Floats, Nodes
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import Problem
@@ -183,7 +181,7 @@ class Explanation:
         """Documents, edges and seeds that the importance found, or one node's, leans on; most
         first."""
         i = None if node is None else self.diffusion.find(self.find(node))
-        return leans_on(self.streams, self._places, i)
+        return leans_on(self.streams, self._origin.places, i)
 
     def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                 seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Difference:
@@ -216,8 +214,8 @@ class Explanation:
                                  + ", ".join(shown(self.graph, s)
                                              for s in self.problem.seeds.rows.tolist()))
         for name in documents:
-            rows |= set(self._passages_of(name))
-            pairs |= set(self._relations_of(name))
+            rows |= set(self._origin.passages_of(name))
+            pairs |= set(self._origin.relations_of(name))
         return Change(frozenset(rows), frozenset(pairs), frozenset(gone))
 
     def what_if(self, change: Change) -> Difference:
@@ -233,82 +231,15 @@ class Explanation:
     @property
     def documents(self) -> tuple[str, ...]:
         """Documents that mass passed, by name."""
-        return tuple(sorted(self._places.nodes.keys() | self._places.edges.keys()))
+        return tuple(sorted(self._origin.places.nodes.keys() | self._origin.places.edges.keys()))
 
     @cached_property
     def _shares(self) -> tuple[Nodes, Floats]:
         return self.streams.shares()
 
     @cached_property
-    def _documents(self) -> Mapping[int, str]:
-        if self.graph not in _DOCUMENTS:
-            with self.open_store() as store:
-                _DOCUMENTS[self.graph] = _documents_of(self.graph, store)
-        return _DOCUMENTS[self.graph]
-
-    @cached_property
-    def _chunks(self) -> Mapping[str, str]:
-        """Document of each passage by its chunk id, of those that relations rest on."""
-        with self.open_store() as store:
-            chunks = {chunk for edge in self._relations for chunk, _ in edge.evidence}
-            return {i: chunk.document for i, chunk in store.passages(chunks).items()}
-
-    @cached_property
-    def _relations(self) -> tuple[Edge, ...]:
-        """Relations around touched nodes, when mass runs over them."""
-        if self.problem.method.layer != "entities":
-            return ()
-        with self.open_store() as store:
-            touched = [self.graph.ids[row] for row in self.diffusion.rows.tolist()]
-            return tuple(e for e in store.edges(touched) if e.kind == "relation")
-
-    @cached_property
-    def _only_in(self) -> Mapping[tuple[int, int], str]:
-        """Document of each relation that no other states and no synonym doubles."""
-        stated: dict[tuple[int, int], set[str]] = {}
-        row = self.graph.row
-        for edge in self._relations:
-            ends = (min(row[edge.source], row[edge.target]), max(row[edge.source],
-                                                                 row[edge.target]))
-            names = {self._chunks.get(chunk, "") for chunk, _ in edge.evidence}
-            if edge.count > len(edge.evidence):
-                names.add("")  # there is more than is listed
-            stated.setdefault(ends, set()).update(names)
-        return {ends: next(iter(names)) for ends, names in stated.items()
-                if len(names) == 1 and "" not in names and self._one_kind(*ends)}
-
-    def _one_kind(self, u: int, v: int) -> bool:
-        layer = self.problem.layer
-        near = layer.expand(np.array([u]))
-        bits = near.edge_kinds[near.neighbors == v]
-        return len(bits) == 1 and int(bits[0]).bit_count() == 1
-
-    @cached_property
-    def _places(self) -> Places:
-        nodes: dict[str, list[int]] = {}
-        for i, row in enumerate(self.diffusion.rows.tolist()):
-            if row in self._documents:
-                nodes.setdefault(self._documents[row], []).append(i)
-        edges: dict[str, list[int]] = {}
-        ends = np.sort(self.diffusion.rows[np.stack([self.diffusion.u, self.diffusion.v])], axis=0)
-        for e, (u, v) in enumerate(ends.T.tolist()):
-            name = self._only_in.get((u, v))
-            if name is not None:
-                edges.setdefault(name, []).append(e)
-        return Places({k: tuple(v) for k, v in nodes.items()},
-                      {k: tuple(v) for k, v in edges.items()})
-
-    def _passages_of(self, document: str) -> tuple[int, ...]:
-        rows = tuple(row for row, name in self._documents.items() if name == document)
-        if not rows:
-            names = sorted(set(self._documents.values()))
-            near = difflib.get_close_matches(document, names, 3, 0.4)
-            raise ParameterError(f"there is no document {document[:80]!r} in this graph" + (
-                "; the nearest names are " + ", ".join(map(repr, near)) if near else ""))
-        return rows
-
-    def _relations_of(self, document: str) -> tuple[tuple[int, int], ...]:
-        return tuple(ends for ends, name in self._only_in.items() if name == document)
+    def _origin(self) -> Provenance:
+        return Provenance(self.problem, self.diffusion, self.open_store)
 
     def _inflows(self, row: int, inflows: Sequence[tuple[str, float]],
                  reached: float) -> tuple[Inflow, ...]:
@@ -340,18 +271,6 @@ def said_by(retrieval: Retrieval, node: str) -> str:
         return has.reason
     count = sum(n.state == SATURATED for n in retrieval.nodes)
     return f"Not among its {count:,} nodes."
-
-
-_DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
-
-
-def _documents_of(graph: Graph, store: Store) -> dict[int, str]:
-    """Document of each passage's row."""
-    rows = np.flatnonzero(graph.kinds == "passage").tolist()
-    nodes = store.nodes(graph.ids[row] for row in rows)
-    chunks = store.passages(node.key for node in nodes.values())
-    return {graph.row[i]: chunks[node.key].document for i, node in nodes.items()
-            if node.key in chunks}
 
 
 def _joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,

@@ -1,0 +1,116 @@
+"""Which document the passages and relations of a diffusion come from."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qafd.diffusion import Diffusion
+from qafd.errors import ParameterError
+from qafd.explain.leaning import Places
+from qafd.graph import Graph
+from qafd.records import Edge
+from qafd.retrieve.qafd import Problem
+from qafd.store import Store
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Documents behind the nodes and edges that a diffusion touched; read when first asked for."""
+
+    problem: Problem
+    diffusion: Diffusion
+    open_store: Callable[[], Store]
+
+    @property
+    def _graph(self) -> Graph:
+        return self.problem.corpus.graph
+
+    @cached_property
+    def _documents(self) -> Mapping[int, str]:
+        if self._graph not in _DOCUMENTS:
+            with self.open_store() as store:
+                _DOCUMENTS[self._graph] = _documents_of(self._graph, store)
+        return _DOCUMENTS[self._graph]
+
+    @cached_property
+    def _chunks(self) -> Mapping[str, str]:
+        """Document of each passage by its chunk id, of those that relations rest on."""
+        with self.open_store() as store:
+            chunks = {chunk for edge in self._relations for chunk, _ in edge.evidence}
+            return {i: chunk.document for i, chunk in store.passages(chunks).items()}
+
+    @cached_property
+    def _relations(self) -> tuple[Edge, ...]:
+        """Relations around touched nodes, when mass runs over them."""
+        if self.problem.method.layer != "entities":
+            return ()
+        with self.open_store() as store:
+            touched = [self._graph.ids[row] for row in self.diffusion.rows.tolist()]
+            return tuple(e for e in store.edges(touched) if e.kind == "relation")
+
+    @cached_property
+    def _only_in(self) -> Mapping[tuple[int, int], str]:
+        """Document of each relation that no other states and no synonym doubles."""
+        stated: dict[tuple[int, int], set[str]] = {}
+        row = self._graph.row
+        for edge in self._relations:
+            ends = (min(row[edge.source], row[edge.target]), max(row[edge.source],
+                                                                 row[edge.target]))
+            names = {self._chunks.get(chunk, "") for chunk, _ in edge.evidence}
+            if edge.count > len(edge.evidence):
+                names.add("")  # there is more than is listed
+            stated.setdefault(ends, set()).update(names)
+        return {ends: next(iter(names)) for ends, names in stated.items()
+                if len(names) == 1 and "" not in names and self._one_kind(*ends)}
+
+    def _one_kind(self, u: int, v: int) -> bool:
+        layer = self.problem.layer
+        near = layer.expand(np.array([u]))
+        bits = near.edge_kinds[near.neighbors == v]
+        return len(bits) == 1 and int(bits[0]).bit_count() == 1
+
+    @cached_property
+    def places(self) -> Places:
+        """What of the diffusion belongs to which document."""
+        nodes: dict[str, list[int]] = {}
+        for i, row in enumerate(self.diffusion.rows.tolist()):
+            if row in self._documents:
+                nodes.setdefault(self._documents[row], []).append(i)
+        edges: dict[str, list[int]] = {}
+        ends = np.sort(self.diffusion.rows[np.stack([self.diffusion.u, self.diffusion.v])], axis=0)
+        for e, (u, v) in enumerate(ends.T.tolist()):
+            name = self._only_in.get((u, v))
+            if name is not None:
+                edges.setdefault(name, []).append(e)
+        return Places({k: tuple(v) for k, v in nodes.items()},
+                      {k: tuple(v) for k, v in edges.items()})
+
+    def passages_of(self, document: str) -> tuple[int, ...]:
+        """Rows of the passages of a document; raises ParameterError when there is none."""
+        rows = tuple(row for row, name in self._documents.items() if name == document)
+        if not rows:
+            names = sorted(set(self._documents.values()))
+            near = difflib.get_close_matches(document, names, 3, 0.4)
+            raise ParameterError(f"there is no document {document[:80]!r} in this graph" + (
+                "; the nearest names are " + ", ".join(map(repr, near)) if near else ""))
+        return rows
+
+    def relations_of(self, document: str) -> tuple[tuple[int, int], ...]:
+        """Ends of the relations that this document alone states."""
+        return tuple(ends for ends, name in self._only_in.items() if name == document)
+
+
+_DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
+
+
+def _documents_of(graph: Graph, store: Store) -> dict[int, str]:
+    """Document of each passage's row."""
+    rows = np.flatnonzero(graph.kinds == "passage").tolist()
+    nodes = store.nodes(graph.ids[row] for row in rows)
+    chunks = store.passages(node.key for node in nodes.values())
+    return {graph.row[i]: chunks[node.key].document for i, node in nodes.items()
+            if node.key in chunks}
