@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from qafd import retrieve
+from qafd import kernel, retrieve
 from qafd.diffusion import solve
 from qafd.evaluate import Evaluation, Score, collection, evaluate
 from qafd.extract import LocalExtractor
@@ -238,6 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, help="only the first questions of each set")
     parser.add_argument("--json", type=Path, default=RESULTS)
     chosen = parser.parse_args(arguments)
+    kernel.load()
     methods = {name: METHODS[name] for name in chosen.methods}
     results = {folder.name: measure(workspace(folder, chosen.cache), folder, methods, chosen.limit)
                for folder in chosen.data}
