@@ -2,6 +2,7 @@
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
 const STATES = { saturated: "retrieved", wet: "touched, not retrieved", dry: "nothing reached it" };
+const BOXES = 6;
 const pictures = new WeakMap();
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -139,14 +140,14 @@ function fill(p, c, panel) {
   set(c.svg, { "aria-label": panel.alt });
   const crowd = clamp(Math.sqrt(110 / panel.edges.length), 0.5, 1);
   c.near = new Map();
-  // Many boxes would hide each other: many seeds are circles with their thick outline.
-  const few = panel.nodes.filter((n) => n.seed).length <= 16;
+  // Many boxes would hide each other: the other seeds are circles with their thick outline.
+  const boxes = new Set(panel.nodes.filter((n) => n.seed).slice(0, BOXES));
   const fresh = new Set();
   panel.nodes.forEach((shown, rank) => {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, shown, base, { rank, box: shown.seed && few });
+    Object.assign(n, shown, base, { rank, box: boxes.has(shown) });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";
