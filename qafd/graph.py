@@ -285,6 +285,21 @@ class Graph:
         self.release(self.acquire())
         return self
 
+    @property
+    def starts(self) -> Nodes:
+        """The row that each entry of `neighbors` is seen from, shape (2 |E|,)."""
+        return np.repeat(np.arange(len(self.ids)), self.degree)
+
+    def around(self, row: int) -> Nodes:
+        """The neighbors of one row, ascending."""
+        return self.neighbors[self.indptr[row]:self.indptr[row + 1]].astype(np.int64)
+
+    def entry(self, u: int, v: int) -> int | None:
+        """Where the edge from u to v stands in `neighbors`, None when there is none."""
+        near = self.around(u)
+        place = int(np.searchsorted(near, v))
+        return int(self.indptr[u]) + place if place < len(near) and near[place] == v else None
+
     def expand(self, nodes: Nodes) -> Frontier:
         """The edges around `nodes`; the only way a local algorithm reads the graph."""
         start = self.indptr[nodes]
@@ -303,7 +318,7 @@ class Graph:
         key = (None if edge_kinds is None else frozenset(edge_kinds),
                None if node_kinds is None else frozenset(node_kinds))
         if key not in self._layers:
-            start = np.repeat(np.arange(len(self.ids)), self.degree)
+            start = self.starts
             keep = start < self.neighbors
             if key[0] is not None:
                 keep &= (self.edge_kinds & sum(kind_bit(kind) for kind in key[0])) > 0

@@ -97,7 +97,7 @@ def draw(model: Model, rng: np.random.Generator) -> Draw:
                         _kernel(vectors[u] - vectors[v], model.gamma))
     alignment = _kernel(vectors - query, model.gamma)
     gates = Gates(Weights.named("product"), alignment=alignment)
-    start = np.repeat(np.arange(n), graph.degree)
+    start = graph.starts
     weight = gates.weights(graph.similarity, alignment[start], alignment[graph.neighbors])
     return Draw(graph, gates, np.arange(r), weight)
 

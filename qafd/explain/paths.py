@@ -114,8 +114,5 @@ class _Speaker:
             self._kind(rows[0], rows[-1]), " — is related to → ")
 
     def _kind(self, u: int, v: int) -> str:
-        start, end = self.layer.indptr[u], self.layer.indptr[u + 1]
-        for at in range(start, end):
-            if self.layer.neighbors[at] == v:
-                return kind_names(int(self.layer.edge_kinds[at]))[0]
-        return ""
+        at = self.layer.entry(u, v)
+        return "" if at is None else kind_names(int(self.layer.edge_kinds[at]))[0]

@@ -68,10 +68,8 @@ class Provenance:
                 if len(names) == 1 and "" not in names and self._one_kind(*ends)}
 
     def _one_kind(self, u: int, v: int) -> bool:
-        layer = self.problem.layer
-        near = layer.expand(np.array([u]))
-        bits = near.edge_kinds[near.neighbors == v]
-        return len(bits) == 1 and int(bits[0]).bit_count() == 1
+        at = self.problem.layer.entry(u, v)
+        return at is not None and int(self.problem.layer.edge_kinds[at]).bit_count() == 1
 
     @cached_property
     def places(self) -> Places:

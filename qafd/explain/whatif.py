@@ -89,7 +89,7 @@ def changed(problem: Problem, change: Change) -> Problem:
     layer = problem.layer
     for u, v in change.edges:
         _place(layer, u, v)
-    if change.nodes or change.edges or any(not _there(layer, *e) for e in similarity):
+    if change.nodes or change.edges or any(layer.entry(*e) is None for e in similarity):
         layer = _rebuilt(layer, change, similarity)
     elif similarity:
         layer = reweighted(layer, similarity)
@@ -122,17 +122,13 @@ def _pair(u: int, v: int) -> Pair:
     return (min(u, v), max(u, v))
 
 
-def _there(graph: Graph, u: int, v: int) -> bool:
-    return bool(np.isin(v, graph.neighbors[graph.indptr[u]:graph.indptr[u + 1]]))
-
-
 def _place(graph: Graph, u: int, v: int) -> int:
     """Where the edge from u to v stands in the arrays of the graph."""
-    if not _there(graph, u, v):
+    place = graph.entry(u, v)
+    if place is None:
         raise ParameterError(f"there is no edge between {graph.names[u]!r} and "
                              f"{graph.names[v]!r} that mass could run over")
-    start, end = graph.indptr[u], graph.indptr[u + 1]
-    return int(start + np.searchsorted(graph.neighbors[start:end], v))
+    return place
 
 
 def _scaled(problem: Problem, u: int, v: int, factor: float) -> float:
@@ -156,7 +152,7 @@ def _scaled(problem: Problem, u: int, v: int, factor: float) -> float:
 
 def _rebuilt(graph: Graph, change: Change, similarity: Mapping[Pair, float]) -> Graph:
     """The graph with fewer or more edges; rows stay, so nodes that are taken out stand alone."""
-    start = np.repeat(np.arange(len(graph)), graph.degree)
+    start = graph.starts
     once = start < graph.neighbors
     low, high = start[once], graph.neighbors[once].astype(np.int64)
     strength, bits = graph.similarity[once].copy(), graph.edge_kinds[once]

@@ -118,7 +118,7 @@ def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...] | Non
                 way.append(came[way[-1]])
             return tuple(way)
         if far < STEPS:
-            for u in layer.expand(np.array([v])).neighbors.tolist():
+            for u in layer.around(v).tolist():
                 if u not in came:
                     came[u] = v
                     line.append((u, far + 1))
@@ -127,7 +127,7 @@ def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...] | Non
 
 def _starving(problem: Problem, diffusion: Diffusion, row: int) -> tuple[int, int]:
     """The retrieved neighbor with the largest x, which could send most, and the row."""
-    near = problem.layer.expand(np.array([row])).neighbors.tolist()
+    near = problem.layer.around(row).tolist()
     places = [(float(diffusion.x[at]), -u) for u in near if (at := diffusion.find(u)) is not None]
     return -max(places)[1], row
 

@@ -37,10 +37,8 @@ def gates(problem: Problem, diffusion: Diffusion) -> tuple[Gate, ...]:
     for i in np.lexsort((diffusion.v, diffusion.u, -diffusion.weight)).tolist():
         u, v = int(diffusion.u[i]), int(diffusion.v[i])
         a, b = int(rows[u]), int(rows[v])
-        place = graph.indptr[a] + int(np.searchsorted(
-            graph.neighbors[graph.indptr[a]:graph.indptr[a + 1]], b))
         weight = float(diffusion.weight[i])
-        found.append(Gate(shown(graph, a), shown(graph, b), float(graph.similarity[place]),
-                          float(s[u]), float(s[v]), weight, float(diffusion.flow[i]),
-                          weight < CLOSED * widest))
+        found.append(Gate(shown(graph, a), shown(graph, b),
+                          float(graph.similarity[graph.entry(a, b)]), float(s[u]), float(s[v]),
+                          weight, float(diffusion.flow[i]), weight < CLOSED * widest))
     return tuple(found)

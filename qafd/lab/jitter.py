@@ -59,7 +59,7 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
         raise ParameterError(f"jittering the embeddings of {len(graph):,} nodes takes too long; "
                              f"the limit is {LARGEST:,}")
     usual = set(method.problem(corpus, plan).solve().support.tolist())
-    start = np.repeat(np.arange(len(graph)), graph.degree)
+    start = graph.starts
     h = Similarity(method.similarity, gamma=method.gamma)
     before = h(_cosines(graph, start, graph.vectors))
     count: Counter[int] = Counter()

@@ -90,7 +90,7 @@ class CommunityReports:
                             + (reasons[row] or "its community was not among those taken."))
         rows = np.array(list(importance), np.int64)
         groups: list[tuple[Nodes, Nodes]] = (
-            [(np.array([row]), layer.expand(np.array([row])).neighbors.astype(np.int64))
+            [(np.array([row]), layer.around(row))
              for row in seeds.tolist()] if self.selection == "local" else
             [(members, members) for members in
              (np.flatnonzero(home == community) for community in chosen.tolist())])

@@ -157,7 +157,7 @@ class _Net:
         layer = self._layer
         if layer.vectors is None:
             return np.zeros(0, np.int64)
-        start = np.repeat(np.arange(len(layer)), layer.degree)
+        start = layer.starts
         entries = np.flatnonzero(start < layer.neighbors)
         self.looked_at += len(entries)
         u, v = start[entries], layer.neighbors[entries]
@@ -197,8 +197,7 @@ def _passages_of_entities(graph: Graph, layer: Graph, corpus: Corpus, rows: Node
     """Rows of passages in the order of the entities they mention, each as often as it does."""
     mentions = graph.layer({"mention"})
     for row in rows.tolist():
-        own = layer.expand(np.array([row])).neighbors
-        passages = mentions.expand(np.array([row])).neighbors.astype(np.int64)
+        own, passages = layer.around(row), mentions.around(row)
         around = mentions.expand(passages)
         owner = np.repeat(np.arange(len(passages)), around.counts)
         shared = np.bincount(owner[np.isin(around.neighbors, own)], minlength=len(passages))
@@ -210,8 +209,7 @@ def _passages_of_relations(graph: Graph, corpus: Corpus, u: Nodes, v: Nodes,
     """Rows of passages in the order of the relations both of whose ends they mention."""
     mentions = graph.layer({"mention"})
     for a, b in zip(u.tolist(), v.tolist(), strict=True):
-        both = np.intersect1d(mentions.expand(np.array([a])).neighbors,
-                              mentions.expand(np.array([b])).neighbors).astype(np.int64)
+        both = np.intersect1d(mentions.around(a), mentions.around(b))
         yield from _ordered(graph, corpus, both, dense, np.zeros(len(both), np.int64))
 
 

@@ -216,8 +216,7 @@ def _mentioned(sentences: Sentences, sentence: int) -> Sequence[int]:
 def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
     """C of each mention, at both of its entries, shape (2 |E|,)."""
     n = len(layer)
-    start = np.repeat(np.arange(n), layer.degree)
-    places = start * n + layer.neighbors
+    places = layer.starts * n + layer.neighbors
     weight = np.zeros(len(places))
     passage, entity = sentences.contains[:, 0], sentences.contains[:, 1]
     for ends in (passage * n + entity, entity * n + passage):

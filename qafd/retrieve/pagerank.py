@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.assemble import node_id
-from qafd.graph import Graph
+from qafd.graph import Graph, sum_at
 from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
@@ -145,9 +145,8 @@ class PageRank:
 
 def entry_weights(graph: Graph, gates: Gates) -> Floats:
     """The weight of every entry of a graph for one question, shape (2 |E|,)."""
-    start = np.repeat(np.arange(len(graph)), graph.degree)
     s = gates.align(graph, np.arange(len(graph)))
-    return gates.weights(graph.similarity, s[start], s[graph.neighbors])
+    return gates.weights(graph.similarity, s[graph.starts], s[graph.neighbors])
 
 
 def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float,
@@ -190,8 +189,7 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
 
 def strengths(graph: Graph, weight: Floats) -> Floats:
     """Sum of the weights around each node, shape (n,)."""
-    start = np.repeat(np.arange(len(graph)), graph.degree)
-    return np.bincount(start, weight, minlength=len(graph)).astype(np.float64)
+    return sum_at(graph.starts, weight, len(graph))
 
 
 def net_flow(graph: Graph, weight: Floats, score: Floats, entries: Nodes,

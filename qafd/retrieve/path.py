@@ -23,7 +23,7 @@ from qafd.retrieve.base import (
     params_of,
 )
 from qafd.retrieve.ego import entity_seeds
-from qafd.retrieve.subgraph import edges, entry_between, nodes, ranked
+from qafd.retrieve.subgraph import edges, nodes, ranked
 
 SHARE = 0.1  # of a small graph's entities, that the suggested seeds are
 
@@ -107,7 +107,7 @@ class RelationalPaths:
                         np.array([x for x, _ in best.values()]),
                         [reason for _, reason in best.values()], seeds=set(rows.tolist()),
                         states=[SATURATED if x > 0 else DRY for x, _ in best.values()]),
-            edges=edges(layer, np.array([entry_between(layer, u, v) for u, v in steps], np.int64),
+            edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
                         np.array([carried[step] for step in steps])),
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
@@ -172,14 +172,14 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
 def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
              threshold: float) -> list[FlowPath]:
     """The paths from a to b that keep their resource; `first` are the nodes they begin with."""
-    target = _neighbors(layer, b)
+    target = layer.around(b)
     starts = set(first)
 
     def onward(x: int) -> list[int]:
         """The nodes after x on simple paths of at most 3 steps from a to b."""
-        beyond = [b] if _joined(target, x) else []
+        beyond = [] if layer.entry(b, x) is None else [b]
         if x in starts:
-            beyond += [y for y in np.intersect1d(_neighbors(layer, x), target).tolist() if y != a]
+            beyond += [y for y in np.intersect1d(layer.around(x), target).tolist() if y != a]
         return beyond
 
     resource: dict[tuple[int, int], float] = defaultdict(float)
@@ -203,26 +203,17 @@ def _between(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,
     return paths
 
 
-def _neighbors(layer: Graph, row: int) -> Nodes:
-    return layer.neighbors[layer.indptr[row]:layer.indptr[row + 1]].astype(np.int64)
-
-
-def _joined(neighbors: Nodes, row: int) -> bool:
-    place = int(np.searchsorted(neighbors, row))
-    return place < len(neighbors) and int(neighbors[place]) == row
-
-
 def _ranked(graph: Graph, seeds: Nodes, paths: Sequence[FlowPath]) -> Nodes:
     """Rows of the passages of the seeds, then of those that support paths only, best first."""
     mentions = graph.layer({"mention"})
     support: dict[int, float] = defaultdict(float)
     for path in paths:
         for u, v in pairwise(path.rows):
-            for row in np.intersect1d(_neighbors(mentions, u), _neighbors(mentions, v)).tolist():
+            for row in np.intersect1d(mentions.around(u), mentions.around(v)).tolist():
                 support[row] += path.reliability / (len(path.rows) - 1)
 
     def ordered(rows: Iterable[int]) -> list[int]:
         return sorted(rows, key=lambda row: (-round(support.get(row, 0.0), 12), graph.ids[row]))
 
-    own = [ordered(_neighbors(mentions, seed).tolist()) for seed in seeds.tolist()]
+    own = [ordered(mentions.around(seed).tolist()) for seed in seeds.tolist()]
     return np.array(list(dict.fromkeys(chain(*own, ordered(support)))), np.int64)

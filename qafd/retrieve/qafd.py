@@ -290,9 +290,7 @@ def _edges(layer: Graph, diffusion: Diffusion) -> tuple[RetrievedEdge, ...]:
 
 
 def _kind(layer: Graph, u: int, v: int) -> str:
-    start, end = layer.indptr[u], layer.indptr[u + 1]
-    place = start + int(np.searchsorted(layer.neighbors[start:end], v))
-    return kind_names(int(layer.edge_kinds[place]))[0]
+    return kind_names(int(layer.edge_kinds[layer.entry(u, v)]))[0]
 
 
 @dataclass(frozen=True)

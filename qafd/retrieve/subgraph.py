@@ -74,12 +74,6 @@ def entries_among(layer: Graph, rows: Nodes) -> Nodes:
     return around[(u < v) & np.isin(v, rows)]
 
 
-def entry_between(layer: Graph, u: int, v: int) -> int:
-    """The entry of the edge between two neighbors, seen from `u`."""
-    start, end = layer.indptr[u], layer.indptr[u + 1]
-    return int(start + np.searchsorted(layer.neighbors[start:end], v))
-
-
 def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
     """Places of the `count` highest scores, best first; ties by the ids of their rows."""
     places = np.arange(len(scores))

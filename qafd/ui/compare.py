@@ -231,8 +231,7 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
            if e.source not in graph.row or e.target not in graph.row]
     return own + [
         (n.id, graph.ids[v]) for r in retrievals for n in foremost(r, DRAWN) if n.id in graph.row
-        for row in [graph.row[n.id]]
-        for v in graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]].tolist()]
+        for v in graph.around(graph.row[n.id]).tolist()]
 
 
 def _footer(column: Column, size: int, blind: bool) -> str:
