@@ -323,15 +323,17 @@ class EndpointEmbedder:
         As for `Endpoint`.
     batch : int
         Texts of one request at first.
+    dimension : int
+        The length of its vectors where that is known, which saves asking; another is refused.
     """
 
     def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
                  client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
-                 pause: float = 0.5, batch: int = 64) -> None:
+                 pause: float = 0.5, batch: int = 64, dimension: int = 0) -> None:
         self.name = model
         self._connection = _Connection(base_url, key, client, deadline, attempts, pause)
         self._batch = batch
-        self._dimension = 0
+        self._dimension = dimension
 
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self.name!r}, {self._connection.host!r})"
@@ -375,7 +377,12 @@ class EndpointEmbedder:
             model=self.name, input=texts, encoding_format="float")
         rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
         sizes = {len(row) for row in rows}
-        if len(rows) != len(texts) or len(sizes) != 1 or self._dimension not in (0, *sizes):
+        if len(sizes) == 1 and self._dimension not in (0, *sizes):
+            raise MalformedReplyError(
+                f"{self.name} gave a vector of {min(sizes)} numbers where it gave "
+                f"{self._dimension} before; choose the former model again, or embed the workspace "
+                "anew (`qafd index --re-embed`).")
+        if len(rows) != len(texts) or len(sizes) != 1:
             raise MalformedReplyError(
                 f"{self.name} gave {len(rows)} vectors of the lengths {sorted(sizes)} for "
                 f"{len(texts)} texts; choose another embedding model.")

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -53,18 +53,25 @@ class KnowledgeGraph:
     path : Path
         The SQLite file; it is made when it is first opened.
     embedder : Embedder, optional
-        The model that indexed it; the bundled local one by default.
+        The model that indexed it; by default the one that the workspace was told to use, which is
+        the bundled local one if it was told nothing.
+    keys : mapping of str to str, optional
+        Address to API key, for an embedding model behind an endpoint; never stored.
     """
 
-    def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
+    def __init__(self, path: Path, embedder: Embedder | None = None,
+                 keys: Mapping[str, str] | None = None) -> None:
         self.path = path
         self._embedder = embedder
+        self._keys = keys or {}
+        self._remote: tuple[object, Embedder] | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "KnowledgeGraph":
+    def open(cls, path: str | os.PathLike[str],
+             keys: Mapping[str, str] | None = None) -> "KnowledgeGraph":
         """The workspace at `path`; raises StoreError when the file is not one."""
         with Store.open(path):
-            return cls(Path(path))
+            return cls(Path(path), keys=keys)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
@@ -116,8 +123,30 @@ class KnowledgeGraph:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedding model of this workspace."""
-        return self._embedder or local_embedder()
+        """The embedding model of this workspace.
+
+        Raises
+        ------
+        MissingKeyError
+            Its endpoint needs a key.
+        """
+        if self._embedder is not None:
+            return self._embedder
+        with self.store() as store:
+            state = store.choice, store.embedder
+        if not state[0]:
+            return local_embedder()
+        if self._remote is None or self._remote[0] != state:
+            self._remote = state, self._chosen() or local_embedder()
+        return self._remote[1]
+
+    def _chosen(self) -> Embedder | None:
+        from qafd.reader import chosen, embedder_of
+
+        with self.store() as store:
+            choice = chosen(store)
+            name, dimension = store.embedder
+        return embedder_of(choice, self._keys, dimension if name == choice.embedder else 0)
 
     def version(self, graph: Graph) -> str:
         """Names the state of the workspace that a graph was read from."""

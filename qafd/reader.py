@@ -115,15 +115,15 @@ def model_of(choice: Choice, keys: Keys) -> LLM:
                     deadline=choice.deadline, attempts=choice.attempts)
 
 
-def embedder_of(choice: Choice, keys: Keys) -> PassageEmbedder | None:
-    """The chosen embedding model, None for the bundled one."""
+def embedder_of(choice: Choice, keys: Keys, dimension: int = 0) -> PassageEmbedder | None:
+    """The chosen embedding model, None for the bundled one; `dimension` if it is known."""
     if not choice.embedder:
         return None
     from qafd.endpoint import EndpointEmbedder
 
     return EndpointEmbedder(
         choice.embedder, choice.embedder_url, keys.get(choice.embedder_url),
-        deadline=choice.deadline, attempts=choice.attempts)
+        deadline=choice.deadline, attempts=choice.attempts, dimension=dimension)
 
 
 def extractor_of(choice: Choice, store: Store, llm: LLM, run: str = "") -> ModelExtractor:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from clicks import page, press, shown
 from faults import FaultServer, serving
-from streamlit.testing.v1 import AppTest
 
 from qafd.knowledge import KnowledgeGraph
 from qafd.preferences import Preferences, load, save
@@ -49,28 +49,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def modeled(home: Path, server: FaultServer) -> FaultServer:
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
     return server
-
-
-def page(name: str, **query: str) -> AppTest:
-    app = AppTest.from_string(
-        f"import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages({name!r})))",
-        default_timeout=60)
-    for key, value in {"ws": "songbook", **query}.items():
-        app.query_params[key] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def shown(app: AppTest) -> str:
-    kinds = ("markdown", "caption", "warning", "error", "html", "subheader", "code")
-    return "\n".join(str(getattr(e, "body", None) or e.value)
-                     for kind in kinds for e in app.get(kind)).replace("\\", "")
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def test_without_a_model_the_tab_quotes_and_says_where_models_are_set(home: Path) -> None:

@@ -216,7 +216,7 @@ def test_delete_undo_and_retry_do_what_they_say(
     from qafd.ui.documents import apply
 
     started: list[Path] = []
-    monkeypatch.setattr("qafd.ui.documents.start_worker", started.append)
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda path, _: started.append(path))
     apply(two_files, "delete", ["ada.txt"])
     assert states(two_files)["ada.txt"] == ("done", True)
     apply(two_files, "undo", ["ada.txt"])
@@ -229,7 +229,7 @@ def test_delete_undo_and_retry_do_what_they_say(
 
 def test_undo_without_a_choice_brings_back_what_was_deleted_last(
         two_files: KnowledgeGraph, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.documents.start_worker", lambda _: None)
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
     with two_files.store() as store:
         store.delete("bad.pdf")
         store.delete("ada.txt")
@@ -241,7 +241,7 @@ def test_undo_without_a_choice_brings_back_what_was_deleted_last(
 
 def test_pasting_twice_under_one_name_keeps_both_texts(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.documents.start_worker", lambda _: None)
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
     for text in ("Grace Hopper met Howard Aiken.", "Alan Turing met Max Newman."):
         app = app_on("documents", ws="mine")
         app.text_area[0].set_value(text)
@@ -265,7 +265,8 @@ def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
     from qafd.jobs import enqueue
 
     started: list[Path] = []
-    monkeypatch.setattr("qafd.ui.workspaces.start_worker", started.append)
+    monkeypatch.setattr("qafd.ui.workspaces.start_worker",
+                        lambda path, _: started.append(path))
     with two_files.store() as store:
         enqueue(store, [("late.txt", b"Grace Hopper met Howard Aiken.")])
     AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()

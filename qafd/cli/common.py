@@ -82,7 +82,6 @@ def print_json(value: Any) -> None:
 def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     """The workspace named by --db or $QAFD_DB."""
     from qafd.knowledge import KnowledgeGraph
-    from qafd.reader import chosen, embedder_of
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -90,10 +89,7 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     if not path.exists():
         raise ParameterError(f"there is no workspace at {path}; 'qafd index FILE --db {path}' "
                              "makes one")
-    knowledge = KnowledgeGraph.open(path)
-    with knowledge.store() as store:
-        embedder = embedder_of(chosen(store), keys_of_environment())
-    return KnowledgeGraph(path, embedder) if embedder else knowledge
+    return KnowledgeGraph.open(path, keys_of_environment())
 
 
 def keys_of_environment() -> "Keys":

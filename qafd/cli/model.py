@@ -59,8 +59,8 @@ def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
     from qafd.reader import Choice
 
     names = {"model": "model", "base_url": "base_url", "language": "language",
-             "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline", "embed_model": "embedder",
-             "embed_url": "embedder_url"}
+             "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline",
+             "embed_model": "embedder", "embed_url": "embedder_url"}
     given = {field: value for name, field in names.items()
              if (value := getattr(arguments, name)) is not None}
     if given.get("model") == LOCAL:

@@ -9,13 +9,11 @@ from qafd.endpoint import Endpoint
 from qafd.errors import QafdError
 from qafd.preferences import PROVIDERS, Preferences, save
 from qafd.probe import Probe, probe
+from qafd.ui.keys import forget_key, hold_key, key_for
 from qafd.ui.provider import (
     addresses_are_free,
-    allowed,
+    allow,
     embedding_model,
-    forget_key,
-    hold_key,
-    key_for,
     leaves_this_machine,
     preferences,
     preferences_file,
@@ -85,7 +83,7 @@ def _connection(wanted: Preferences) -> None:
     if st.button("Test the connection", key="probe_button", type="primary",
                  disabled=not wanted.base_url):
         try:
-            allowed(wanted)
+            allow(wanted.base_url)
             with st.spinner("Asking the endpoint"):
                 key = key_for(wanted.base_url)
                 st.session_state["probe"] = (wanted, probe(

@@ -10,9 +10,10 @@ from qafd.index import plan
 from qafd.jobs import retry, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.ledger import Total
-from qafd.reader import Choice, Keys, choose, chosen
+from qafd.reader import Choice, choose, chosen
+from qafd.ui.keys import keys
 from qafd.ui.pages import page
-from qafd.ui.provider import key_for, preferences
+from qafd.ui.provider import allow, preferences
 from qafd.ui.workspaces import plain
 from qafd.view.panel import clean
 
@@ -25,11 +26,7 @@ def choice_of(knowledge: KnowledgeGraph) -> Choice:
 
 def start(knowledge: KnowledgeGraph) -> None:
     """Start a worker with the keys of this session."""
-    choice = choice_of(knowledge)
-    urls = [url for name, url in ((choice.model, choice.base_url),
-                                  (choice.embedder, choice.embedder_url)) if name]
-    keys: Keys = {url: key for url in urls if (key := key_for(url))}
-    start_worker(knowledge.path, keys)
+    start_worker(knowledge.path, keys())
 
 
 def reading_controls(knowledge: KnowledgeGraph) -> None:
@@ -60,6 +57,7 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
             if st.form_submit_button("Use this"):
                 pick = options[at]
                 if pick.model:
+                    allow(pick.base_url)
                     pick = replace(
                         pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
                         language=language.strip() or "English", gleanings=int(gleanings),

@@ -1,4 +1,4 @@
-"""Which language model this session uses: from the settings, the environment and a typed key."""
+"""Which language model this session uses: from the settings or the environment."""
 
 import os
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from qafd.cost import Meter, Metered
 from qafd.endpoint import Endpoint, EndpointEmbedder
 from qafd.errors import ParameterError, QafdError
 from qafd.preferences import PROVIDERS, Preferences, load
+from qafd.ui.keys import key_for
 from qafd.ui.workspaces import home
 
 
@@ -38,25 +39,6 @@ def from_(environment: Mapping[str, str]) -> Preferences:
                        environment.get("QAFD_EMBED_MODEL", ""))
 
 
-def key_for(base_url: str) -> str | None:
-    """The key of this session, else the environment's when it is meant for this address."""
-    typed = st.session_state.get("secret")
-    if typed and typed[0] == base_url:
-        return str(typed[1])
-    meant = os.environ.get("OPENAI_BASE_URL") or PROVIDERS["openai"].base_url
-    return os.environ.get("OPENAI_API_KEY") or None if base_url == meant else None
-
-
-def hold_key(base_url: str, key: str) -> None:
-    """Keep a key for the rest of the session, for one address."""
-    st.session_state["secret"] = (base_url, key)
-
-
-def forget_key() -> None:
-    """Drop the key of the session."""
-    st.session_state.pop("secret", None)
-
-
 def addresses_are_free() -> bool:
     """Whether this app may be told any address: on loopback, or when the host allows it."""
     if os.environ.get("QAFD_ALLOW_CUSTOM_BASE_URL") == "1":
@@ -68,8 +50,8 @@ def addresses_are_free() -> bool:
         return False
 
 
-def allowed(preferences: Preferences) -> Preferences:
-    """The settings, unless they name an address that a public app may not call.
+def allow(base_url: str) -> None:
+    """Let an address pass that this app may call.
 
     Raises
     ------
@@ -77,11 +59,10 @@ def allowed(preferences: Preferences) -> Preferences:
         The app can be reached by others, and the address is not the environment's or OpenAI's.
     """
     own = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
-    if preferences.base_url not in own and not addresses_are_free():
+    if base_url not in own and not addresses_are_free():
         raise ParameterError(
-            f"this app can be reached by others, so it does not call {preferences.base_url}; set "
+            f"this app can be reached by others, so it does not call {base_url}; set "
             "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1")
-    return preferences
 
 
 def endpoint() -> Endpoint | None:
@@ -115,7 +96,7 @@ def why_no_model() -> str:
     if not chosen.model:
         return "No model is chosen yet."
     try:
-        allowed(chosen)
+        allow(chosen.base_url)
         check_address(chosen.base_url, key_for(chosen.base_url))
     except QafdError as error:
         return str(error)

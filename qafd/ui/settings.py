@@ -14,6 +14,7 @@ from qafd.ui.documents import jobs_panel
 from qafd.ui.models import start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import choose, home, names, path_of, plain
+from qafd.view.panel import clean
 from qafd.workspace import remove
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
@@ -25,11 +26,13 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     st.subheader("Workspace")
     with knowledge.store() as store:
         files, revision, extractor = len(store.files()), store.revision, store.extractor
+        embedder, dimension = store.embedder
     size = knowledge.path.stat().st_size / 1e6
     st.write(f"{files} files, graph revision {revision}, {size:.1f} MB")
     st.code(str(knowledge.path), language=None)
-    st.caption(f"Entities: {extractor or 'none yet'}. Embeddings: {knowledge.embedder.name}, "
-               f"{knowledge.embedder.dimension} dimensions.")
+    st.caption(f"Entities: {plain(clean(extractor, 80)) or 'none yet'}. Embeddings: "
+               + plain(f"{clean(embedder, 80)}, {dimension} dimensions." if embedder else
+                       "none yet."))
     with st.form("new_workspace", clear_on_submit=True):
         name = st.text_input("New workspace", placeholder="letters, digits, - and _")
         if st.form_submit_button("Create"):

@@ -11,6 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 from qafd.errors import ParameterError, QafdError
 from qafd.jobs import needs_worker, start_worker
 from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.ui.keys import keys
 from qafd.view.panel import clean
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -91,8 +92,8 @@ def workspace() -> KnowledgeGraph:
         raise ParameterError(f"there is no workspace {asked[:60]!r} here; choose one at the left, "
                              "or make it in Settings")
     if chosen in SAMPLES and path_of(chosen) != named_file():
-        return KnowledgeGraph.sample(chosen, home())
-    return KnowledgeGraph.open(path_of(chosen))
+        KnowledgeGraph.sample(chosen, home())
+    return KnowledgeGraph.open(path_of(chosen), keys())
 
 
 def keep_workers_going() -> None:
@@ -108,7 +109,7 @@ def keep_workers_going() -> None:
         except QafdError:
             continue  # a damaged workspace says so when it is opened
         if waiting:
-            start_worker(path)
+            start_worker(path, keys())
 
 
 def run(page: StreamlitPage) -> None:
