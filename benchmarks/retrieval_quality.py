@@ -144,8 +144,10 @@ METHODS: dict[str, Retriever] = {
     "qafd, no coverage": Variant(ranking=Ranking(coverage=0)),
     "pagerank .95, no coverage": Variant(walk, ranking=Ranking(coverage=0)),
     "fusion + coverage": Variant(nothing, ranking=Ranking(lexical=0.5, flow=0)),
-    **{f"preset paper, alpha {alpha:g}": replace(PAPER, mass=alpha) for alpha in ALPHAS},
-    **{f"preset paper, {seeds} seeds": replace(PAPER, seeds=seeds) for seeds in SEEDS},
+    **{f"preset paper, alpha {alpha:g}": Variant(exact, replace(PAPER, mass=alpha))
+       for alpha in ALPHAS},
+    **{f"preset paper, {seeds} seeds": Variant(exact, replace(PAPER, seeds=seeds))
+       for seeds in SEEDS},
 }
 
 
