@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
@@ -129,7 +129,6 @@ class Retrieval:
         """The retrieval as one JSON object; floats keep all their digits."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-
     def to_networkx(self) -> "networkx.MultiDiGraph":
         """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
 
@@ -200,17 +199,34 @@ def knob(default: Any, low: float | None = None, high: float | None = None, *, h
         "low": low, "high": high, "help": help, "options": options, "advanced": advanced})
 
 
-def check_knobs(method: Any) -> None:
-    """Raise ParameterError when a parameter of a method is outside its range or options."""
-    for spec in fields(method):
-        value, meta = getattr(method, spec.name), spec.metadata
-        if meta["options"]:
-            if value not in meta["options"]:
-                raise ParameterError(f"{spec.name} is {value!r}; "
-                                     f"choose {', '.join(meta['options'])}")
-        elif not meta["low"] <= value <= meta["high"]:
-            raise ParameterError(f"{spec.name} is {value}; it lies between {meta['low']:g} "
-                                 f"and {meta['high']:g}")
+class Method:
+    """What the frozen dataclasses of the methods share; see `Retriever`."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError when a parameter is outside its range or options."""
+        for spec in fields(self):  # type: ignore[arg-type]
+            value, meta = getattr(self, spec.name), spec.metadata
+            if meta["options"]:
+                if value not in meta["options"]:
+                    raise ParameterError(f"{spec.name} is {value!r}; "
+                                         f"choose {', '.join(meta['options'])}")
+            elif not meta["low"] <= value <= meta["high"]:
+                raise ParameterError(f"{spec.name} is {value}; it lies between {meta['low']:g} "
+                                     f"and {meta['high']:g}")
+
+    def fitted(self, graph: Graph) -> Self:  # noqa: ARG002
+        """The method itself, where nothing depends on the size of the graph."""
+        return self
+
+    def fewer(self, name: str, most: float) -> Self:
+        """The method with at most `most`, but at least 2, of a number that was left alone."""
+        default = next(spec.default for spec in fields(self)  # type: ignore[arg-type]
+                       if spec.name == name)
+        if getattr(self, name) != default:
+            return self
+        return replace(self, **{name: min(default, max(2, round(most)))})  # type: ignore[type-var]
 
 
 def params_of(method: Any) -> dict[str, Any]:

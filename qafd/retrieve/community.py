@@ -12,14 +12,14 @@ from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.layers.communities import Communities
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 from qafd.seeds import match
 from qafd.weights import clip
 
 
 @dataclass(frozen=True)
-class CommunityReports:
+class CommunityReports(Method):
     """The communities of the question's entities, or those whose reports are nearest to it.
 
     Edge et al., "From Local to Global: A GraphRAG Approach to Query-Focused Summarization", and
@@ -52,13 +52,6 @@ class CommunityReports:
                       "communities.")
     entities: int = knob(10, 1, 200, help="Local: how many entities the question brings.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "CommunityReports":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The members of the chosen communities and the relations between them, without flow.

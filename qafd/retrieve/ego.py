@@ -10,7 +10,7 @@ import numpy as np
 
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.subgraph import edges, ends, entries_around, foremost, nodes, ranked
 from qafd.seeds import keyword_seeds, match, select_seeds
 
@@ -18,7 +18,7 @@ MODES = ("hybrid", "local", "global")
 
 
 @dataclass(frozen=True)
-class EgoNet:
+class EgoNet(Method):
     """Low-level keywords bring entities and their neighbors, high-level ones relations.
 
     Guo et al., "LightRAG", Section 3.2 (dual-level retrieval). Local: the entities nearest to
@@ -42,7 +42,6 @@ class EgoNet:
     idea: ClassVar[str] = ("keywords to entities and their neighbors; a re-implementation of the "
                            "idea, on this graph")
     source: ClassVar[str] = "Guo et al. 2024, LightRAG"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     mode: str = knob("hybrid", options=MODES, help="Local: entities and their neighbors. "
                      "Global: relations. Hybrid: both.")
@@ -53,13 +52,6 @@ class EgoNet:
                         help="Local entities are those nearest to the low-level keywords, or the "
                         "names in the question as for QAFD.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "EgoNet":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The entities and relations that the keywords bring, without flow."""

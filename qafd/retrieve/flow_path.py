@@ -18,11 +18,11 @@ from qafd.retrieve.base import (
     SATURATED,
     WET,
     Corpus,
+    Method,
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
     Work,
-    check_knobs,
     knob,
     params_of,
 )
@@ -36,7 +36,7 @@ Path = tuple[float, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class FlowPaths:
+class FlowPaths(Method):
     """Energy flows from the sentences and summaries nearest to the question to passages.
 
     Zhan et al., "FlowRAG": the quad-level graph of section 3.2 (layers "sentences" and
@@ -71,13 +71,6 @@ class FlowPaths:
     binding: float = knob(1.0, 0.0, 1.0, advanced=True, help="lambda: the weight of the link "
                           "between a summary and its passage.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "FlowPaths":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nodes that energy reaches, how it flowed, and the best paths in the reasons.

@@ -4,15 +4,14 @@ import time
 from dataclasses import dataclass
 from typing import ClassVar
 
-from qafd.graph import Graph
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, check_knobs, knob
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob
 from qafd.retrieve.vector import passages_by
 from qafd.seeds import match, minmax
 
 
 @dataclass(frozen=True)
-class FusedPassages:
+class FusedPassages(Method):
     """Passages by minmax(cosine) + `lexical` minmax(BM25).
 
     Bruch et al., "An Analysis of Fusion Functions for Hybrid Retrieval", Section 3: a convex
@@ -23,19 +22,11 @@ class FusedPassages:
     label: ClassVar[str] = "Hybrid search"
     idea: ClassVar[str] = "meaning and words of the passages added up; no graph"
     source: ClassVar[str] = "Bruch et al. 2023, Fusion Functions for Hybrid Retrieval"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     lexical: float = knob(0.5, 0.0, 4.0, help="Weight of the words beside the meaning.")
     passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
                          "the names they mention.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "FusedPassages":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The passages with the highest sums and the names they mention."""

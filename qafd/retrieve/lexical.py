@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.bm25 import content_words
-from qafd.graph import Graph
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, check_knobs, knob
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob
 from qafd.retrieve.vector import passages_by
 from qafd.seeds import match
 
@@ -17,7 +16,7 @@ SHOWN = 4  # words that a reason names
 
 
 @dataclass(frozen=True)
-class LexicalPassages:
+class LexicalPassages(Method):
     """Passages by Okapi BM25 with k1 = 1.2 and b = 0.75.
 
     Robertson and Zaragoza, "The Probabilistic Relevance Framework", Eq. (3.15). Deviations: the
@@ -28,18 +27,10 @@ class LexicalPassages:
     label: ClassVar[str] = "Keyword search (BM25)"
     idea: ClassVar[str] = "the passages that share the question's rare words; no graph"
     source: ClassVar[str] = "Robertson and Zaragoza 2009, BM25 and Beyond"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
                          "the names they mention.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "LexicalPassages":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The passages with the highest BM25 and the names they mention."""

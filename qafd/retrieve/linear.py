@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     WET,
     Corpus,
+    Method,
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
     Work,
-    check_knobs,
     knob,
     params_of,
 )
@@ -30,7 +30,7 @@ SHOWN = 5  # passages that count as seeds when no entity does
 
 
 @dataclass(frozen=True)
-class TriGraph:
+class TriGraph(Method):
     """Names activate others through the sentences that fit the question; PageRank does the rest.
 
     Zhuang et al., "LinearRAG". Every low-level keyword activates the entity with the nearest
@@ -66,15 +66,9 @@ class TriGraph:
                                  help="Weight of passages beside entities.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
 
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "TriGraph":
+    def fitted(self, graph: Graph) -> Self:
         """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""
-        default = self.__dataclass_fields__["nodes"].default
-        if self.nodes != default:
-            return self
-        return replace(self, nodes=min(default, max(2, round(SHARE * len(graph)))))
+        return self.fewer("nodes", SHARE * len(graph))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The most probable nodes, the sentences that activated them, and passages ranked.

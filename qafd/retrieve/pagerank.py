@@ -1,8 +1,8 @@
 """Personalized PageRank from the question's entities and passages, after HippoRAG 2."""
 
 import time
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -11,7 +11,7 @@ from qafd.assemble import node_id
 from qafd.graph import Graph, sum_at
 from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.qafd import LAYERS, SHARE
 from qafd.retrieve.subgraph import (
     edges,
@@ -30,7 +30,7 @@ WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
 
 
 @dataclass(frozen=True)
-class PageRank:
+class PageRank(Method):
     """A walk that follows an edge with probability `damping` and else returns to its sources.
 
     p = (1 - c) s + c W D^-1 p on names and passages together. The defaults are Gutierrez et al.,
@@ -50,7 +50,6 @@ class PageRank:
     idea: ClassVar[str] = ("a random walk that keeps returning to the question's names; a "
                            "re-implementation of the idea, on this graph")
     source: ClassVar[str] = "Gutierrez et al. 2025, HippoRAG 2"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     damping: float = knob(0.5, 0.0, 0.99, help="Probability to follow an edge instead of "
                           "returning to a source.")
@@ -71,15 +70,9 @@ class PageRank:
                         "probability in the place of importance.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
 
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "PageRank":
+    def fitted(self, graph: Graph) -> Self:
         """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""
-        default = self.__dataclass_fields__["nodes"].default
-        if self.nodes != default:
-            return self
-        return replace(self, nodes=min(default, max(2, round(SHARE * len(graph)))))
+        return self.fewer("nodes", SHARE * len(graph))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The most probable nodes, the net flow of the walk between them, passages ranked."""

@@ -3,9 +3,9 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -16,9 +16,9 @@ from qafd.retrieve.base import (
     DRY,
     SATURATED,
     Corpus,
+    Method,
     Retrieval,
     Work,
-    check_knobs,
     knob,
     params_of,
 )
@@ -29,7 +29,7 @@ SHARE = 0.1  # of a small graph's entities, that the suggested seeds are
 
 
 @dataclass(frozen=True)
-class RelationalPaths:
+class RelationalPaths(Method):
     """The most reliable paths of at most 3 relations between entities nearest to the keywords.
 
     Chen et al., "PathRAG", Section 3.3 (flow-based pruning with distance awareness), with the
@@ -54,7 +54,6 @@ class RelationalPaths:
     idea: ClassVar[str] = ("short paths between keyword entities, pruned by shared resource; a "
                            "re-implementation of the idea, on this graph")
     source: ClassVar[str] = "Chen et al. 2025, PathRAG"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     seeds: int = knob(40, 2, 100, help="How many entities nearest to the keywords are joined.")
     paths: int = knob(15, 1, 100, help="How many paths are kept, the most reliable ones.")
@@ -65,16 +64,9 @@ class RelationalPaths:
                         "question as for QAFD.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
 
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "RelationalPaths":
+    def fitted(self, graph: Graph) -> Self:
         """The method with fewer seeds in a small graph, at most a tenth of its entities."""
-        default = self.__dataclass_fields__["seeds"].default
-        if self.seeds != default:
-            return self
-        few = round(SHARE * int((graph.kinds == "entity").sum()))
-        return replace(self, seeds=min(default, max(2, few)))
+        return self.fewer("seeds", SHARE * int((graph.kinds == "entity").sum()))
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The kept paths as one subgraph with its resource, and the passages that support them."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from qafd.retrieve.base import (
     DRY,
     SATURATED,
     Corpus,
+    Method,
     RankedPassage,
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
     Work,
-    check_knobs,
     knob,
     params_of,
 )
@@ -40,7 +40,7 @@ START = {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0, "volume": 0.2
 
 
 @dataclass(frozen=True)
-class FlowDiffusion:
+class FlowDiffusion(Method):
     """Query-aware flow diffusion (QAFD-RAG): mass enters at the seeds and fills what it reaches.
 
     Nodes are retrieved when they are full, x > 0 in problem (5); passages are ranked by x,
@@ -52,7 +52,6 @@ class FlowDiffusion:
     idea: ClassVar[str] = ("mass enters at what the question names, prefers edges that fit the "
                            "question and fills what it reaches")
     source: ClassVar[str] = "QAFD-RAG, Query-Aware Flow Diffusion for Graph-Based RAG"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     mass: float = knob(60.0, 0.0, 1e9, help="How much mass the question injects. Rule budget: "
                        "about how many nodes fill up. Other rules: the paper's alpha.")
@@ -83,14 +82,15 @@ class FlowDiffusion:
                            "part, Eq. (6) and (7).")
 
     def __post_init__(self) -> None:
-        check_knobs(self)
+        super().__post_init__()
         if self.a == 0 and self.b == 0:
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
-    def fitted(self, graph: Graph) -> "FlowDiffusion":
+    def fitted(self, graph: Graph) -> Self:
         """The method with the mass suggested for a graph: less than the default in a small one.
 
-        Other rules than "budget" read the mass as alpha, and the default is not meant for them.
+        The default counts nodes: under a rule that reads the mass as alpha it becomes that rule's
+        own start.
         """
         if self.rule == "total":
             held = SHARE * float(graph.capacity(self.capacity).sum())

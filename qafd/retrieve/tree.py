@@ -14,11 +14,11 @@ from qafd.retrieve.base import (
     SATURATED,
     WET,
     Corpus,
+    Method,
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
     Work,
-    check_knobs,
     knob,
     params_of,
 )
@@ -27,7 +27,7 @@ from qafd.seeds import match
 
 
 @dataclass(frozen=True)
-class CollapsedTree:
+class CollapsedTree(Method):
     """The passages and summaries nearest to the question, until a budget of tokens is spent.
 
     Sarthi et al., "RAPTOR", collapsed tree retrieval: summaries of all levels compete with the
@@ -45,13 +45,6 @@ class CollapsedTree:
 
     budget: int = knob(2000, 50, 20000, help="Tokens of passages and summaries together.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "CollapsedTree":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nearest passages and summaries, and what lies below the summaries.

@@ -7,15 +7,14 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from qafd.graph import Graph
 from qafd.records import Floats, QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval, Work, check_knobs, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 from qafd.seeds import match
 
 
 @dataclass(frozen=True)
-class DensePassages:
+class DensePassages(Method):
     """The floor of every comparison: passages by cosine with the question, and no graph.
 
     Karpukhin et al., "Dense Passage Retrieval", Section 3.1: sim(q, p) is the product of two
@@ -26,18 +25,10 @@ class DensePassages:
     label: ClassVar[str] = "Vector search"
     idea: ClassVar[str] = "the passages nearest to the question in meaning; no graph"
     source: ClassVar[str] = "Karpukhin et al. 2020, Dense Passage Retrieval"
-    needs: ClassVar[tuple[str, ...]] = ()
 
     passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
                          "the names they mention.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
-
-    def __post_init__(self) -> None:
-        check_knobs(self)
-
-    def fitted(self, graph: Graph) -> "DensePassages":  # noqa: ARG002
-        """The method itself: nothing depends on the size of the graph."""
-        return self
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nearest passages and the names they mention; importance is the cosine."""
