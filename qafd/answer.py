@@ -109,10 +109,12 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
 
     They are chosen one by one by their cosine with the question, the rank of their passage and
     the question's words that no sentence before has, rare ones first: a question of several
-    hops is answered in several places. Vectors of sentences were computed in the context of
-    their passage at index time. Repetitions are left out.
+    hops is answered in several places. Each subquery of the plan is answered first, by the
+    sentence nearest to it. Vectors of sentences were computed in the context of their passage at
+    index time. Repetitions are left out.
     """
-    passages = retrieval.passages[:PASSAGES]
+    parts = plan.subqueries[:SENTENCES]
+    passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
     found = store.sentences(passage.chunk for passage in passages)
     rows = [(rank, passage, start, end, vector)
             for rank, passage in enumerate(passages)
@@ -121,17 +123,20 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     if not rows:
         return Answer((), (), 0.0)
     vectors = np.stack([row[4] for row in rows])
-    similarity = vectors @ plan.embedding
+    cosines = vectors @ np.stack([p.embedding for p in (plan, *parts)]).T  # (s, 1 + p)
+    similarity = cosines.max(axis=1)
     ranks = np.array([row[0] for row in rows])
     asked = sorted(set(words(plan.question)))
     has = np.array([[word in said for word in asked] for said in (
         set(words(passage.text[start:end])) for _, passage, start, end, _ in rows)])  # (s, k)
     counts = has.sum(axis=0)
     rare = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
-    chosen: list[int] = []
-    left = np.ones(len(asked), bool)
-    scores = similarity + FLOW * (1 - ranks / PASSAGES)
-    for _ in range(min(SENTENCES, len(rows))):
+    scores = cosines + FLOW * (1 - ranks / PASSAGES)[:, None]
+    chosen = list(dict.fromkeys(scores[:, 1:].argmax(axis=0).tolist()))
+    left = ~has[chosen].any(axis=0)
+    scores = scores[:, 0]
+    total = scores + OPEN * (has @ rare)
+    for _ in range(min(SENTENCES, len(rows)) - len(chosen)):
         gain = scores + OPEN * (has @ (rare * left))
         gain[[i for i in range(len(rows)) if i in chosen or any(
             float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
@@ -140,7 +145,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
             break
         chosen.append(best)
         left &= ~has[best]
-    foremost = chosen[0]
+    foremost = max(chosen, key=lambda i: (total[i], -i))
     chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
     places = [_place(store, rows[i][1], rows[i][2]) for i in chosen]
     cited: dict[RetrievedPassage, list[int]] = {}
@@ -160,10 +165,10 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     return Answer(sentences, citations, float(similarity.max()))
 
 
-def draft(retrieval: Retrieval, store: Store, *, budget: int = BUDGET,
+def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budget: int = BUDGET,
           length: str = "short") -> Draft:
     """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`."""
-    context = build_context(retrieval, store, budget)
+    context = build_context(retrieval, store, ways, budget)
     return Draft(context, answer_messages(retrieval.query, context.text, length))
 
 

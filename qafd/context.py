@@ -11,7 +11,8 @@ from qafd.text import count_tokens
 
 BUDGET = 3000  # tokens
 SHARES = {"Entities": 0.15, "Relations": 0.15, "Reasoning paths": 0.1}  # passages have the rest
-PATHS = 8
+WAYS = 8  # reasoning paths that are shown
+MOST = 20  # paths that they are chosen from
 PASSAGE = 8000  # characters of a passage at most
 
 
@@ -37,15 +38,18 @@ class Context:
     left_out: int
 
 
-def build_context(retrieval: Retrieval, store: Store, budget: int = BUDGET) -> Context:
+def build_context(retrieval: Retrieval, store: Store, ways: Sequence[str] = (),
+                  budget: int = BUDGET) -> Context:
     """Entities, relations, reasoning paths and passages of a retrieval.
 
     The best passages that fit are taken, then everything is put in flow order: by falling
     importance x, which is the direction in which mass runs. An entity comes with the first
-    sentence that speaks of it; a path runs from a seed along the largest flows.
+    sentence that speaks of it.
 
     Parameters
     ----------
+    ways : sequence of str
+        Reasoning paths in words, the most important first; see `qafd.explain`.
     budget : int
         Tokens, about, of all of it.
     """
@@ -61,7 +65,7 @@ def build_context(retrieval: Retrieval, store: Store, budget: int = BUDGET) -> C
             for e in sorted(store.edges(entities), key=lambda e: -min(
                 x.get(e.source, 0.0), x.get(e.target, 0.0)))
             if e.kind == "relation" and e.label and {e.source, e.target} <= entities.keys()],
-        "Reasoning paths": [" -> ".join(map(_quoted, path)) for path in _paths(retrieval)],
+        "Reasoning paths": [_quoted(way) for way in ways],
     }
     lines: list[str] = []
     for title, rows in sections.items():
@@ -88,26 +92,6 @@ def _fitting(rows: Sequence[str], budget: int) -> Iterator[str]:
         if budget < 0:
             return
         yield row
-
-
-def _paths(retrieval: Retrieval) -> list[list[str]]:
-    """Names along the largest inflows from a seed to each of the most important other entities."""
-    names = {n.id: n.name for n in retrieval.nodes}
-    seeds = {n.id for n in retrieval.nodes if n.seed}
-    inflow: dict[str, tuple[float, str]] = {}
-    for edge in retrieval.edges:
-        if edge.flow > inflow.get(edge.target, (0.0, ""))[0]:
-            inflow[edge.target] = (edge.flow, edge.source)
-    paths = []
-    ends = [n.id for n in retrieval.nodes
-            if n.state == SATURATED and n.kind != "passage" and not n.seed]
-    for end in ends[:PATHS]:
-        path = [end]
-        while path[-1] not in seeds and path[-1] in inflow and inflow[path[-1]][1] not in path:
-            path.append(inflow[path[-1]][1])
-        if len(path) > 1:
-            paths.append([names[key] for key in reversed(path)])
-    return paths
 
 
 def _shown(number: int, passage: RetrievedPassage) -> str:

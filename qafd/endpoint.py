@@ -72,7 +72,8 @@ class _Connection:
                  deadline: float, attempts: int, pause: float) -> None:
         self.host = check_address(base_url, key if client is None else "the client's own")
         self.deadline = deadline
-        self._key, self._attempts, self._pause = key or "", attempts, pause
+        self._key = key or str(getattr(client, "api_key", None) or "")
+        self._attempts, self._pause = attempts, pause
         if client is None:
             wire = bounded_client(deadline)
             weakref.finalize(self, wire.close)

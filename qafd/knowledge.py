@@ -9,27 +9,31 @@ from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from qafd.answer import Answer, Draft, Written, draft, extract_answer, written
 from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
+from qafd.context import MOST, WAYS
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
 from qafd.explain.explanation import explained
 from qafd.graph import Graph
 from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, layers_of, silent, states
 from qafd.llm import LLM, Reply
+from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
 from qafd.package import assets
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.records import QueryPlan, mark_at
-from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever, params_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.seeds import passages_of
 from qafd.store import Evidence, Store
+
+if TYPE_CHECKING:
+    import openai
 
 SAMPLES = {
     "apple-amazon": "Apple and Amazon: two names, four things",
@@ -153,16 +157,17 @@ class KnowledgeGraph:
         return _GRAPHS.version(graph)
 
     def plan(self, question: str, graph: Graph | None = None, *,
-             subqueries: bool = False, client: LLM | None = None) -> QueryPlan:
+             subqueries: bool = False, client: "LLM | openai.OpenAI | None" = None,
+             model: str = "") -> QueryPlan:
         """The question, read against `graph`, by default the one of this moment.
 
         Parameters
         ----------
         subqueries : bool
             Also take a complex question apart.
-        client : LLM, optional
-            Names keywords and subqueries instead of the local rules; when it fails, the local
-            plan stays and a notice says so.
+        client, model
+            As for `answer`. Names keywords and subqueries instead of the local rules; when it
+            fails, the local plan stays and a notice says so.
 
         Raises
         ------
@@ -178,7 +183,9 @@ class KnowledgeGraph:
             store.check_embedder(self.embedder.name, self.embedder.dimension)
         planner = Planner(graph or self.graph, self.embedder)
         plan = planner.plan(question, subqueries=subqueries)
-        return plan if client is None else plan_by(client, planner, plan, subqueries=subqueries)
+        if client is None:
+            return plan
+        return plan_by(_language_model(client, model), planner, plan, subqueries=subqueries)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:
@@ -189,7 +196,7 @@ class KnowledgeGraph:
         question : str or QueryPlan
             A plan saves reading the question again.
         method : str or Retriever
-            A key of `qafd.retrieve.METHODS` with its `params`, or a configured method. Without
+            A name (`qafd.methods.canonical`) with its `params`, or a configured method. Without
             `mass`, small graphs get less than the default, see `FlowDiffusion.fitted`. `alpha` is
             the paper's word: `alpha=50` is short for rule "source-degree" with mass 50.
         graph : Graph, optional
@@ -202,22 +209,16 @@ class KnowledgeGraph:
         """
         graph = graph or self.graph
         if isinstance(method, str):
-            if method not in METHODS:
-                raise ParameterError(f"there is no method {method!r}; "
-                                     f"choose {', '.join(METHODS)}")
             if "alpha" in params:
                 mass = float(params.pop("alpha"))
                 params = {"rule": "source-degree", **params, "mass": mass}
-            chosen = METHODS[method](**params)
-            if "mass" not in params:
-                chosen = chosen.fitted(graph)
+            chosen = tuned(method_of(canonical(method)), params, graph)
         else:
             chosen = method
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
-            name = next(key for key, kind in METHODS.items() if isinstance(chosen, kind))
-            return Retrieval(plan.question, name, params_of(chosen), (), (), (),
+            return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
         with self.store() as store:
             retrieval = chosen.retrieve(_corpus(graph, store, chosen.needs), plan)
@@ -238,7 +239,7 @@ class KnowledgeGraph:
         ----------
         methods : iterable of str or Retriever
             Two to six; names of `qafd.retrieve.METHODS`, the systems they re-implement
-            (`qafd.compare.ALIASES`) in any case, or configured methods. One that fails keeps its
+            (`qafd.methods.ALIASES`) in any case, or configured methods. One that fails keeps its
             column, with the reason, and harms no other.
         budget : int
             Tokens of passages per method.
@@ -319,7 +320,8 @@ class KnowledgeGraph:
             store.wipe()
 
     def answer(self, asked: str | Retrieval, plan: QueryPlan | None = None, *,
-               client: LLM | None = None, budget: int = TOKENS, length: str = "short",
+               client: "LLM | openai.OpenAI | None" = None, model: str = "",
+               budget: int = TOKENS, length: str = "short",
                method: str | Retriever = "qafd") -> Answer:
         """The sentences that answer a question, cited, and with a model its own words.
 
@@ -329,9 +331,11 @@ class KnowledgeGraph:
             A question is planned and retrieved first, by `method`.
         plan : QueryPlan, optional
             Of the question that `asked` was retrieved for, to save reading it again.
-        client : LLM, optional
+        client : LLM or openai.OpenAI, optional
             Writes `Answer.written` from the retrieval; it is not asked when the evidence is too
             weak for an answer.
+        model : str
+            The model of an `openai.OpenAI` client, as its endpoint calls it.
         budget : int
             Tokens of what it is shown.
         length : str
@@ -341,23 +345,45 @@ class KnowledgeGraph:
         ------
         ModelError
             From the model.
+        ParameterError
+            A client without its model.
         """
+        llm = None if client is None else _language_model(client, model)
         if isinstance(asked, str):
-            plan = self.plan(asked)
+            apart = not isinstance(method, str) and params_of(method).get("subqueries") == "on"
+            plan = self.plan(asked, subqueries=apart)
             asked = self.retrieve(plan, method)
-        plan = plan or self.plan(asked.query)
+        plan = plan or self.plan(asked.query, subqueries=bool(asked.parts))
         with self.store() as store:
             answer = extract_answer(asked, plan, store)
-        if client is None or answer.abstained:
+        if llm is None or answer.abstained:
             return answer
-        draft = self.draft(asked, budget=budget, length=length)
-        reply = client.complete(draft.messages, max_tokens=ANSWER_TOKENS)
-        return replace(answer, written=self.written(draft, reply, client.name))
+        draft = self.draft(asked, plan, budget=budget, length=length)
+        reply = llm.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+        return replace(answer, written=self.written(draft, reply, llm.name))
 
-    def draft(self, retrieval: Retrieval, *, budget: int = TOKENS, length: str = "short") -> Draft:
-        """What a model would be asked about a retrieval, and shown of it."""
+    def draft(self, retrieval: Retrieval, plan: QueryPlan | None = None, *, budget: int = TOKENS,
+              length: str = "short") -> Draft:
+        """What a model would be asked about a retrieval, and shown of it.
+
+        `plan` is that of its question, to save reading it again. Reasoning paths are those of
+        `explain`; methods without mass have none.
+        """
+        ways = self._ways(retrieval, plan)
         with self.store() as store:
-            return draft(retrieval, store, budget=budget, length=length)
+            return draft(retrieval, store, ways, budget=budget, length=length)
+
+    def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> list[str]:
+        """The largest paths of mass in words, part by part where the question has parts."""
+        graph = self.graph
+        if retrieval.method != "qafd" or not retrieval.nodes or (
+                retrieval.revision != graph.revision):
+            return []
+        plan = plan or self.plan(retrieval.query, graph, subqueries=bool(retrieval.parts))
+        parts = list(zip(retrieval.parts, plan.subqueries, strict=True)) or [(retrieval, plan)]
+        return [path.words for part, read in parts
+                for path in self.explain(part, graph=graph, plan=read).paths(MOST).paths
+                if len(path.nodes) > 1][:WAYS]
 
     def written(self, draft: Draft, reply: Reply, model: str) -> Written:
         """A model's reply to a draft with its citations resolved."""
@@ -397,6 +423,16 @@ def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, 
                 yield name, path.read_bytes()
             except OSError as error:
                 raise ParameterError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _language_model(client: "LLM | openai.OpenAI", model: str) -> LLM:
+    if hasattr(client, "complete"):
+        return cast("LLM", client)
+    if not model:
+        raise ParameterError("the client does not say which model is meant; add model=...")
+    from qafd.endpoint import Endpoint
+
+    return Endpoint(model, str(client.base_url), client=client)
 
 
 @cache

@@ -3,14 +3,17 @@
 import re
 from pathlib import Path
 
+import openai
 import pytest
+from faults import serving
 
 from qafd.answer import Answer, Written
-from qafd.errors import DeadlineError, ModelError
+from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Recorded, Reply
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ABSENT, LENGTHS, answer_messages, fence
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.text import count_tokens
 
 BORN = "Where was the singer of Paper Lanterns born?"
@@ -125,16 +128,55 @@ def test_the_best_passages_are_the_ones_that_fit(songs: KnowledgeGraph) -> None:
     assert retrieval.passages[0] in [source.passage for source in context.sources]
 
 
-def test_paths_follow_the_flow_from_a_seed(songs: KnowledgeGraph) -> None:
-    retrieval = songs.retrieve(BORN)
+@pytest.mark.parametrize("subqueries", ["off", "on"])
+def test_reasoning_paths_are_those_of_the_explanation(
+        subqueries: str, songs: KnowledgeGraph) -> None:
+    retrieval = songs.retrieve(BORN, subqueries=subqueries)
+    assert bool(retrieval.parts) == (subqueries == "on")
     lines = songs.draft(retrieval).context.text.split("Reasoning paths:\n")[1].split("\n\n")[0]
-    names = {node.id: node.name for node in retrieval.nodes}
-    flows = {(names[e.source], names[e.target]) for e in retrieval.edges if e.flow > 0}
-    seeds = {names[key] for key in retrieval.seeds}
-    for line in lines.split("\n"):
-        path = line.split(" -> ")
-        assert path[0] in seeds
-        assert set(zip(path, path[1:], strict=False)) <= flows
+    told = [path.words for part in retrieval.parts or [retrieval]
+            for path in songs.explain(part).paths(20).paths if len(path.nodes) > 1]
+    assert lines.split("\n") == told[:len(lines.split("\n"))]
+    assert "Paper Lanterns" in lines
+
+
+def test_a_method_without_mass_has_no_reasoning_paths(songs: KnowledgeGraph) -> None:
+    assert "Reasoning paths" not in songs.draft(songs.retrieve(BORN, "ego")).context.text
+
+
+def test_the_best_sentence_of_each_subquery_is_quoted(songs: KnowledgeGraph) -> None:
+    question = "Who founded the prize that Salt Road won and where was Mara Delgado born?"
+    plan = songs.plan(question, subqueries=True)
+    assert len(plan.subqueries) == 2
+    method = FlowDiffusion(subqueries="on").fitted(songs.graph)
+    retrieval = songs.retrieve(plan, method)
+    answer = songs.answer(retrieval, plan)
+    with songs.store() as store:
+        found = store.sentences(p.chunk for p in retrieval.passages[:10])
+    texts = {p.chunk: p.text for p in retrieval.passages}
+    nearest = [max((float(vector @ part.embedding), texts[chunk][start:end].strip())
+                   for chunk, some in found.items() for start, end, vector in some)[1]
+               for part in plan.subqueries]
+    assert set(nearest) <= {sentence.text for sentence in answer.sentences}
+    assert songs.answer(question, method=method).sentences == answer.sentences
+    assert sum(sentence.best for sentence in answer.sentences) == 1
+
+
+def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
+        songs: KnowledgeGraph) -> None:
+    with serving(lambda _: "In Valparaíso [1].") as server:
+        client = openai.OpenAI(base_url=server.url, api_key="sk-CANARY", max_retries=0)
+        written = songs.answer(BORN, client=client, model="tiny").written
+        assert written is not None
+        assert (written.text, written.model) == ("In Valparaíso [1].", "tiny")
+        assert server.bodies[0]["model"] == "tiny"
+        with pytest.raises(ParameterError, match="model="):
+            songs.answer(BORN, client=client)
+        server.fault = lambda *_: "400"
+        with pytest.raises(ModelError) as caught:
+            songs.answer(BORN, client=client, model="tiny")
+        assert "CANARY" not in str(caught.value)
+        client.close()
 
 
 def test_the_prompt_asks_for_the_length_chosen_and_for_abstaining() -> None:

@@ -83,7 +83,7 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
     choice = length.selectbox("Length", list(LENGTHS), key=keep("length"), bind="query-params",
                               format_func=str.capitalize)
-    draft = view.knowledge.draft(view.retrieval, length=choice)
+    draft = view.knowledge.draft(view.retrieval, view.plan, length=choice)
     known = model.stored(model.key(draft.messages, None, ANSWER_TOKENS))
     away = " Your question and the passages leave this machine." if leaves_this_machine(
         preferences()) else ""
