@@ -8,19 +8,22 @@ import pytest
 from faults import FaultServer, serving
 
 from qafd.cli import main
+from qafd.cost import Price
 from qafd.knowledge import KnowledgeGraph
+from qafd.preferences import Preferences, save
 
 BORN = "Where was the singer of Paper Lanterns born?"
 ELSEWHERE = "What is the boiling point of tungsten carbide?"
 
 
-@pytest.fixture(scope="module")
-def db(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home")).path)
+@pytest.fixture
+def db(tmp_path: Path) -> str:
+    return str(KnowledgeGraph.sample("songbook", tmp_path).path)
 
 
 @pytest.fixture(autouse=True)
-def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -61,6 +64,30 @@ def test_a_model_writes_and_its_citations_are_resolved(
     assert "Written by tiny: 11 tokens sent, 7 received." in out
 
 
+def test_a_written_answer_is_in_the_ledger_and_paid_for_once(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 0
+    assert len(server.bodies) == 1
+    capsys.readouterr()
+    assert main(["ledger", "--by", "question", "--db", db, "--json"]) == 0
+    total, = json.loads(capsys.readouterr().out)
+    assert (total["what"], total["calls"], total["tokens_in"]) == (BORN, 1, 11)
+
+
+@pytest.mark.parametrize("options", [["--max-tokens", "100"], ["--max-cost", "0"]])
+def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(
+        options: list[str], db: str, tmp_path: Path, server: FaultServer,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path / "settings.json", Preferences(prices=(("tiny", Price(1.0, 1.0)),)))
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url,
+                 *options]) == 4
+    streams = capsys.readouterr()
+    assert server.bodies == []
+    assert "could exceed the cap" in streams.err
+    assert "She was born in Valparaíso" in streams.out
+
+
 def test_json_has_sentences_with_their_offsets(
         db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["answer", BORN, "--db", db, "--json", "--model", "tiny", "--base-url",
@@ -97,7 +124,7 @@ def test_the_key_goes_only_to_the_address_it_was_set_for(
     main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url])
     assert "CANARY" not in server.bodies[0]["key"]
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    main(["answer", BORN, "--db", db, "--model", "tiny"])
+    main(["answer", "Who wrote Paper Lanterns?", "--db", db, "--model", "tiny"])
     assert server.bodies[1]["key"] == "Bearer sk-CANARY"
 
 

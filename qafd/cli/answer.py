@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from qafd.cli.ask import retrieve
 from qafd.cli.common import (
+    CAPPED,
     DONE,
     FAILED,
     NOTHING_FOUND,
@@ -16,12 +17,16 @@ from qafd.cli.common import (
     command,
     open_workspace,
     print_json,
+    settings,
 )
-from qafd.errors import ModelError, ParameterError
+from qafd.errors import ModelError, ParameterError, SpendingCapError
 from qafd.plaintext import one_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from qafd.answer import Answer, Citation
+    from qafd.cost import Metered
     from qafd.doctor import Check
     from qafd.endpoint import Endpoint
 
@@ -32,6 +37,10 @@ def add(commands: Commands) -> None:
                      "answer a question with quoted sentences, or in a model's words")
     answer.add_argument("question", help="the question; '-' reads it from stdin")
     add_endpoint(answer)
+    answer.add_argument("--max-tokens", type=int, metavar="N",
+                        help="do not ask when it could take more (default: from the settings)")
+    answer.add_argument("--max-cost", type=float, metavar="DOLLARS",
+                        help="do not ask when it could cost more (default: from the settings)")
     answer.add_argument("--length", choices=("short", "paragraphs", "list"), default="short",
                         help="of a model's answer")
     answer.add_argument("--tokens", type=int, default=3000, help="how much a model is shown")
@@ -79,6 +88,23 @@ def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
     return list(probe(endpoint_of(arguments), embedder).checks)
 
 
+def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Metered":
+    """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
+    from dataclasses import replace
+
+    from qafd.address import is_local
+    from qafd.cost import FREE, Meter, Metered
+    from qafd.store import now
+
+    endpoint, chosen = endpoint_of(arguments), settings()
+    price = chosen.price(endpoint.name) or (FREE if is_local(endpoint.base_url) else None)
+    cap = chosen.cap(endpoint.name)
+    for name, value in (("tokens", arguments.max_tokens), ("cost", arguments.max_cost)):
+        cap = cap if value is None else replace(cap, **{name: value})
+    return Metered(endpoint, path, Meter(cap), price, endpoint.base_url, "answer",
+                   f"answer {now()}", question=question)
+
+
 def _answer(arguments: argparse.Namespace) -> int:
     knowledge = open_workspace(arguments)
     retrieval = retrieve(arguments)
@@ -90,12 +116,14 @@ def _answer(arguments: argparse.Namespace) -> int:
             print(*(message.content for message in draft.messages), sep="\n\n")
         return DONE
     failure = ""
-    client = endpoint_of(arguments) if arguments.model else None
+    code = FAILED
+    client = _metered(arguments, knowledge.path, retrieval.query) if arguments.model else None
     try:
         answer = knowledge.answer(retrieval, client=client, budget=arguments.tokens,
                                   length=arguments.length)
     except ModelError as error:
         failure = str(error)
+        code = CAPPED if isinstance(error, SpendingCapError) else FAILED
         answer = knowledge.answer(retrieval)
     if arguments.json:
         print_json(_as_json(answer, failure))
@@ -104,7 +132,7 @@ def _answer(arguments: argparse.Namespace) -> int:
     if failure:
         print(f"qafd: {one_line(failure, 600)} These sentences are quoted instead.",
               file=sys.stderr)
-        return FAILED
+        return code
     absent = answer.abstained or (answer.written is not None and answer.written.abstained)
     return NOTHING_FOUND if absent else DONE
 

@@ -3,18 +3,18 @@
 import argparse
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qafd.cli.common import (
     DONE,
     FAILED,
     NOTHING_FOUND,
     Commands,
-    add_knobs,
+    add_question,
     command,
-    knobs,
+    method_of,
     open_workspace,
     print_json,
     text_of,
@@ -28,20 +28,16 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the commands of this file."""
-    query = command(commands, "query", _query, "retrieve the subgraph and passages for a question")
-    query.add_argument("question", help="the question; '-' reads it from stdin")
-    query.add_argument("--method", default="qafd")
-    query.add_argument("--preset", choices=("best", "paper"), default="best")
-    add_knobs(query)
+    query = add_question(commands, "query", _query,
+                         "retrieve the subgraph and passages for a question")
+    query.add_argument("--method", default="qafd", help="default: %(default)s")
 
-    export = command(commands, "export", _export, "write a retrieval as a file", as_json=False)
-    export.add_argument("question", help="the question; '-' reads it from stdin")
+    export = add_question(commands, "export", _export, "write a retrieval as a file",
+                          as_json=False)
     export.add_argument("--format", required=True,
                         choices=("json", "graphml", "nodes.csv", "edges.csv", "html"))
     export.add_argument("--out", type=Path, help="the file to write (default: stdout)")
-    export.add_argument("--method", default="qafd")
-    export.add_argument("--preset", choices=("best", "paper"), default="best")
-    add_knobs(export)
+    export.add_argument("--method", default="qafd", help="default: %(default)s")
 
     verify = command(commands, "verify", _verify, "re-check the certificate of a stored query",
                      db=False)
@@ -50,20 +46,8 @@ def add(commands: Commands) -> None:
 
 def retrieve(arguments: argparse.Namespace) -> "Retrieval":
     """What the method that the options name retrieves for the question."""
-    from qafd.retrieve import METHODS
-    from qafd.retrieve.qafd import PRESETS
-
-    if arguments.method not in METHODS:
-        raise ParameterError(f"there is no method {arguments.method!r}; "
-                             f"choose {', '.join(METHODS)}")
     knowledge = open_workspace(arguments)
-    given = knobs(arguments)
-    method: Any = (PRESETS[arguments.preset].method if arguments.method == "qafd"
-                   else METHODS[arguments.method]())
-    method = replace(method, **given)
-    if "mass" not in given:
-        method = method.fitted(knowledge.graph)
-    return knowledge.retrieve(text_of(arguments.question), method)
+    return knowledge.retrieve(text_of(arguments.question), method_of(arguments, knowledge.graph))
 
 
 def _query(arguments: argparse.Namespace) -> int:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from qafd.errors import ParameterError
 
 if TYPE_CHECKING:
+    from qafd.graph import Graph
     from qafd.knowledge import KnowledgeGraph
+    from qafd.preferences import Preferences
     from qafd.reader import Keys
+    from qafd.retrieve.base import Retriever
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
 
@@ -73,6 +76,34 @@ def knobs(arguments: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
+def add_question(commands: Commands, name: str, run: Callable[[argparse.Namespace], int],
+                 summary: str, *, as_json: bool = True) -> argparse.ArgumentParser:
+    """Add one command about a question, its preset and its parameters."""
+    from qafd.retrieve.qafd import PRESETS
+
+    added = command(commands, name, run, summary, as_json=as_json)
+    added.set_defaults(method="qafd")
+    added.add_argument("question", help="the question; '-' reads it from stdin")
+    added.add_argument("--preset", choices=tuple(PRESETS), default="best",
+                       help="settings of the method qafd (default: %(default)s)")
+    add_knobs(added)
+    return added
+
+
+def method_of(arguments: argparse.Namespace, graph: "Graph") -> "Retriever":
+    """The method that the options name, with their parameters."""
+    from qafd import methods
+    from qafd.retrieve import METHODS
+    from qafd.retrieve.qafd import PRESETS
+
+    if arguments.method not in METHODS:
+        raise ParameterError(f"there is no method {arguments.method!r}; "
+                             f"choose {', '.join(METHODS)}")
+    usual = (PRESETS[arguments.preset].method if arguments.method == "qafd"
+             else methods.method_of(arguments.method))
+    return methods.tuned(usual, knobs(arguments), graph)
+
+
 def print_json(value: Any) -> None:
     """One JSON value and a line end on stdout."""
     json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False)
@@ -90,6 +121,14 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
         raise ParameterError(f"there is no workspace at {path}; 'qafd index FILE --db {path}' "
                              "makes one")
     return KnowledgeGraph.open(path, keys_of_environment())
+
+
+def settings() -> "Preferences":
+    """What the Settings page keeps: caps and prices."""
+    from qafd.preferences import load
+
+    home = Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
+    return load(home / "settings.json")
 
 
 def keys_of_environment() -> "Keys":

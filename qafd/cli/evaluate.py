@@ -39,9 +39,11 @@ def add(commands: Commands) -> None:
 
 
 def _retrieval(arguments: argparse.Namespace) -> int:
-    from qafd.evaluate import collection, configured, evaluate
+    from qafd.collection import collection
+    from qafd.evaluate import evaluate
     from qafd.gold import read_passages, read_questions
     from qafd.knowledge import KnowledgeGraph
+    from qafd.methods import configured
 
     if arguments.limit is not None and arguments.limit < 1:
         raise ParameterError(f"--limit is {arguments.limit}; it is at least 1")

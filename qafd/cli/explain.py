@@ -8,9 +8,8 @@ from qafd.cli.common import (
     DONE,
     NOTHING_FOUND,
     Commands,
-    add_knobs,
-    command,
-    knobs,
+    add_question,
+    method_of,
     open_workspace,
     print_json,
     text_of,
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the commands of this file."""
-    why = _question(commands, "why", _why, "say why a node is retrieved, or why not")
+    why = add_question(commands, "why", _why, "say why a node is retrieved, or why not")
     why.add_argument("node", help="its name, '¶ title' for a passage, or its id")
     why.add_argument("--elsewhere", action="store_true", help="ask all other methods as well")
-    paths = _question(commands, "paths", _paths, "list the paths that the mass took")
+    paths = add_question(commands, "paths", _paths, "list the paths that the mass took")
     paths.add_argument("--to", help="only those that end at this node")
     paths.add_argument("--most", type=int, default=20, help="how many (default: 20)")
-    whatif = _question(commands, "whatif", _whatif, "solve again with something taken out")
+    whatif = add_question(commands, "whatif", _whatif, "solve again with something taken out")
     for what, value in (("document", "NAME"), ("node", "NAME"), ("seed", "NAME"),
                         ("edge", "NAME,NAME")):
         whatif.add_argument(f"--without-{what}", action="append", default=[], metavar=value)
@@ -40,23 +39,10 @@ def add(commands: Commands) -> None:
                         help="multiply the weight of an edge")
 
 
-def _question(commands: Commands, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
-    added = command(commands, name, run, summary)
-    added.set_defaults(method="qafd")
-    added.add_argument("question", help="the question; '-' reads it from stdin")
-    added.add_argument("--preset", choices=("best", "paper", "tokens"), default="best")
-    add_knobs(added)
-    return added
-
-
 def _explanation(arguments: argparse.Namespace) -> "Explanation":
-    from qafd.retrieve.qafd import PRESETS
-
-    knowledge, given = open_workspace(arguments), knobs(arguments)
-    method = replace(PRESETS[arguments.preset].method, **given)
-    if "mass" not in given:
-        method = method.fitted(knowledge.graph)
-    return knowledge.explain(text_of(arguments.question), method=method)
+    knowledge = open_workspace(arguments)
+    return knowledge.explain(text_of(arguments.question),
+                             method=method_of(arguments, knowledge.graph))
 
 
 def _why(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qafd.cli.common import DONE, NOTHING_FOUND, Commands, command, open_workspace, print_json
+from qafd.cli.common import (
+    DONE,
+    NOTHING_FOUND,
+    Commands,
+    command,
+    open_workspace,
+    print_json,
+    settings,
+)
 from qafd.errors import ParameterError
 from qafd.plaintext import one_line
 
@@ -85,12 +93,10 @@ def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
 
 def _price(arguments: argparse.Namespace, model: str) -> "Price | None":
     from qafd.cost import Price
-    from qafd.preferences import load
 
     if arguments.price is not None:
         return Price(*arguments.price)
-    home = Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
-    return dict(load(home / "settings.json").prices).get(model)
+    return settings().price(model)
 
 
 def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice",
