@@ -7,6 +7,7 @@ value is kept, and the merged edge is of all their kinds. In `Graph.from_network
 numbers are strengths instead, and strengths of parallel edges add up.
 """
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -297,7 +298,7 @@ class Graph:
     def entry(self, u: int, v: int) -> int | None:
         """Where the edge from u to v stands in `neighbors`, None when there is none."""
         near = self.around(u)
-        place = int(np.searchsorted(near, v))
+        place = bisect_left(near, v)
         return int(self.indptr[u]) + place if place < len(near) and near[place] == v else None
 
     def expand(self, nodes: Nodes) -> Frontier:

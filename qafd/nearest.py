@@ -90,15 +90,21 @@ class SignCodes:
 
 @dataclass(frozen=True)
 class Nearest:
-    """Rows by score, best first, ties by row; `keyword[i]` is the one that row i scored with."""
+    """Rows by score, best first, ties by row; `keyword[i]` is the one that row i scored with.
+
+    `alignment[i]` is the cosine of row i and the question, the column that edge weights use;
+    empty when no question was given.
+    """
 
     rows: Nodes
     scores: Floats
     keyword: Nodes
+    alignment: Floats
 
 
 def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | None = None,
-            candidates: int = CANDIDATES) -> Nearest:
+            candidates: int = CANDIDATES, *, among: Nodes | None = None,
+            question: Vectors | None = None) -> Nearest:
     """The `count` rows with the highest score(v) = max over keywords of cos(keyword, v).
 
     Parameters
@@ -107,19 +113,23 @@ def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | 
         Unit rows; may be memory mapped.
     keywords : ndarray of float32, shape (k, d)
         Unit rows, k >= 1.
+    among : ndarray of int, optional
+        The only rows that may be found, ascending; all by default.
+    question : ndarray of float32, shape (d,), optional
+        Unit vector whose cosines are returned beside the scores.
     codes : SignCodes, optional
-        Of `vectors`. Given, only about `candidates * count` rows for each keyword are scored.
+        Of `vectors[among]`. Given, only about `candidates * count` rows for each keyword are scored.
     """
     if count < 1 or not len(keywords):
         raise ParameterError(f"{count} rows for {len(keywords)} keywords is not a search; "
                              "both must be at least 1")
     if codes is None:
-        rows = np.arange(len(vectors))
-        similarity = vectors @ keywords.T
+        rows = np.arange(len(vectors)) if among is None else among
     else:
         rows = np.unique(np.concatenate([codes.candidates(q, candidates * count)
                                          for q in keywords]))
-        similarity = vectors[rows] @ keywords.T
+        rows = rows if among is None else among[rows]
+    similarity = (vectors if len(rows) == len(vectors) else vectors[rows]) @ keywords.T
     best = similarity.argmax(axis=1)
     scores = similarity[np.arange(len(rows)), best].astype(np.float64)
     if len(rows) > 4 * count:
@@ -127,7 +137,9 @@ def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | 
         keep = np.flatnonzero(scores >= bar)
         rows, scores, best = rows[keep], scores[keep], best[keep]
     order = np.lexsort((rows, -scores))[:count]
-    return Nearest(rows[order], scores[order], best[order].astype(np.int64))
+    alignment = (np.zeros(0) if question is None
+                 else (vectors[rows[order]] @ question).astype(np.float64))
+    return Nearest(rows[order], scores[order], best[order].astype(np.int64), alignment)
 
 
 def _pack(signs: npt.NDArray[np.bool_]) -> Words:

@@ -10,9 +10,11 @@ import numpy as np
 from qafd.assemble import node_id
 from qafd.bm25 import Bm25, content_words
 from qafd.graph import Graph, kind_bit
+from qafd.nearest import SignCodes, nearest
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.text import canonical
 
+LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 COMMON = 0.2  # total rarity at which names and passages would share the mass equally
 
 
@@ -160,16 +162,28 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
 
     Nodes are compared by the vectors of their names; `layer` "entities" leaves passages out.
     Equal shares; ties go to the lower row. Without keywords the question itself is the keyword.
+    In a graph of more than `LARGE` nodes the search goes by sign codes (`qafd.nearest`).
     """
     if graph.name_vectors is None or not len(graph) or count == 0:
         return Seeds(np.zeros(0, np.int64), np.zeros(0), ())
-    rows = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else np.arange(len(graph))
+    among = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else None
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
-    cosines = graph.name_vectors[rows] @ asked.T  # (n, k)
-    scores = cosines.max(axis=1)
-    best = np.lexsort((rows, -scores))[:count]
+    codes = _codes_of(graph, layer, among) if len(graph) > LARGE else None
+    found = nearest(graph.name_vectors, asked, count, codes, among=among)
     texts = [keyword.text for keyword in plan.keywords] or ["the question"]
-    nearest = cosines[best].argmax(axis=1)
-    return Seeds(rows[best], np.full(len(best), 1.0 / max(len(best), 1)), tuple(
-        f"similarity {scores[i]:.2f} to the keyword {texts[k]}"
-        for i, k in zip(best.tolist(), nearest.tolist(), strict=True)))
+    return Seeds(found.rows, np.full(len(found.rows), 1.0 / max(len(found.rows), 1)), tuple(
+        f"similarity {score:.2f} to the keyword {texts[k]}"
+        for score, k in zip(found.scores.tolist(), found.keyword.tolist(), strict=True)))
+
+
+_CODES: WeakKeyDictionary[Graph, dict[str, SignCodes]] = WeakKeyDictionary()
+
+
+def _codes_of(graph: Graph, layer: str, among: Nodes | None) -> SignCodes:
+    """The sign codes of a graph's names; made once for each graph in memory."""
+    made = _CODES.setdefault(graph, {})
+    if layer not in made:
+        assert graph.name_vectors is not None
+        made[layer] = SignCodes.build(
+            graph.name_vectors if among is None else graph.name_vectors[among])
+    return made[layer]

@@ -76,3 +76,11 @@ def test_candidates_are_the_rows_whose_signs_agree_most():
 def test_an_empty_search_is_refused(count, k):
     with pytest.raises(ParameterError):
         nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[:k], count)
+
+
+def test_the_cosines_with_the_question_come_with_the_rows() -> None:
+    vectors = np.eye(4, dtype=np.float32)
+    found = nearest(vectors, vectors[[2]], 2, among=np.array([1, 2, 3]),
+                    question=np.array([0.0, 0.6, 0.8, 0.0], np.float32))
+    assert found.rows.tolist() == [2, 1]
+    assert found.alignment == pytest.approx([0.8, 0.6])

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan
-from qafd.seeds import Match, Passages, match, minmax, passage_counts, passages_of, select_seeds
+from qafd.seeds import (
+    Match,
+    Passages,
+    keyword_seeds,
+    match,
+    minmax,
+    passage_counts,
+    passages_of,
+    select_seeds,
+)
 
 TEXTS = ["Mill\nthe mill ground corn", "River\nthe river floods", "Ship\na ship on the river",
          "Town\na town", "Field\na field", "Road\na road", "Wood\na wood"]
@@ -149,3 +158,22 @@ def test_minmax_of_equal_scores_is_zero():
     assert minmax(np.array([2.0, 2.0])).tolist() == [0, 0]
     assert minmax(np.array([1.0, 3.0, 2.0])).tolist() == [0, 1, 0.5]
     assert len(minmax(np.array([]))) == 0
+
+
+def test_keyword_seeds_of_a_large_graph_are_those_of_all_cosines() -> None:
+    rng = np.random.default_rng(5)
+    # Clusters, as names have them: the nearest lie well apart from the rest.
+    vectors = rng.normal(size=(200, 64))[rng.integers(0, 200, 20_500)]
+    vectors = vectors + 0.3 * rng.normal(size=(20_500, 64))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    kinds = np.where(rng.random(20_500) < 0.1, "passage", "entity")
+    graph = Graph.build([str(i) for i in range(20_500)], kinds=kinds, vectors=vectors,
+                        name_vectors=vectors)
+    asked = QueryPlan("?", (Keyword("one", "low"), Keyword("two", "low")), vectors[7],
+                      vectors[[7, 9_000]])
+    for layer in ("passages", "entities"):
+        scores = (vectors @ asked.keyword_embeddings.T).max(axis=1)
+        if layer == "entities":
+            scores[kinds == "passage"] = -2
+        wanted = np.lexsort((np.arange(20_500), -scores))[:20]
+        assert keyword_seeds(graph, asked, 20, layer).rows.tolist() == wanted.tolist()
