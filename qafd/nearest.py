@@ -118,7 +118,8 @@ def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | 
     question : ndarray of float32, shape (d,), optional
         Unit vector whose cosines are returned beside the scores.
     codes : SignCodes, optional
-        Of `vectors[among]`. Given, only about `candidates * count` rows for each keyword are scored.
+        Of `vectors[among]`. Given, only about `candidates * count` rows for each keyword are
+        scored.
     """
     if count < 1 or not len(keywords):
         raise ParameterError(f"{count} rows for {len(keywords)} keywords is not a search; "
