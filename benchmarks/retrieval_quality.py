@@ -22,8 +22,9 @@ from typing import ClassVar
 import numpy as np
 
 from qafd import kernel, retrieve
+from qafd.collection import collection
 from qafd.diffusion import solve
-from qafd.evaluate import Evaluation, Score, collection, evaluate
+from qafd.evaluate import Evaluation, Score, evaluate
 from qafd.extract import LocalExtractor
 from qafd.gold import read_passages, read_questions
 from qafd.index import refresh

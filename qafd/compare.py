@@ -9,18 +9,14 @@ import numpy as np
 
 from qafd.errors import ParameterError, QafdError
 from qafd.graph import Graph
+from qafd.methods import canonical, label_of, method_of, name_of
+from qafd.rank import within_budget
 from qafd.records import Floats
-from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriever
-from qafd.retrieve.qafd import PRESETS
 
 DEFAULT = ("qafd", "community", "ego", "flow_path")
 FEWEST, MOST = 2, 6
 BUDGET = 1200  # tokens of passages per method
-PAPER = "qafd-paper"
-ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
-           "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
-           "qafd-rag": "qafd"}
 TEXTS = ("passage", "sentence", "summary")  # kinds of nodes that are not things
 NAMED = 3  # nodes that a sentence names
 
@@ -113,31 +109,6 @@ class Comparison:
             "differences": [asdict(d) for d in self.differences()]}
 
 
-def canonical(name: str) -> str:
-    """The name of a method in `qafd.retrieve.METHODS` for any of its names, in any case.
-
-    Raises
-    ------
-    ParameterError
-        When there is no such method.
-    """
-    key = name.strip().lower()
-    key = ALIASES.get(key, key)
-    if key not in (*METHODS, PAPER):
-        raise ParameterError(f"there is no method {name!r}; choose {', '.join((*METHODS, PAPER))}")
-    return key
-
-
-def configured(name: str) -> Retriever:
-    """A method with its default parameters, by its canonical name."""
-    return PRESETS["paper"].method if name == PAPER else METHODS[name]()
-
-
-def label_of(name: str) -> str:
-    """What people call a method, by its canonical name."""
-    return f"{METHODS['qafd'].label}, as in the paper" if name == PAPER else METHODS[name].label
-
-
 def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[str, Retriever]]:
     """Label and method per column; names are fitted to the graph, configured methods kept.
 
@@ -150,9 +121,9 @@ def chosen(methods: Iterable[str | Retriever], graph: Graph) -> dict[str, tuple[
     for method in methods:
         if isinstance(method, str):
             name = canonical(method)
-            columns[name] = label_of(name), configured(name).fitted(graph)
+            columns[name] = label_of(name), method_of(name).fitted(graph)
         else:
-            key = next(key for key, kind in METHODS.items() if isinstance(method, kind))
+            key = name_of(method)
             name = next(n for n in (key, *(f"{key}-{i}" for i in range(2, 99)))
                         if n not in columns)
             columns[name] = _told(method), method
@@ -173,7 +144,7 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
                 budget: int) -> Column:
     """One column; an error that the user can mend becomes its sentence.
 
-    Passages are taken best first, until the next one does not fit into `budget` tokens.
+    Its passages are those `qafd.rank.within_budget`.
     """
     if budget < 1:
         raise ParameterError(f"the token budget is {budget}; it is at least 1")
@@ -181,10 +152,9 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
         retrieval = retrieve()
     except QafdError as error:
         return Column(name, label, error=str(error))
-    tokens = np.cumsum([int(graph.tokens[graph.row[p.id]]) for p in retrieval.passages] or [0])
-    fit = int(np.searchsorted(tokens, budget, side="right")) if retrieval.passages else 0
-    return Column(name, label, replace(retrieval, passages=retrieval.passages[:fit]),
-                  int(tokens[fit - 1]) if fit else 0)
+    tokens = [int(graph.tokens[graph.row[p.id]]) for p in retrieval.passages]
+    kept = within_budget(retrieval.passages, tokens, budget)
+    return Column(name, label, replace(retrieval, passages=kept), sum(tokens[:len(kept)]))
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:

@@ -5,35 +5,25 @@ that is cut into several passages counts as found where the first of them is ran
 count documents. A method is measured as it is configured, to the depth that it ranks.
 """
 
-import json
-import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from qafd import __version__, compare
+from qafd import __version__
+from qafd.collection import gold_documents
 from qafd.errors import ParameterError, QafdError
-from qafd.gold import Passage, Question, read_questions, to_jsonl
-from qafd.graph import Graph
-from qafd.index import Progress, index, never, silent
+from qafd.gold import Question
+from qafd.index import Progress, never, silent
 from qafd.knowledge import KnowledgeGraph
 from qafd.measures import RESAMPLES, Interval, contains, exact_match, f1, interval
-from qafd.plaintext import one_line
+from qafd.methods import label_of
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
-from qafd.retrieve.pagerank import PRESETS as PAGERANK
-from qafd.retrieve.qafd import PRESETS
-from qafd.workspace import meta, set_meta
 
 CUTS = (2, 5, 10)
 SEED = 20261122
 FEW = 10  # questions below which an interval says little
-_PRESETS: dict[str, dict[str, Retriever]] = {
-    "qafd": {name: preset.method for name, preset in PRESETS.items()}, "pagerank": {**PAGERANK}}
-_SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
 
 
 @dataclass(frozen=True)
@@ -220,48 +210,6 @@ def evaluate(
         int((graph.kinds == "passage").sum()), notices)
 
 
-def gold_documents(
-    knowledge: KnowledgeGraph, questions: Iterable[Question]
-) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
-    """The documents that each gold name stands for, and a notice of those that stand for none.
-
-    A name is that of a document, the id of a record in its file, the name of a file or a title,
-    in this order; a title or file that several documents have means any of them.
-
-    Raises
-    ------
-    ParameterError
-        None of the names is known.
-    """
-    by_name: list[dict[str, set[str]]] = [defaultdict(set) for _ in range(4)]
-    with knowledge.store() as store:
-        for row in store.documents():
-            if row.deleted_at is None:
-                keys = (row.name, row.name.removeprefix(f"{row.source}#"), row.source,
-                        _folded(row.title))
-                for names, key in zip(by_name, keys, strict=True):
-                    names[key].add(row.name)
-    found: dict[str, frozenset[str]] = {}
-    for name in (name for question in questions for name in question.gold):
-        keys = (name, name, name, _folded(name))
-        found[name] = frozenset(next((names[key] for names, key in zip(by_name, keys, strict=True)
-                                      if key in names), ()))
-    missing = [name for name, documents in found.items() if not documents]
-    if len(missing) == len(found):
-        raise ParameterError(
-            f"none of the {len(found)} gold passages is in this workspace (the first is "
-            f"{one_line(missing[0], 80)!r}); name titles or documents that are")
-    if not missing:
-        return found, ()
-    return found, (f"{len(missing)} of {len(found)} gold passages are not in this workspace and "
-                   f"count as missed: {', '.join(one_line(name, 80) for name in missing[:5])}"
-                   f"{', ...' if len(missing) > 5 else '.'}",)
-
-
-def _folded(name: str) -> str:
-    return one_line(name, 255).casefold()
-
-
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
     """The rank of each gold passage among the documents ranked; None where it is not."""
     order = list(dict.fromkeys(passage.document for passage in retrieval.passages))
@@ -287,18 +235,6 @@ def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence
         float(np.median([trial.milliseconds for trial in trials])),
         *(_mean_of_known([getattr(trial, key) for trial in trials])
           for key in ("exact_match", "f1", "contains")))
-
-
-def label_of(name: str) -> str:
-    """What people call a configured method: two of one kind differ by preset and parameters."""
-    spec = _SPEC.fullmatch(name)
-    try:
-        label = compare.label_of(compare.canonical(spec["method"] if spec else name))
-    except ParameterError:
-        return name
-    own = ", ".join(filter(None, spec.group("preset", "params"))) if spec else ""
-    own = re.sub(r",(?=\w)", ", ", own)
-    return f"{label} ({own})" if own else label
 
 
 def sentence(score: Score, first: Score) -> str:
@@ -334,101 +270,3 @@ def _mean(values: Iterable[float]) -> float:
 def _mean_of_known(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
-    """Methods from text such as ``qafd,qafd:paper,qafd(mass=30,variant=plain)``, by that text.
-
-    After the colon comes a preset, in parentheses parameters. Unless `mass` is given, it is the
-    one suggested for the graph.
-
-    Raises
-    ------
-    ParameterError
-        On an unknown method, preset or parameter, or a value that is out of range.
-    """
-    chosen: dict[str, Retriever] = {}
-    for text in ("".join(part.split()) for part in re.split(r",(?![^()]*\))", specs)):
-        spec = _SPEC.fullmatch(text)
-        if spec is None:
-            raise ParameterError(f"{text!r} is no method; write a name, name:preset or "
-                                 "name(parameter=value,...)")
-        name = compare.canonical(spec["method"])
-        method: Any = compare.configured(name)
-        if spec["preset"]:
-            presets = _PRESETS.get(name, {})
-            if spec["preset"] not in presets:
-                raise ParameterError(f"{name} has no preset {spec['preset']!r}; it has "
-                                     f"{', '.join(presets) or 'none'}")
-            method = presets[spec["preset"]]
-        given = _given(method, spec["params"] or "")
-        method = replace(method, **given)
-        chosen[text] = method if "mass" in given else method.fitted(graph)
-    return chosen
-
-
-def _given(method: Any, text: str) -> dict[str, Any]:
-    """Parameters written as name=value, of the types that the method's fields have."""
-    kinds: dict[str, type] = {spec.name: type(getattr(method, spec.name))
-                              for spec in fields(method)}
-    given: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",") if part)
-    for name, value in given.items():
-        if name not in kinds:
-            raise ParameterError(f"{method.label} has no parameter {name!r}; "
-                                 f"choose {', '.join(kinds)}")
-        try:
-            given[name] = (json.loads(value.lower()) if kinds[name] is bool
-                           else kinds[name](value))
-        except ValueError:
-            raise ParameterError(f"{name} is {value!r}; it is a "
-                                 f"{kinds[name].__name__}") from None
-    return given
-
-
-def saved_questions(knowledge: KnowledgeGraph) -> tuple[Question, ...]:
-    """The questions kept in a workspace."""
-    with knowledge.store() as store, store.snapshot() as connection:
-        kept = meta(connection, "gold")
-    return read_questions(kept.encode()).questions if kept else ()
-
-
-def save_questions(knowledge: KnowledgeGraph, questions: Iterable[Question]) -> None:
-    """Keep questions in their workspace, instead of those that were there."""
-    with knowledge.store() as store, store.transaction() as connection:
-        set_meta(connection, "gold", to_jsonl(questions))
-
-
-def collection(
-    path: Path, name: str, passages: Sequence[Passage], *,
-    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
-    processes: int = 2,
-) -> KnowledgeGraph:
-    """A workspace of exactly these passages; what is indexed under the same content is reused.
-
-    Parameters
-    ----------
-    name : str
-        What the file of passages is called in the workspace.
-
-    Raises
-    ------
-    ParameterError
-        The workspace holds other documents, or the indexing was stopped or failed.
-    """
-    data = "".join(json.dumps(asdict(passage), ensure_ascii=False) + "\n" for passage in passages)
-    knowledge = KnowledgeGraph.open(path)
-    name = Path(name).with_suffix(".jsonl").name
-    with knowledge.store() as store:
-        others = [file.name for file in store.files()
-                  if file.deleted_at is None and file.name != name]
-    if others:
-        raise ParameterError(f"{path} holds {len(others)} other files, which would compete with "
-                             "the passages; name a new file")
-    index(path, [(name, data.encode("utf-8", "replace"))], progress=progress, stopped=stopped,
-          processes=processes)
-    with knowledge.store() as store:
-        file = next(file for file in store.files() if file.name == name)
-    if file.status != "done":
-        raise ParameterError(f"the passages were not indexed ({file.error or file.status}); "
-                             "run the command again to go on")
-    return knowledge

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from qafd.compare import DEFAULT, label_of
+from qafd.compare import DEFAULT
 from qafd.knowledge import KnowledgeGraph
+from qafd.methods import label_of
 from qafd.retrieve import METHODS
 from qafd.ui import compare as compare_ui
 

@@ -12,23 +12,14 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
+from qafd.collection import collection, gold_documents, save_questions, saved_questions
 from qafd.errors import InfeasibleError, ParameterError
-from qafd.evaluate import (
-    Evaluation,
-    collection,
-    configured,
-    evaluate,
-    gold_documents,
-    label_of,
-    ranks,
-    save_questions,
-    saved_questions,
-    sentence,
-)
+from qafd.evaluate import Evaluation, evaluate, ranks, sentence
 from qafd.gold import Passage, Question, read_questions
 from qafd.graph import Graph
 from qafd.knowledge import SAMPLES, KnowledgeGraph
 from qafd.measures import contains, exact_match, f1, interval, normalized
+from qafd.methods import configured, label_of
 from qafd.package import assets
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work

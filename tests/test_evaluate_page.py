@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from qafd.evaluate import save_questions, saved_questions
+from qafd.collection import save_questions, saved_questions
 from qafd.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.ui.evaluate import Measuring

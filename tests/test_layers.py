@@ -22,10 +22,11 @@ LAYERS = (
     ("engine", "seeds", "cost", "llm_extract", "reader"),
     ("index", "rank", "layers"),
     ("retrieve",),
+    ("methods",),
     ("explain", "context", "answer", "compare", "verify", "export", "view",
      "doctor", "judge", "probe"),
     ("preferences", "jobs", "knowledge"),
-    ("evaluate", "lab", "learn"),
+    ("collection", "evaluate", "lab", "learn"),
     ("cli", "ui"),
 )
 ONLY_IN = {

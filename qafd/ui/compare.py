@@ -15,12 +15,8 @@ from qafd.compare import (
     DEFAULT,
     FEWEST,
     MOST,
-    PAPER,
     Column,
     Comparison,
-    canonical,
-    configured,
-    label_of,
     listed,
     make_column,
 )
@@ -28,6 +24,7 @@ from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.jobs import enqueue, open_jobs
 from qafd.knowledge import KnowledgeGraph
+from qafd.methods import PAPER, canonical, label_of, method_of
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
@@ -105,10 +102,10 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
             forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order",
                            "reveal", "contract", "thickness", "ramp")
             for name in options:
-                start_anew(configured(name), PREFIXES.get(name, name), graph)
+                start_anew(method_of(name), PREFIXES.get(name, name), graph)
         methods = {}
         for name in names:
-            method = configured(name)
+            method = method_of(name)
             shared = {spec.name: seeding for spec in fields(cast("Any", method))
                       if spec.name == "seeding" and seeding in spec.metadata["options"]}
             with st.expander(label_of(name)):
@@ -255,7 +252,7 @@ def _frozen(path: Path, version: str, question: str, names: tuple[str, ...],
             _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for what the default methods show: no parameter or choice moves a node."""
     columns = [make_column(name, name, partial(
-        retrieved, path, version, question, configured(name).fitted(_sides.graph),
+        retrieved, path, version, question, method_of(name).fitted(_sides.graph),
         _sides.knowledge, _sides.graph, _sides.plan), _sides.graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     first = {n.id for r in retrievals[:1] for n in r.nodes if n.state == SATURATED}

@@ -9,23 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.compare import PAPER
+from qafd.collection import save_questions, saved_questions
 from qafd.errors import ParameterError, QafdError
-from qafd.evaluate import (
-    Evaluation,
-    Score,
-    Trial,
-    configured,
-    evaluate,
-    label_of,
-    save_questions,
-    saved_questions,
-    sentence,
-)
+from qafd.evaluate import Evaluation, Score, Trial, evaluate, sentence
 from qafd.export import table_csv
 from qafd.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.index import Progress
 from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.methods import PAPER, configured, label_of
 from qafd.package import assets
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever

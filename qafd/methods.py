@@ -1,0 +1,115 @@
+"""Retrieval methods as people write them: names, the systems they re-implement, presets, knobs."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retriever
+from qafd.retrieve.pagerank import PRESETS as PAGERANK
+from qafd.retrieve.qafd import PRESETS
+
+PAPER = "qafd-paper"
+ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
+           "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
+           "qafd-rag": "qafd"}
+_PRESETS: dict[str, dict[str, Retriever]] = {
+    "qafd": {name: preset.method for name, preset in PRESETS.items()}, "pagerank": {**PAGERANK}}
+_SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
+
+
+def canonical(name: str) -> str:
+    """The name of a method in `qafd.retrieve.METHODS`, or PAPER, for any of its names.
+
+    Raises
+    ------
+    ParameterError
+        When there is no such method.
+    """
+    key = name.strip().lower()
+    key = ALIASES.get(key, key)
+    if key not in (*METHODS, PAPER):
+        raise ParameterError(f"there is no method {name!r}; choose {', '.join((*METHODS, PAPER))}")
+    return key
+
+
+def method_of(name: str) -> Retriever:
+    """The method of a canonical name, with its default parameters."""
+    return PRESETS["paper"].method if name == PAPER else METHODS[name]()
+
+
+def name_of(method: Retriever) -> str:
+    """The name of a configured method in `qafd.retrieve.METHODS`."""
+    return next(name for name, kind in METHODS.items() if isinstance(method, kind))
+
+
+def tuned(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
+    """The method with some parameters; unless `mass` is one, it is fitted to the graph."""
+    changed: Retriever = replace(method, **given)  # type: ignore[type-var]
+    return changed if "mass" in given else changed.fitted(graph)
+
+
+def label_of(text: str) -> str:
+    """What people call a method that is written as for `configured`; else the text itself."""
+    spec = _SPEC.fullmatch(text)
+    try:
+        name = canonical(spec["method"] if spec else text)
+    except ParameterError:
+        return text
+    label = f"{METHODS['qafd'].label}, as in the paper" if name == PAPER else METHODS[name].label
+    own = ", ".join(filter(None, spec.group("preset", "params"))) if spec else ""
+    own = re.sub(r",(?=\w)", ", ", own)
+    return f"{label} ({own})" if own else label
+
+
+def configured(specs: str, graph: Graph) -> dict[str, Retriever]:
+    """Methods from text such as ``qafd,qafd:paper,qafd(mass=30,variant=plain)``, by that text.
+
+    After the colon comes a preset, in parentheses parameters. Unless `mass` is given, it is the
+    one suggested for the graph.
+
+    Raises
+    ------
+    ParameterError
+        On an unknown method, preset or parameter, or a value that is out of range.
+    """
+    texts = ("".join(part.split()) for part in re.split(r",(?![^()]*\))", specs))
+    return {text: _configured(text, graph) for text in texts}
+
+
+def _configured(text: str, graph: Graph) -> Retriever:
+    spec = _SPEC.fullmatch(text)
+    if spec is None:
+        raise ParameterError(f"{text!r} is no method; write a name, name:preset or "
+                             "name(parameter=value,...)")
+    name = canonical(spec["method"])
+    method = method_of(name)
+    if spec["preset"]:
+        presets = _PRESETS.get(name, {})
+        if spec["preset"] not in presets:
+            raise ParameterError(f"{name} has no preset {spec['preset']!r}; it has "
+                                 f"{', '.join(presets) or 'none'}")
+        method = presets[spec["preset"]]
+    return tuned(method, _given(method, spec["params"] or ""), graph)
+
+
+def _given(method: Any, text: str) -> dict[str, Any]:
+    """Parameters written as name=value, of the types that the method's fields have."""
+    kinds: dict[str, type] = {spec.name: type(getattr(method, spec.name))
+                              for spec in fields(method)}
+    given: dict[str, Any] = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    for name, value in given.items():
+        if name not in kinds:
+            raise ParameterError(f"{method.label} has no parameter {name!r}; "
+                                 f"choose {', '.join(kinds)}")
+        try:
+            given[name] = (json.loads(value.lower()) if kinds[name] is bool
+                           else kinds[name](value))
+        except ValueError:
+            raise ParameterError(f"{name} is {value!r}; it is a "
+                                 f"{kinds[name].__name__}") from None
+    return given
