@@ -9,7 +9,7 @@ from qafd.export import table_csv
 from qafd.ui.explained import choose_part, explanation_of
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain
-from qafd.view.panel import clean
+from qafd.view.figures import label
 
 MOST = 50
 LISTED = 12
@@ -89,7 +89,8 @@ def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str,
     return {
         "data": [{
             "type": "sankey",
-            "node": {"label": [clean(name, LABEL) for name in names], "customdata": names,
+            "node": {"label": [label(name, LABEL) for name in names],
+                     "customdata": [label(name, 300) for name in names],
                      "pad": 12, "thickness": 12, "color": "#2f9e44", "line": {"width": 0},
                      "hovertemplate": "%{customdata}: %{value:.3g} of mass<extra></extra>"},
             "link": {"source": [place[u] for u, _, _ in sent],

@@ -127,4 +127,6 @@ def safe(text: str, length: int = 2000) -> str:
 
 def plain(text: str) -> str:
     """Text for Streamlit's markdown in which nothing is taken for markup."""
+    # Addresses become links after escapes are read; a word joiner, which nobody sees, keeps them.
+    text = re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)", "\u2060", text, flags=re.I)
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)

@@ -1,0 +1,60 @@
+"""Names and arguments that were written to hurt: no traceback, no link, no markup."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from qafd.cli import main
+from qafd.knowledge import KnowledgeGraph
+from qafd.ui.paths import sankey
+from qafd.ui.workspaces import plain
+
+# Where the extended autolinks of GitHub's markdown begin, also in text that was escaped.
+AUTOLINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", [
+    "http://canary.invalid/x", "HTTPS://canary.invalid", "see www.canary.invalid now",
+    "write to somebody@canary.invalid", "![](http://canary.invalid/x.png)"])
+def test_addresses_in_plain_text_do_not_become_links(text: str) -> None:
+    read = re.sub(r"\\(.)", r"\1", plain(text))
+    assert not AUTOLINK.search(read)
+    assert read.replace("\u2060", "") == text
+
+
+def test_names_cannot_put_links_into_the_diagram_of_paths(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "names.db")
+    link = '<a href="http://canary.invalid">Marie Curie</a>'
+    knowledge.add_text(
+        "a.json", f'[{{"title": {link!r}, "text": "Marie Curie met Albert Einstein in Bern."}}]'
+        .replace("'", '"').replace('="http://canary.invalid"', "=//canary.invalid"))
+    explanation = knowledge.explain("Who met Marie Curie?")
+    node = sankey(explanation, explanation.paths().paths)["data"][0]["node"]
+    assert any("canary" in name for name in node["customdata"])
+    assert not any(mark in name for name in (*node["label"], *node["customdata"]) for mark in "<>")
+
+
+@pytest.mark.parametrize("command", [
+    ["why", "Who?", "Paris"], ["paths", "Who?"], ["whatif", "Who?"], ["sweep", "Who?"],
+    ["compare", "Who?"], ["query", "Who?"], ["answer", "Who?"], ["layers", "--build", "all"]])
+def test_commands_on_an_empty_workspace_end_with_a_sentence_or_nothing(
+        command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    KnowledgeGraph.open(tmp_path / "empty.db").store().close()
+    code = main([*command, "--db", str(tmp_path / "empty.db")])
+    assert code in (0, 2, 3)
+    assert capsys.readouterr().err.count("\n") <= 1
+
+
+@pytest.mark.parametrize("arguments", [
+    ["layers", "--build", "x" * 5000], ["sweep", "Who?", "--gold", "x" * 5000]])
+def test_long_wrong_arguments_are_cut_in_the_sentence(
+        arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
+    assert main([*arguments, "--db", str(tmp_path / "one.db")]) == 2
+    assert len(capsys.readouterr().err) < 400
+
+
+def test_a_file_name_that_is_too_long_is_no_workspace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paths", "Who?", "--db", "x" * 5000]) == 2
+    assert "there is no workspace" in capsys.readouterr().err
