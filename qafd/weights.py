@@ -157,7 +157,7 @@ class Gates:
         """Alignment s(v) of the given rows, shape (k,)."""
         if self.alignment is not None:
             return positive(np.asarray(self.alignment[rows], np.float64))
-        if self.query is None:
+        if self.query is None or not len(rows):  # an empty workspace has vectors of no length
             return np.ones(len(rows))
         if graph.vectors is None:
             raise ParameterError("this graph has no vectors to compare the query with; "

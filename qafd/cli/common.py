@@ -117,7 +117,7 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     path = Path(arguments.db)
-    if not path.exists():
+    if not os.path.exists(path):  # Path.exists raises on names that are too long
         raise ParameterError(f"there is no workspace at {path}; 'qafd index FILE --db {path}' "
                              "makes one")
     return KnowledgeGraph.open(path, keys_of_environment())

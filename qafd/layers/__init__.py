@@ -164,7 +164,7 @@ def unpack(name: str, body: bytes) -> Layer:
 
 def _kind(name: str) -> type[Layer]:
     if name not in LAYERS:
-        raise ParameterError(f"there is no layer {name!r}; choose {', '.join(LAYERS)}")
+        raise ParameterError(f"there is no layer {name[:60]!r}; choose {', '.join(LAYERS)}")
     return LAYERS[name]
 
 

@@ -86,7 +86,7 @@ def texts_of(graph: Graph, store: Store) -> Texts:
         [[chunk.text[start:end] for start, end in some]
          for chunk, some in zip(chunks, spans, strict=True)],
         np.array([vectors[key] for some in keys for key in some], np.float32).reshape(
-            -1, dimension),
+            sum(map(len, keys)), dimension),
         store.edges(graph.ids), {nodes[i].key: i for i in ids})
 
 
