@@ -127,6 +127,21 @@ class Diffusion:
         """Index of a graph row in the arrays above, None when it was not touched."""
         return self._index.get(row)
 
+    def retrieved(self, row: int) -> bool:
+        """Whether x of a graph row is above 0."""
+        i = self.find(row)
+        return i is not None and bool(self.x[i] > 0)
+
+    @cached_property
+    def origin(self) -> Nodes:
+        """Index of the node that each touched node got the most from, -1 for none, shape (t,)."""
+        origin = np.full(len(self.rows), -1)
+        # Smallest flow first: the last to be written is the largest, of equals the first edge.
+        order = np.lexsort((-np.arange(len(self.flow)), self.flow))
+        order = order[self.flow[order] > 0]
+        origin[self.v[order]] = self.u[order]
+        return origin
+
 
 def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
           capacity: str = "unit", rtol: float = 1e-9, budget: Budget | None = None) -> Diffusion:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.diffusion import Diffusion, solve
+from qafd.diffusion import Diffusion
 from qafd.elimination import eliminate
 from qafd.errors import ParameterError
 from qafd.graph import sum_at
@@ -46,18 +46,12 @@ def entries(problem: Problem, up_to: float | None = None) -> Path:
         When more than `WALKED` nodes are retrieved, or none could be.
     """
     mass = problem.method.mass if up_to is None else up_to
-    support = len(at_mass(problem, mass).support)
+    support = len(problem.at(mass).support)
     if support > WALKED:
         raise ParameterError(f"{support:,} nodes are retrieved, and entries are computed for up "
                              f"to {WALKED:,}; lower the mass")
     return entry_alphas(problem.layer, problem.gates, problem.seeds.rows, problem.per_unit(),
                         problem.method.capacity, mass)
-
-
-def at_mass(problem: Problem, mass: float, rtol: float = 1e-9) -> Diffusion:
-    """The solution of the same problem with another mass."""
-    return solve(problem.layer, problem.gates, problem.seeds.rows, mass * problem.per_unit(),
-                 problem.method.capacity, rtol)
 
 
 def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIGHEST,
@@ -92,30 +86,25 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
         tangent = _tangent(problem, below, row, low) if between <= FEW else np.inf
         step = min(tangent, max(2 * low, low + 1), end, high)
         if step < high:
-            above = at_mass(problem, step)
+            above = problem.at(step)
             others = set(above.support.tolist()) - {row} - set(below.support.tolist())
             if step == tangent and not others:
-                exact = _tangent(problem, at_mass(problem, low, SHARP), row, low)
+                exact = _tangent(problem, problem.at(low, SHARP), row, low)
                 return Entry(exact, exact)
-            if step < tangent and not _retrieved(above, row):
+            if step < tangent and not above.retrieved(row):
                 low, below = step, above
                 continue
             high, between = step, len(others)
         middle = (low + high) / 2
         if high - low <= 1e-12 * high:
             return Entry(high, high)
-        half = at_mass(problem, middle)
+        half = problem.at(middle)
         gained = set(half.support.tolist()) - {row} - set(below.support.tolist())
-        if _retrieved(half, row):
+        if half.retrieved(row):
             high, between = middle, len(gained)
         else:
             low, below, between = middle, half, between - len(gained)
     return Entry(None, low, low == full_at)
-
-
-def _retrieved(diffusion: Diffusion, row: int) -> bool:
-    i = diffusion.find(row)
-    return i is not None and bool(diffusion.x[i] > 0)
 
 
 def _tangent(problem: Problem, diffusion: Diffusion, row: int, mass: float) -> float:

@@ -126,15 +126,13 @@ class Explanation:
             When it is retrieved.
         """
         row = self.find(node)
-        i = self.diffusion.find(row)
-        if i is not None and self.diffusion.x[i] > 0:
+        if self.diffusion.retrieved(row):
             raise ParameterError(f"{shown(self.graph, row)} is retrieved; ask why it is")
         return why_not(self.problem, self.diffusion, row, nodes)
 
     def retrieved(self, node: str) -> bool:
         """Whether a node is full."""
-        i = self.diffusion.find(self.find(node))
-        return i is not None and bool(self.diffusion.x[i] > 0)
+        return self.diffusion.retrieved(self.find(node))
 
     def elsewhere(self, node: str) -> dict[str, str]:
         """For each other method, in its own terms, why it has the node or has it not."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.diffusion import Diffusion
-from qafd.explain.entry import Entry, at_mass, entry_of, response
+from qafd.explain.entry import Entry, entry_of, response
 from qafd.explain.paths import shown
 from qafd.explain.whatif import Change, changed, factors
 from qafd.graph import Graph
@@ -154,28 +154,23 @@ def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float
     if entry.mass is not None and mass > 0:
         found.append(Remedy(
             "mass", entry.mass / mass, f"Raise the mass from {mass:.4g} to {entry.mass:.6g}.",
-            _in(at_mass(problem, entry.mass * (1 + MARGIN)), row)))
+            problem.at(entry.mass * (1 + MARGIN)).retrieved(row)))
     if problem.layer.degree_of(np.array([row]))[0]:
         poured = changed(problem, Change(poured=((row, shortfall * (1 + MARGIN)),))).solve()
         found.append(Remedy("seed", shortfall, f"Make {name} a seed with {shortfall:.4g} of mass.",
-                            _in(poured, row)))
+                            poured.retrieved(row)))
     if gate is not None and way is not None and len(way) == 2:
         u = problem.layer.row[gate.source]
         factor = _wider(problem, diffusion, u, row, gate.weight, shortfall)
         if factor is not None:
             found.append(Remedy(
                 "edge", factor, f"Make the edge from {gate.source_name} {factor:.4g} times as "
-                "wide.", _in(_scaled(problem, u, row, factor * (1 + MARGIN)), row)))
+                "wide.", _scaled(problem, u, row, factor * (1 + MARGIN)).retrieved(row)))
     return [remedy for remedy in found if remedy.verified]
 
 
 def _scaled(problem: Problem, u: int, v: int, factor: float) -> Diffusion:
     return changed(problem, Change(scales=(((u, v), factor),))).solve()
-
-
-def _in(diffusion: Diffusion, row: int) -> bool:
-    i = diffusion.find(row)
-    return i is not None and bool(diffusion.x[i] > 0)
 
 
 def _wider(problem: Problem, diffusion: Diffusion, u: int, v: int, weight: float,
@@ -197,17 +192,18 @@ def _wider(problem: Problem, diffusion: Diffusion, u: int, v: int, weight: float
     gain = float(diffusion.x[i]) * (1 - h) - shortfall * float(g[i])
     if gain > 0:
         factor = 1 + shortfall / gain / weight
-        if factor < WIDER and _in(_scaled(problem, u, v, factor * (1 + MARGIN)), v) and not _in(
-                _scaled(problem, u, v, factor * (1 - MARGIN)), v):
+        above, below = factor * (1 + MARGIN), factor * (1 - MARGIN)
+        if factor < WIDER and _scaled(problem, u, v, above).retrieved(v) and not (
+                _scaled(problem, u, v, below).retrieved(v)):
             return factor
     low, high = 1.0, 2.0
-    while not _in(_scaled(problem, u, v, high), v):
+    while not _scaled(problem, u, v, high).retrieved(v):
         low, high = high, 8 * high
         if low > WIDER:
             return None
     while high - low > 1e-3 * high:
         middle = (low * high) ** 0.5
-        if _in(_scaled(problem, u, v, middle), v):
+        if _scaled(problem, u, v, middle).retrieved(v):
             high = middle
         else:
             low = middle

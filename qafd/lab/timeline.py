@@ -26,11 +26,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Entries in order, up to a mass; `full_at` is where some component is full."""
+    """Entries in order, up to a mass, and the one that follows."""
 
     entries: tuple[Entry, ...]
     up_to: float
-    full_at: float
     next_name: str = ""
     next_mass: float | None = None
 
@@ -41,7 +40,7 @@ def timeline(problem: Problem, up_to: float) -> Timeline:
     joined = graph.degree_of(problem.seeds.rows) > 0
     rows, unit = problem.seeds.rows[joined], unit[joined]
     if not len(rows):
-        return Timeline((), up_to, float("inf"))
+        return Timeline((), up_to)
     path = entry_alphas(graph, problem.gates, rows, unit, problem.method.capacity, up_to)
     last = solve(graph, problem.gates, rows, up_to * unit, problem.method.capacity)
     above = upstream(last)
@@ -51,30 +50,23 @@ def timeline(problem: Problem, up_to: float) -> Timeline:
               shown(graph, above[row]), row in seeds)
         for row, mass in zip(path.rows.tolist(), path.alphas.tolist(), strict=True))
     name = "" if path.next_row is None else shown(graph, path.next_row)
-    return Timeline(entries, up_to, path.full_at, name, path.next_alpha)
+    return Timeline(entries, up_to, name, path.next_alpha)
 
 
 def upstream(diffusion: Diffusion) -> dict[int, int]:
     """For every touched row the first seed upstream along the strongest inflows."""
-    inflow: dict[int, tuple[float, int]] = {}
-    for u, v, flow in zip(diffusion.u.tolist(), diffusion.v.tolist(), diffusion.flow.tolist(),
-                          strict=True):
-        if flow > inflow.get(v, (0.0, -1))[0]:
-            inflow[v] = (flow, u)
-    source = diffusion.source.tolist()
+    origin, source = diffusion.origin.tolist(), diffusion.source.tolist()
     above = {}
     for i, row in enumerate(diffusion.rows.tolist()):
         at = i
-        while not source[at] and at in inflow:
-            at = inflow[at][1]
+        while not source[at] and origin[at] >= 0:
+            at = origin[at]
         above[row] = int(diffusion.rows[at])
     return above
 
 
 def reach(problem: Problem, highest: float, most: int = 400) -> float:
     """A mass up to which a timeline is quick: `highest`, halved until `most` nodes fill at most."""
-    graph, unit = problem.layer, problem.per_unit()
-    while len(solve(graph, problem.gates, problem.seeds.rows, highest * unit,
-                    problem.method.capacity).support) > most:
+    while len(problem.at(highest).support) > most:
         highest /= 2
     return highest

@@ -201,6 +201,11 @@ class Problem:
         """The exact solution."""
         return solve(self.layer, self.gates, self.seeds.rows, self.mass, self.method.capacity)
 
+    def at(self, mass: float, rtol: float = 1e-9) -> Diffusion:
+        """The exact solution with another mass of the method."""
+        return solve(self.layer, self.gates, self.seeds.rows, mass * self.per_unit(),
+                     self.method.capacity, rtol)
+
     def per_unit(self) -> Floats:
         """Delta for mass 1: every rule is proportional to the method's mass, shape (k,)."""
         small = 1e-6  # no rule refuses it
@@ -238,23 +243,19 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
 
 def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedNode, ...]:
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
-    inflow: dict[int, tuple[float, int]] = {}
     rows = diffusion.rows.tolist()
-    for u, v, flow in zip(diffusion.u.tolist(), diffusion.v.tolist(), diffusion.flow.tolist(),
-                          strict=True):
-        if flow > inflow.get(v, (0.0, 0))[0]:
-            inflow[v] = (flow, u)
+    origin = [None if at < 0 else layer.names[rows[at]] for at in diffusion.origin.tolist()]
     degree = layer.degree_of(diffusion.rows).tolist()
     listed = [
         RetrievedNode(
             id=layer.ids[row], name=layer.names[row], kind=str(layer.kinds[row]), importance=x,
             mass=mass, state=state,
-            reason=_reason(layer, row, state, reasons, rows, inflow.get(i)), capacity=capacity,
-            source=source, degree=deg, seed=row in reasons, alignment=alignment)
-        for i, (row, x, mass, state, capacity, source, deg, alignment) in enumerate(zip(
+            reason=_sentence(reasons[row]) if row in reasons else _reason(state, came),
+            capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment)
+        for row, x, mass, state, capacity, source, deg, alignment, came in zip(
             rows, diffusion.x.tolist(), diffusion.mass.tolist(), diffusion.state,
             diffusion.capacity.tolist(), diffusion.source.tolist(), degree,
-            diffusion.alignment.tolist(), strict=True))]
+            diffusion.alignment.tolist(), origin, strict=True)]
     touched = set(rows)
     listed += [
         RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), 0.0, 0.0, DRY,
@@ -264,14 +265,11 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedN
     return tuple(sorted(listed, key=lambda n: (-n.importance, -n.mass, n.id)))
 
 
-def _reason(layer: Graph, row: int, state: str, reasons: dict[int, str], rows: list[int],
-            inflow: tuple[float, int] | None) -> str:
-    """Why this node: it is a seed, or where the largest part of its mass came from."""
-    if row in reasons:
-        return _sentence(reasons[row])
-    if inflow is None:
+def _reason(state: str, origin: str | None) -> str:
+    """Where the largest part of a node's mass came from."""
+    if origin is None:
         return "No mass reached it."
-    came = f"the largest part of its mass came from {layer.names[rows[inflow[1]]].rstrip('.')}"
+    came = f"the largest part of its mass came from {origin.rstrip('.')}"
     return (f"Filled up: {came}." if state == SATURATED else
             f"Touched by the front but not full: {came}.")
 
