@@ -127,7 +127,7 @@ class Pool:
         A child cannot make its models, or died; what was logged before stays.
     """
 
-    batch = 64  # passages or names that one child embeds at a time
+    batch = 32  # passages or names that one child embeds at a time
 
     def __init__(self, extractor: Callable[[], BatchExtractor],
                  embedder: Callable[[], PassageEmbedder], processes: int = 2) -> None:

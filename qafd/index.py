@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import numpy as np
 
@@ -32,7 +33,10 @@ from qafd.records import Chunk, Extraction, Vectors
 from qafd.store import DocumentNameError, Store, embedding_key, now, vector_keys
 from qafd.text import chunk
 
+Item = TypeVar("Item")
+
 BATCH = 16  # passages a child reads at a time
+VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 GROWTH = 4  # the graph is assembled anew when the log has grown by this factor
 
 
@@ -40,8 +44,9 @@ GROWTH = 4  # the graph is assembled anew when the log has grown by this factor
 class Progress:
     """How far the indexing has come.
 
-    `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far)
-    or "assembling"; `current` names the file at work.
+    `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far),
+    "assembling" or "embedding" (of `total` vectors that were missing); `current` names the file
+    or kind of text at work.
     """
 
     stage: str
@@ -209,7 +214,8 @@ def extend(
         if not failures:
             store.use_extractor(models.extractor)
     progress(Progress("assembling", tally.done, tally.total))
-    bring_up_to_date(store, engine)
+    # what was read before the end shall be seen; new vectors alone can wait
+    bring_up_to_date(store, engine, progress, never if tally.total else stopped)
     for error in (error for some in failures.values() for error in some):
         if isinstance(error, (SpendingCapError, MissingKeyError)):
             raise error
@@ -221,10 +227,18 @@ def _unread(failures: Sequence[ModelError]) -> str:
     return f"{many} not read by the model: {often} Retry reads only what is missing."
 
 
-def bring_up_to_date(store: Store, engine: Engine) -> bool:
+class _StoppedError(Exception):
+    """The assembly was told to end between two batches of vectors."""
+
+
+def bring_up_to_date(
+    store: Store, engine: Engine, progress: Callable[[Progress], None] = silent,
+    stopped: Callable[[], bool] = never,
+) -> bool:
     """Assemble the graph of the log as it is now; True when that changed the graph.
 
     Vectors that are not stored are computed, so this also completes a change of the embedder.
+    They are stored batch by batch: what ends this run, the next one goes on after the last.
     """
     if not store.stale:
         return False
@@ -232,9 +246,12 @@ def bring_up_to_date(store: Store, engine: Engine) -> bool:
     if not log.chunks:
         nothing = np.zeros((0, engine.models.dimension), np.float32)
         return store.write_graph(log, (), (), nothing, nothing)
-    assembly = assemble(
-        _readings(store, engine, list(zip(log.chunks, log.extractions, strict=True))),
-        lambda names: _named(store, engine, names))
+    pairs = list(zip(log.chunks, log.extractions, strict=True))
+    try:
+        assembly = assemble(_readings(store, engine, pairs, progress, stopped),
+                            lambda names: _named(store, engine, names, progress, stopped))
+    except _StoppedError:
+        return False
     return store.write_graph(
         log, assembly.nodes, assembly.edges, assembly.alignment, assembly.names)
 
@@ -300,29 +317,53 @@ def _keys(model: str, passage: Chunk, extraction: Extraction) -> list[str]:
 
 
 def _readings(
-    store: Store, engine: Engine, pairs: Sequence[tuple[Chunk, Extraction]]
+    store: Store, engine: Engine, pairs: Sequence[tuple[Chunk, Extraction]],
+    progress: Callable[[Progress], None], stopped: Callable[[], bool],
 ) -> list[Reading]:
-    model = engine.models.embedder
-    keys = [_keys(model, *pair) for pair in pairs]
+    keys = [_keys(engine.models.embedder, *pair) for pair in pairs]
     stored = store.vectors(key for some in keys for key in some)
     missing = [i for i, some in enumerate(keys) if not all(key in stored for key in some)]
-    for i, vectors in zip(missing, engine.reread([pairs[i] for i in missing]), strict=True):
-        fresh = dict(zip(keys[i], vectors, strict=True))
-        store.put_vectors(fresh)
-        stored |= fresh
+
+    def embed(rows: Sequence[int]) -> dict[str, Vectors]:
+        read = engine.reread([pairs[i] for i in rows])
+        return {key: vector for i, vectors in zip(rows, read, strict=True)
+                for key, vector in zip(keys[i], vectors, strict=True)}
+
+    stored |= _filled(store, missing, embed, [len(keys[i]) for i in missing], "sentences",
+                      progress, stopped)
     return [
         Reading(passage, extraction, stored[some[0]],
                 np.array([stored[key] for key in some[1:]]).reshape(-1, engine.models.dimension))
         for (passage, extraction), some in zip(pairs, keys, strict=True)]
 
 
-def _named(store: Store, engine: Engine, names: Sequence[str]) -> Vectors:
-    keys = [embedding_key(engine.models.embedder, name) for name in names]
-    stored = store.vectors(keys)
-    missing = [name for name, key in zip(names, keys, strict=True) if key not in stored]
-    fresh = dict(zip(
-        (embedding_key(engine.models.embedder, name) for name in missing),
-        engine.embed(missing), strict=True))
-    store.put_vectors(fresh)
-    stored |= fresh
-    return np.array([stored[key] for key in keys])
+def _named(
+    store: Store, engine: Engine, names: Sequence[str], progress: Callable[[Progress], None],
+    stopped: Callable[[], bool],
+) -> Vectors:
+    keys = {name: embedding_key(engine.models.embedder, name) for name in names}
+    stored = store.vectors(keys.values())
+    missing = [name for name in keys if keys[name] not in stored]
+
+    def embed(some: Sequence[str]) -> dict[str, Vectors]:
+        return dict(zip([keys[name] for name in some], engine.embed(some), strict=True))
+
+    stored |= _filled(store, missing, embed, [1] * len(missing), "names", progress, stopped)
+    return np.array([stored[keys[name]] for name in names])
+
+
+def _filled(
+    store: Store, missing: Sequence[Item], embed: Callable[[Sequence[Item]], dict[str, Vectors]],
+    sizes: Sequence[int], what: str, progress: Callable[[Progress], None],
+    stopped: Callable[[], bool],
+) -> dict[str, Vectors]:
+    """The vectors of what is missing, each batch stored before the next one is computed."""
+    found: dict[str, Vectors] = {}
+    for at in range(0, len(missing), VECTORS):
+        if stopped():
+            raise _StoppedError
+        progress(Progress("embedding", sum(sizes[:at]), sum(sizes), what))
+        fresh = embed(missing[at:at + VECTORS])
+        store.put_vectors(fresh)
+        found |= fresh
+    return found

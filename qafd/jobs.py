@@ -77,6 +77,20 @@ def retry(store: Store, names: Iterable[str]) -> int:
     return job
 
 
+def go_on(store: Store, job: int) -> int:
+    """A new job for what a failed or cancelled one left undone; returns its id.
+
+    Files that cannot be read at all are left out.
+    """
+    with store.transaction() as connection:
+        layers = connection.execute("SELECT layers FROM jobs WHERE id = ?", (job,)).fetchone()[0]
+        following = _new_job(store, filter(None, layers.split(",")))
+        store.retry([file.name for file in store.files() if file.deleted_at is None and (
+            file.status == "cancelled"
+            or file.status == "failed" and file.extracted < file.passages)], following)
+    return following
+
+
 def cancel(store: Store, job: int) -> None:
     """Ask for the end of a job; one that has not begun ends at once."""
     with store.transaction() as connection:
@@ -193,7 +207,8 @@ class _Report:
         with self._store.transaction() as connection:
             connection.execute(
                 "UPDATE jobs SET stage = ?, done = ?, total = ?, current = ?, "
-                "starts = CASE WHEN ? = 'extracting' THEN 0 ELSE starts END WHERE id = ?",
+                "starts = CASE WHEN ? IN ('extracting', 'embedding') THEN 0 ELSE starts END "
+                "WHERE id = ?",
                 (progress.stage, progress.done, progress.total, progress.current,
                  progress.stage, self._job))
 

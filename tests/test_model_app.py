@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clicks import page, shown
+from clicks import page, press, shown
 from faults import FaultServer, serving
 
+from qafd.cost import Cap, Price
+from qafd.jobs import enqueue, work
 from qafd.knowledge import KnowledgeGraph
-from qafd.reader import Choice, choose
+from qafd.ledger import Call
+from qafd.preferences import Preferences, save
+from qafd.reader import Choice, choose, chosen
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"
@@ -61,3 +65,97 @@ def test_another_number_of_dimensions_is_refused_with_the_remedy(
     app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?")
     assert "5 numbers where it gave 4 before" in shown(app)
     assert "qafd index --re-embed" in shown(app)
+
+
+def test_vectors_are_computed_anew_with_the_model_of_the_settings(
+        home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[object] = []
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda _, given: keys.append(given))
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+    knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    save(home / "settings.json", Preferences("custom", server.url, "tiny", "vectors"))
+    app = page("settings", ws="mine")
+    app.text_input(key="typed_key").set_value(KEY).run()
+    app.selectbox(key="embedder").set_value(1)
+    press(app, "Compute all vectors anew")
+    assert keys[0] == {server.url: KEY}
+    work(knowledge.path, processes=1, keys={server.url: KEY})
+    with knowledge.store() as store:
+        assert store.embedder == ("vectors", 4)
+        assert chosen(store).embedder_url == server.url
+    assert {body["key"] for body in server.bodies} == {f"Bearer {KEY}"}
+    assert KEY.encode() not in knowledge.path.read_bytes()
+    assert len(knowledge.graph)
+
+
+def test_a_failed_job_goes_on_at_a_button(
+        home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker",
+                        lambda path, given: work(path, processes=1, keys=given))
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+    with knowledge.store() as store:
+        choose(store, Choice(embedder="vectors", embedder_url=server.url, attempts=1))
+        enqueue(store, [("ada.txt", b"Ada Lovelace met Charles Babbage in London.")])
+    server.fault = lambda *_: "500"
+    work(knowledge.path, processes=1)
+    app = page("documents", ws="mine")
+    assert "cannot answer now (500" in shown(app)
+    server.fault = lambda *_: "ok"
+    press(app, "Go on")
+    assert len(knowledge.graph)
+    assert not [button for button in page("documents", ws="mine").button if button.label == "Go on"]
+
+
+@pytest.fixture
+def read_by_a_model(home: Path, server: FaultServer) -> KnowledgeGraph:
+    """A workspace that a model shall read, with one file that waits to be read."""
+    server.reply = lambda _: ('("entity"<|>Ada Lovelace<|>PERSON<|>A mathematician.)##\n'
+                              '("entity"<|>London<|>LOCATION<|>A city.)<|COMPLETE|>')
+    save(home / "settings.json", Preferences("custom", server.url, "tiny", most_calls=9,
+                                             prices=(("tiny", Price(1.0, 2.0)),)))
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+    with knowledge.store() as store:
+        choose(store, Choice("tiny", server.url, cap=Cap(calls=9), price=Price(1.0, 2.0)))
+    return knowledge
+
+
+def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
+        read_by_a_model: KnowledgeGraph, server: FaultServer,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker",
+                        lambda path, given: work(path, processes=1, keys=given))
+    app = page("documents", ws="mine")
+    app.text_area[0].set_value("Ada Lovelace was born in London.")
+    press(app, "Add the text")
+    text = shown(app)
+    assert "To be read by tiny" in text
+    assert "1 passages, 0 of them answered before; 1 to 2 calls" in text
+    assert "$0.00 to $" in text
+    assert "The run stops before it exceeds 9 calls" in text
+    assert server.bodies == []
+    press(app, "Start reading")
+    assert len(server.bodies) == 1
+    again = page("documents", ws="mine")
+    assert "To be read by" not in shown(again)
+    assert "read by tiny/records-1" in shown(again)
+    row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
+    assert (row["calls"], row["tokens in"], row["tokens out"]) == (1, 11, 7)
+    assert row["dollars"] == pytest.approx((11 * 1.0 + 7 * 2.0) / 1e6)
+    again.segmented_control(key="ledger_by").set_value("document").run()
+    row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
+    assert row["document"] == "note.txt"
+
+
+def test_a_running_job_shows_vectors_and_what_it_has_spent(
+        read_by_a_model: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    with read_by_a_model.store() as store:
+        job = enqueue(store)
+        store.put_call(Call("k", "extract", "tiny", "ok", "r", 900, 100, cost=0.0011,
+                            run=f"job {job}"))
+        with store.transaction() as connection:
+            connection.execute("UPDATE jobs SET state = 'running', stage = 'embedding', "
+                               "current = 'names', done = 64, total = 300")
+    app = page("documents", ws="mine")
+    assert "1 calls, 1,000 tokens, $0.0011 so far" in shown(app)
+    assert "64 of 300 vectors" in app.get("progress")[0].proto.text

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 import streamlit as st
 
-from qafd.jobs import cancel, enqueue, needs_worker, open_jobs, retry
+from qafd.jobs import Job, cancel, enqueue, go_on, jobs, needs_worker, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import File
 from qafd.ui.models import choice_of, meter, notices, start
@@ -17,6 +17,7 @@ from qafd.view.panel import clean
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub"]
 _STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
            "done": "done", "failed": "failed", "cancelled": "cancelled"}
+_UNITS = {"parsing": "files", "embedding": "vectors", "building layers": "texts"}
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
@@ -77,12 +78,17 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
         waiting = open_jobs(store)
         orphaned = needs_worker(store)
         revision = store.revision
+        last = next(iter(jobs(store, 1)), None)
+        unfinished = last is not None and (
+            last.state == "failed" or last.state == "cancelled" and store.stale)
+    if unfinished and last is not None:
+        _go_on(knowledge, last)
     if orphaned:
         start(knowledge)
     for job in waiting:
         share = job.done / job.total if job.total else 0.0
         current = clean(job.current, 80)
-        unit = "files" if job.stage == "parsing" else "passages"
+        unit = _UNITS.get(job.stage, "passages")
         label = {"queued": "Waiting for the worker", "paused": "Paused"}.get(
             job.state, f"{job.stage.capitalize()} {current}: {job.done:,} of {job.total:,} {unit}"
             if job.stage else "Starting")
@@ -98,6 +104,17 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
                 cancel(store, job.id)
     if busy and (not waiting or revision != st.session_state.setdefault("seen", revision)):
         st.session_state["seen"] = revision
+        st.rerun()
+
+
+def _go_on(knowledge: KnowledgeGraph, job: Job) -> None:
+    """Why the last job ended early, and the way to go on."""
+    words, button = st.columns([6, 1], vertical_alignment="center")
+    words.warning(plain(job.error or "The last job was cancelled before the graph was up to date."))
+    if button.button("Go on", key="go_on"):
+        with knowledge.store() as store:
+            go_on(store, job.id)
+        start(knowledge)
         st.rerun()
 
 

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from qafd.address import OPENAI, check_address
 from qafd.cost import RunPlan
 from qafd.index import plan
 from qafd.jobs import retry, start_worker
@@ -73,6 +74,37 @@ def _name(choice: Choice) -> str:
     if not choice.model:
         return "this machine (no language model)"
     return f"{plain(clean(choice.model, 60))} at {plain(urlsplit(choice.base_url).netloc)}"
+
+
+def embedders(now: Choice) -> list[Choice]:
+    """The choice with each embedding model that there is: bundled, as now, as in the settings."""
+    wanted = preferences()
+    options = [replace(now, embedder="", embedder_url=OPENAI), now]
+    if wanted.provider != "offline" and wanted.embed_model:
+        options.append(replace(now, embedder=wanted.embed_model, embedder_url=wanted.base_url))
+    return list(dict.fromkeys(options))
+
+
+def embedder_name(choice: Choice) -> str:
+    """The embedding model of a choice, for people."""
+    if not choice.embedder:
+        return "of this installation, on this machine"
+    return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
+
+
+def use_embedder(knowledge: KnowledgeGraph, choice: Choice) -> None:
+    """Let the next run embed as chosen.
+
+    Raises
+    ------
+    MissingKeyError, ParameterError
+        Its address cannot be called.
+    """
+    if choice.embedder:
+        allow(choice.embedder_url)
+        check_address(choice.embedder_url, keys().get(choice.embedder_url))
+    with knowledge.store() as store:
+        choose(store, choice)
 
 
 def plan_card(knowledge: KnowledgeGraph) -> None:

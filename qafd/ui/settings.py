@@ -11,7 +11,7 @@ from qafd.errors import ParameterError
 from qafd.jobs import enqueue
 from qafd.knowledge import SAMPLES, KnowledgeGraph
 from qafd.ui.documents import jobs_panel
-from qafd.ui.models import start
+from qafd.ui.models import choice_of, embedder_name, embedders, start, use_embedder
 from qafd.ui.pages import page
 from qafd.ui.workspaces import choose, home, names, path_of, plain
 from qafd.view.panel import clean
@@ -67,12 +67,19 @@ def remake(knowledge: KnowledgeGraph) -> None:
     st.subheader("Graph")
     st.write("Both keep your documents and what was read from them. They run in the background, "
              "and the graph is empty until they are done.")
+    now = choice_of(knowledge)
+    options = embedders(now)
+    at = st.selectbox("Embedding model", range(len(options)), options.index(now), key="embedder",
+                      format_func=lambda i: embedder_name(options[i]),
+                      help="Another one is named above, under Language models.")
     with st.container(horizontal=True):
         rebuild = st.button("Rebuild the graph", key="rebuild",
                             help="Makes nodes and edges anew, as qafd index --rebuild does.")
         embed = st.button("Compute all vectors anew", key="re_embed",
-                          help="With the embedding model of this installation, as "
-                          "qafd index --re-embed does.")
+                          help="With this embedding model, as qafd index --re-embed does. What "
+                          "is computed is kept if it is interrupted.")
+    if embed:
+        use_embedder(knowledge, options[at])
     if rebuild or embed:
         with knowledge.store() as store, store.transaction():
             if embed:

@@ -1,0 +1,116 @@
+"""Vectors computed anew, as a job that is cut off, cancelled and taken up again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny import TinyEmbedder, TinyExtractor
+
+from qafd import index
+from qafd.jobs import cancel, enqueue, go_on, jobs, work
+from qafd.records import Vectors
+from qafd.store import Store
+
+PASSAGES, BATCH = 20, 4
+
+
+class Killed(BaseException):
+    """What ends a process without giving it time."""
+
+
+class Counting(TinyEmbedder):
+    """Counts the vectors that it computes; `before` is called ahead of each one."""
+
+    def __init__(self, before: Callable[[int], None] = lambda _: None) -> None:
+        super().__init__()
+        self.count, self.before = 0, before
+
+    def _draw(self, text: str) -> Vectors:
+        self.before(self.count)
+        self.count += 1
+        return super()._draw(text)
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("qafd.index.VECTORS", BATCH)
+    place = tmp_path / "anew.db"
+    index.index(place, [(f"{i}.txt", f"Ada{i} met Bob{i} in Rome{i}.".encode())
+                        for i in range(PASSAGES)],
+                extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    return place
+
+
+def forget(path: Path) -> int:
+    with Store.open(path) as store, store.transaction():
+        store.forget_embedder()
+        store.drop_graph()
+        return enqueue(store)
+
+
+def run(path: Path, embedder: TinyEmbedder) -> None:
+    work(path, extractor=TinyExtractor, embedder=lambda: embedder, processes=1)
+
+
+@pytest.fixture
+def vectors(path: Path) -> int:
+    """How many an undisturbed job computes."""
+    forget(path)
+    embedder = Counting()
+    run(path, embedder)
+    return embedder.count
+
+
+@pytest.mark.parametrize("at", [0, 3, 9, 25, 60])
+def test_a_kill_repeats_at_most_one_batch(at: int, path: Path, vectors: int) -> None:
+    def die(count: int) -> None:
+        if count == at:
+            raise Killed
+
+    with Store.open(path) as store:
+        before = store.digest()
+    forget(path)
+    first, second = Counting(die), Counting()
+    with pytest.raises(Killed):
+        run(path, first)
+    run(path, second)
+    # a passage of one sentence has two vectors
+    assert 0 <= first.count + second.count - vectors <= 2 * BATCH
+    with Store.open(path) as store:
+        assert store.digest() == before
+
+
+def test_progress_counts_vectors(path: Path) -> None:
+    forget(path)
+    seen: list[index.Progress] = []
+    index.index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
+                progress=seen.append)
+    found = [p for p in seen if p.stage == "embedding"]
+    sentences = [p for p in found if p.current == "sentences"]
+    # a passage of one sentence has two vectors
+    assert [p.done for p in sentences] == [0, 8, 16, 24, 32]
+    assert {p.total for p in sentences} == {2 * PASSAGES}
+    assert {p.current for p in found} == {"sentences", "names"}
+
+
+def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int) -> None:
+    job = forget(path)
+
+    def stop(count: int) -> None:
+        if count == 9:
+            with Store.open(path) as other:
+                cancel(other, job)
+
+    first, second = Counting(stop), Counting()
+    run(path, first)
+    with Store.open(path) as store:
+        assert jobs(store)[0].state == "cancelled"
+        assert store.stale
+        assert store.graph().ids == ()
+        go_on(store, job)
+    assert first.count == 4 * BATCH  # the second batch of passages was under way
+    run(path, second)
+    assert first.count + second.count == vectors
+    with Store.open(path) as store:
+        assert [job.state for job in jobs(store)[:2]] == ["done", "cancelled"]
+        assert not store.stale
