@@ -5,7 +5,7 @@ from math import hypot
 import pytest
 
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.placement import beside, foremost, freeze
+from qafd.view.placement import beside, freeze, prominent
 
 FROZEN = {"a": (0.2, 0.5), "b": (0.6, 0.5)}
 
@@ -41,7 +41,7 @@ def test_the_foremost_nodes_are_seeds_then_full_ones_then_touched_ones() -> None
     nodes = (node("full", 2.0), node("best", 3.0), node("wet", 0.0, "wet"),
              node("seed", 0.0, "dry", seed=True))
     retrieval = Retrieval("q", "x", {}, (), nodes, ())
-    assert [n.id for n in foremost(retrieval, 3)] == ["seed", "best", "full"]
+    assert [n.id for n in prominent(retrieval, 3)] == ["seed", "best", "full"]
 
 
 def test_one_layout_holds_the_foremost_nodes_of_every_retrieval() -> None:

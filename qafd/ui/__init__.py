@@ -2,19 +2,15 @@
 
 from qafd.ui.answer import answer_tab
 from qafd.ui.bounds import guarantees_tab, scale_tab
-from qafd.ui.compare import (
+from qafd.ui.columns import (
     answers_tab,
     column_passages_tab,
-    compare_controls,
-    compare_picture,
-    compared,
     differences_tab,
-    enough,
     node_reasons,
     numbers_tab,
     overlap_tab,
-    ready,
 )
+from qafd.ui.compare import compare_controls, compare_picture, compared, enough, ready
 from qafd.ui.contrast import contrast_tab
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
@@ -23,7 +19,6 @@ from qafd.ui.evaluate import (
     chosen_methods,
     measured,
     numbers,
-    question_set,
     questions_table,
     recall_chart,
     verdict,
@@ -39,6 +34,7 @@ from qafd.ui.explore import (
     question_box,
     status_line,
 )
+from qafd.ui.gold import question_set
 from qafd.ui.lab import (
     embeddings_tab,
     gates_tab,

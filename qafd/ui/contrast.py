@@ -8,7 +8,7 @@ from qafd.explain import Contrast, contrast, core, shown
 from qafd.export import table_csv
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.ui.explore import ASPECT, DRAWN, View, explored
+from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, explored
 from qafd.ui.workspaces import keep
 from qafd.view.component import panels
 from qafd.view.panel import Caption, clean, panel_data
@@ -88,11 +88,11 @@ def _drawn(view: View, other: Retrieval, first: str, second: str) -> None:
             f"only in the second: overlap {found.overlap:.0%}.</p>")
     both = (found.first, found.second)
     positions, others = freeze(both, set(found.both), DRAWN, ASPECT)
+    drawing = chosen_drawing()
     data = panel_data(
         both, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
-        contract=bool(st.session_state.get("contract", True)),
-        thickness=st.session_state.get("thickness") or "flow",
-        ramp=st.session_state.get("ramp") or "green", signed=dict(found.signed),
+        contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
+        signed=dict(found.signed),
         captions=[Caption("First", first), Caption("Second", second)])
     panels(data, key="contrast")
     with st.expander("The difference as a table"):

@@ -9,22 +9,19 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.collection import save_questions, saved_questions
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate import Evaluation, Score, Trial, evaluate, sentence
 from qafd.export import table_csv
-from qafd.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
+from qafd.gold import Question, QuestionSet
 from qafd.index import Progress
-from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
 from qafd.methods import PAPER, configured, label_of
-from qafd.package import assets
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.ui.pages import PAGES, page
 from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.panel import clean
 
-BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 AT_ONCE = 150  # retrievals that are run without being asked for
 KEPT = 8  # results
@@ -67,76 +64,6 @@ class Measuring:
             return ""
         seconds = (time.monotonic() - self.started) * (total - done) / done
         return f", about {seconds:.0f} s left"
-
-
-def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """Questions that come with the sample, from a file, or written here; None while there are none.
-    """
-    bundled = assets() / "samples" / f"{knowledge.path.stem}.questions.jsonl"
-    sample = knowledge.path.stem in SAMPLES and bundled.exists()
-    choices = [*([BUNDLED] if sample else []), UPLOADED, WRITTEN]
-    if st.session_state.get("gold") not in (None, *choices):
-        del st.session_state["gold"]
-    source = st.segmented_control(
-        "Questions", choices, default=choices[0] if sample else WRITTEN, required=True,
-        key=keep("gold"), bind="query-params",
-        help="A question comes with its gold: the documents that a good answer needs.")
-    if source == BUNDLED:
-        return read_questions(bundled.read_bytes(), bundled.name)
-    return _uploaded() if source == UPLOADED else _written(knowledge)
-
-
-def _uploaded() -> QuestionSet | None:
-    upload = st.file_uploader(
-        "JSON or JSON lines: question, gold (titles or names of documents), answer",
-        ["json", "jsonl"])
-    st.download_button("Template", TEMPLATE, "questions.jsonl", "application/jsonl",
-                       on_click="ignore", icon=":material/download:")
-    if upload is None:
-        return None
-    asked = read_questions(upload.getvalue(), upload.name)
-    if asked.passages:
-        raise ParameterError(
-            f"{upload.name} brings its own {len(asked.passages):,} passages along; measure it with "
-            "'qafd eval retrieval --questions FILE --db NEW.db', then open NEW.db here")
-    return asked
-
-
-def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
-    """Questions written one by one; they are kept in the workspace."""
-    saved = saved_questions(knowledge)
-    with knowledge.store() as store:
-        titles = list(dict.fromkeys(row.title or row.name for row in store.documents()
-                                    if row.deleted_at is None))
-    with st.form("write_gold", clear_on_submit=True):
-        text = st.text_input("Question")
-        gold = st.multiselect("Documents that answer it", titles)
-        answer = st.text_input("Answer, if known", help="Other accepted answers after |")
-        if st.form_submit_button("Add the question", type="primary"):
-            if not text.strip() or not gold:
-                st.warning("A question needs a text and at least one document that answers it.")
-            else:
-                known = tuple(filter(None, map(str.strip, answer.split("|"))))
-                number = str(max((int(q.id) for q in saved if q.id.isdecimal()), default=0) + 1)
-                save_questions(knowledge, [*saved, Question(number, text.strip(), tuple(gold),
-                                                            known)])
-                st.rerun()
-    if not saved:
-        st.caption("Write questions about your own documents, each with the documents that a good "
-                   "answer needs; ten or more tell methods apart.")
-        return None
-    event = st.dataframe(
-        [{"question": clean(q.text, 300), "documents": [clean(name, 160) for name in q.gold],
-          "answer": clean(" | ".join(q.answers), 300)} for q in saved],
-        hide_index=True, on_select="rerun", selection_mode="multi-row", key="written")
-    chosen = event["selection"]["rows"]
-    with st.container(horizontal=True):
-        if st.button("Remove", disabled=not chosen, help="The chosen rows"):
-            save_questions(knowledge, [q for i, q in enumerate(saved) if i not in chosen])
-            st.rerun()
-        st.download_button("Download the questions", lambda: to_jsonl(saved), "questions.jsonl",
-                           "application/jsonl", on_click="ignore", icon=":material/download:")
-    return QuestionSet(saved)
 
 
 def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:

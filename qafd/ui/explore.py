@@ -21,7 +21,7 @@ from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions
 from qafd.view.panel import RAMPS, Caption, clean, panel_data
-from qafd.view.placement import beside, foremost, freeze
+from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 150
 ASPECT = 1.6
@@ -109,16 +109,23 @@ def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
 def drawing_controls() -> Drawing:
     """How to draw, in the sidebar."""
     with st.sidebar, st.expander("Picture"):
-        contract = st.toggle(
+        st.toggle(
             "Contract passages", True, key=keep("contract"), bind="query-params",
             help="Draw the flow that passages carry between their entities; it still adds up.")
-        thickness = st.segmented_control(
+        st.segmented_control(
             "Edge thickness", ("flow", "weight"), default="flow", required=True,
             key=keep("thickness"), bind="query-params",
             help="Flow w (x_u - x_v), or the query-aware weight w alone.")
-        ramp = st.segmented_control("Colors", list(RAMPS), default="green", required=True,
-                                    key=keep("ramp"), bind="query-params")
-    return Drawing(contract, thickness or "flow", ramp or "green")
+        st.segmented_control("Colors", list(RAMPS), default="green", required=True,
+                             key=keep("ramp"), bind="query-params")
+    return chosen_drawing()
+
+
+def chosen_drawing() -> Drawing:
+    """How the controls say to draw."""
+    chosen = st.session_state
+    return Drawing(bool(chosen.get("contract", True)), chosen.get("thickness") or "flow",
+                   chosen.get("ramp") or "green")
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
@@ -197,7 +204,7 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """
     frozen, others = _frozen(view.knowledge.path, view.version, view.question, view)
     edges = ((e.source, e.target) for e in view.retrieval.edges)
-    return beside(frozen, foremost(view.retrieval, DRAWN), edges, ASPECT), others
+    return beside(frozen, prominent(view.retrieval, DRAWN), edges, ASPECT), others
 
 
 def status_line(view: View, following: str = "") -> None:
@@ -234,6 +241,11 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
         thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path, limit=DRAWN,
         aspect=ASPECT, graph_size=len(view.graph),
         captions=[Caption("QAFD", "query-aware flow diffusion")])
+    return pick(data, key)
+
+
+def pick(data: dict[str, Any], key: str) -> str | None:
+    """Draw panels; returns the selected node, which the link then has too."""
     picked = panels(data, key=key)
     if picked:
         st.query_params["node"] = picked

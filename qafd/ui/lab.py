@@ -19,7 +19,7 @@ from qafd.lab.sweep import Cell, masses_for, sweep
 from qafd.lab.timeline import reach, timeline
 from qafd.reference import RELEASED_PUSHES
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
-from qafd.ui.explore import ASPECT, View, placed
+from qafd.ui.explore import ASPECT, View, chosen_drawing, placed
 from qafd.ui.pages import page
 from qafd.ui.workspaces import keep, plain
 from qafd.view import figures
@@ -160,7 +160,7 @@ def movie_tab(view: View) -> None:
     names = [shown(graph, row) for row in filmed.rows.tolist()]
     movie(movie_data(filmed, names, {i: positions[node] for i, node in enumerate(ids)
                                      if node in positions},
-                     aspect=ASPECT, ramp=st.session_state.get("ramp") or "green"), key="movie")
+                     aspect=ASPECT, ramp=chosen_drawing().ramp), key="movie")
     st.caption(f"The released code stops after {RELEASED_PUSHES} pushes, whatever is left above "
                "capacity then; the exact solution leaves nothing.")
     st.dataframe([{

@@ -7,7 +7,7 @@ import streamlit as st
 from qafd import export
 from qafd.answer import where
 from qafd.retrieve.qafd import PRESETS
-from qafd.ui.explore import View, placed
+from qafd.ui.explore import View, chosen_drawing, placed
 from qafd.ui.workspaces import safe
 from qafd.verify import sealed
 from qafd.view.panel import clean, shown_name
@@ -27,7 +27,7 @@ def passages_tab(view: View) -> None:
 
 def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
-    retrieval, contract = view.retrieval, bool(st.session_state.get("contract", True))
+    retrieval, contract = view.retrieval, chosen_drawing().contract
     names = {n.id: shown_name(n) for n in retrieval.nodes}
     nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
     with nodes:

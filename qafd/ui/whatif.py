@@ -6,11 +6,11 @@ from qafd.explain import Change, Difference, Explanation, Lean, shown
 from qafd.export import table_csv
 from qafd.retrieve.base import RetrievedNode
 from qafd.ui.explained import choose_part, explanation_of
-from qafd.ui.explore import ASPECT, DRAWN, View, placed
+from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, placed
 from qafd.ui.workspaces import keep, safe
 from qafd.view.component import panels
 from qafd.view.panel import Caption, panel_data, shown_name
-from qafd.view.placement import beside, foremost
+from qafd.view.placement import beside, prominent
 
 EDGES = 60
 FACTORS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
@@ -125,13 +125,13 @@ def _difference(view: View, difference: Difference) -> None:
             f"lost, {len(difference.gained_passages)} gained.</p>")
     positions, others = placed(view)
     after = difference.after
-    positions = beside(positions, foremost(after, DRAWN),
+    positions = beside(positions, prominent(after, DRAWN),
                        ((e.source, e.target) for e in after.edges), ASPECT)
+    drawing = chosen_drawing()
     panels(panel_data(
         [difference.before, after], positions=positions, others=others,
-        contract=bool(st.session_state.get("contract", True)),
-        thickness=st.session_state.get("thickness") or "flow",
-        ramp=st.session_state.get("ramp") or "green", limit=DRAWN, aspect=ASPECT, lone=True,
+        contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
+        limit=DRAWN, aspect=ASPECT, lone=True,
         captions=[Caption("As it is", "in color: lost by the change"),
                   Caption("With the change", "in color: gained by it")]), key="whatif")
     left, right = st.columns(2, gap="medium")

@@ -11,7 +11,7 @@ from qafd.view.layout import Positions, layout
 LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
 
 
-def foremost(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
+def prominent(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
     """The nodes a picture needs first: seeds, full ones, then wet ones."""
     return sorted(retrieval.nodes, key=lambda n: (
         not n.seed, n.state != SATURATED, -n.importance, -n.mass, n.id))[:most]
@@ -19,13 +19,13 @@ def foremost(retrieval: Retrieval, most: int) -> list[RetrievedNode]:
 
 def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int,
            aspect: float) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    """One layout for the `most` foremost nodes of each retrieval, and these nodes.
+    """One layout for the `most` prominent nodes of each retrieval, and these nodes.
 
     Edges between nodes in `first`, what is seen first, are drawn longer than others.
     """
     nodes: dict[str, RetrievedNode] = {}
     for retrieval in retrievals:
-        for node in foremost(retrieval, most):
+        for node in prominent(retrieval, most):
             nodes.setdefault(node.id, node)
     degree = Counter(end for r in retrievals for e in r.edges for end in (e.source, e.target))
     edges = [(e.source, e.target, sqrt((degree[e.source] + degree[e.target]) / 2)

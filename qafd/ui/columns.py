@@ -1,0 +1,119 @@
+"""What the Compare page says of each method, side by side under the picture."""
+
+import streamlit as st
+
+from qafd.answer import where
+from qafd.compare import Column
+from qafd.retrieve.base import SATURATED
+from qafd.ui.compare import Sides
+from qafd.ui.workspaces import plain, safe
+from qafd.view.panel import clean, shown_name
+
+
+def _columns(cells: list[str], name: str = "columns") -> str:
+    """HTML side by side, in the columns of the picture where they fit."""
+    width = 3 if len(cells) in (3, 5, 6) else 2
+    return (f"<div class='{name}' style='display:grid;gap:14px 22px;grid-template-columns:"
+            f"repeat(auto-fit,minmax(max(260px,calc({100 // width}% - 22px)),1fr))'>"
+            + "".join(f"<section>{cell}</section>" for cell in cells) + "</div>")
+
+
+def node_reasons(sides: Sides, selected: str | None) -> None:
+    """Why the selected node is there, in the words of each method."""
+    nodes = {n.id: n for c in sides.comparison.columns if c.retrieval for n in c.retrieval.nodes}
+    if selected not in nodes:
+        return
+    st.html(f"<h4 style='margin:0'>{safe(shown_name(nodes[selected]))}</h4>")
+    st.html(_columns([f"<b>{safe(name)}</b><br>{_why(column, selected, sides.choice.blind)}"
+                      for name, column in sides.pairs]))
+
+
+def _why(column: Column, node_id: str, blind: bool) -> str:
+    node = next((n for n in column.retrieval.nodes if n.id == node_id), None) if (
+        column.retrieval) else None
+    if node is None:
+        return "<span style='opacity:.7'>not retrieved</span>"
+    state = "retrieved" if node.state == SATURATED else f"not retrieved, {node.state}"
+    return f"{state}" + ("" if blind else f": {safe(node.reason)}")
+
+
+def differences_tab(sides: Sides) -> None:
+    """What one brings and another leaves out, in words."""
+    if sides.choice.blind:
+        st.write("The differences name the methods: reveal the names to read them.")
+        return
+    for difference in sides.comparison.differences():
+        st.html(f"<p style='margin:0'>{safe(difference.sentence)}</p>")
+    if not sides.comparison.differences():
+        st.write("All methods found the same nodes.")
+
+
+def answers_tab(sides: Sides) -> None:
+    """The extractive answer from each method's passages."""
+    st.caption("Sentences of your documents, quoted, from the passages within the budget; no "
+               "language model.")
+    cells = []
+    for name, column in sides.pairs:
+        cell = f"<b>{safe(name)}</b>"
+        if column.retrieval is None:
+            cells.append(f"{cell}<p>{safe(column.error)}</p>")
+            continue
+        answer = sides.knowledge.answer(column.retrieval, sides.plan)
+        if answer.abstained:
+            cell += f"<p>Not in these passages: best similarity {answer.best:.2f}.</p>"
+        cell += "<p>" + " ".join(
+            f"{safe(s.text)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>"
+        cells.append(cell + "".join(
+            f"<small>[{c.number}] {safe(c.title)} — {safe(c.where)}</small><br>"
+            for c in answer.citations))
+    st.html(_columns(cells))
+
+
+def column_passages_tab(sides: Sides) -> None:
+    """The passages within the budget, best first; those of one method alone are marked."""
+    only = sides.comparison.only("passages")
+    cells = []
+    for name, column in sides.pairs:
+        rows = [f"<b>{safe(name)}</b> <small>{column.tokens:,} of {sides.comparison.budget:,} "
+                "tokens</small>"]
+        rows += [f"<details><summary>{rank}. {safe(p.title)}"
+                 f"{' · <b>only here</b>' * (p.id in only[column.name])}</summary>"
+                 f"<p>{safe(p.text, 4000)}</p><small>{safe(where(p))}</small></details>"
+                 for rank, p in enumerate(column.retrieval.passages, 1)] if column.retrieval else [
+                     f"<p>{safe(column.error)}</p>"]
+        cells.append("".join(rows))
+    st.html(_columns(cells))
+
+
+def overlap_tab(sides: Sides) -> None:
+    """Jaccard overlap of every two methods, as numbers on colors."""
+    st.caption("Jaccard index: what two methods share over what either found; 1 is the same.")
+    tables = []
+    for of, title in (("nodes", "Nodes"), ("passages", "Passages within the budget")):
+        head = "".join(f"<th scope='col'>{safe(n)}</th>" for n in sides.names)
+        body = "".join(
+            f"<tr><th scope='row'>{safe(name)}</th>" + "".join(
+                f"<td style='background:rgb(52 163 84/{0.6 * v:.2f})'>{v:.2f}</td>" for v in row)
+            + "</tr>" for name, row in zip(sides.names, sides.comparison.overlap(of), strict=True))
+        tables.append(f"<table><caption>{title}</caption><tr><td></td>{head}</tr>{body}</table>")
+    st.html("<style>.overlap th{font-weight:500;font-size:.85rem;padding:4px 6px;"
+            "vertical-align:bottom}.overlap th[scope=row]{text-align:left;vertical-align:middle}"
+            ".overlap td{text-align:center;font-variant-numeric:tabular-nums;padding:4px 10px}"
+            ".overlap caption{text-align:left;font-weight:600;padding:0 6px}</style>"
+            + _columns(tables, "overlap"))
+
+
+def numbers_tab(sides: Sides) -> None:
+    """Size, tokens, time and work of every method."""
+    only = {of: sides.comparison.only(of) for of in ("nodes", "passages")}
+    st.dataframe([{
+        "method": name, "nodes": len(c.found), "nodes only here": len(only["nodes"][c.name]),
+        "passages": len(r.passages), "passages only here": len(only["passages"][c.name]),
+        "tokens": c.tokens, "time, ms": r.work.total_milliseconds,
+        "nodes touched": r.work.nodes_touched, "edges touched": r.work.edges_touched,
+        "rounds": r.work.rounds}
+        for name, c in sides.pairs if (r := c.retrieval) is not None], hide_index=True,
+        column_config={"time, ms": st.column_config.NumberColumn(format="%.1f")})
+    for name, c in sides.pairs:
+        for notice in c.retrieval.notices if c.retrieval else ():
+            st.caption(f":material/info: {plain(name)}: {plain(clean(notice, 400))}")
