@@ -113,8 +113,7 @@ def select_seeds(
     best : int
         Number of passages, those with the highest fusion scores.
     """
-    named = [row for name in plan.names
-             if (row := graph.row.get(node_id("entity", name))) is not None]
+    named = named_rows(graph, plan)
     entities = np.array(named, np.int64)
     rare = 1 / np.log2(1 + np.maximum(1, passage_counts(graph, entities)))
     fusion = found.fusion()
@@ -132,6 +131,12 @@ def select_seeds(
         (*(_named_reason(graph, row, asked) for row in named),
          *(f"number {place} of the passages nearest to the question in meaning and words"
            for place in range(1, len(chosen) + 1))))
+
+
+def named_rows(graph: Graph, plan: QueryPlan) -> list[int]:
+    """Rows of the plan's names that the graph has."""
+    return [row for name in plan.names
+            if (row := graph.row.get(node_id("entity", name))) is not None]
 
 
 def passage_counts(graph: Graph, rows: Nodes) -> Nodes:

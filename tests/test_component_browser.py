@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from qafd.view.component import _source
+from qafd.view.component import asset
 
 pytestmark = pytest.mark.browser
 TESTS = Path(__file__).parent
@@ -382,5 +382,5 @@ def test_no_request_leaves_for_another_host(page: Page, server: str) -> None:
 
 
 def test_the_component_is_small_enough_to_be_sent_on_every_rerun() -> None:
-    assert len(_source("panel.js").encode()) < 30_000
-    assert len(_source("panel.css").encode()) < 6_000
+    assert len(asset("panel.js").encode()) < 30_000
+    assert len(asset("panel.css").encode()) < 6_000

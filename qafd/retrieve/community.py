@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.layers.communities import Communities
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
-from qafd.seeds import match
+from qafd.seeds import match, named_rows
 from qafd.weights import clip
 
 
@@ -112,14 +111,13 @@ class CommunityReports(Method):
 
 def _entities(graph: Graph, plan: QueryPlan, count: int) -> tuple[Nodes, Floats]:
     """The question's names, then the entities nearest to it: rows and similarities."""
-    named = [row for name in plan.names
-             if (row := graph.row.get(node_id("entity", name))) is not None]
     rows = np.flatnonzero(graph.kinds == "entity")
     if graph.vectors is None or not len(rows):
         return rows[:0], np.zeros(0)
     similarity = clip((graph.vectors[rows] @ plan.embedding).astype(np.float64))
     nearest = rows[foremost(graph, rows, similarity, count)]
-    chosen = np.array(list(dict.fromkeys([*named, *nearest.tolist()]))[:count], np.int64)
+    both = dict.fromkeys([*named_rows(graph, plan), *nearest.tolist()])
+    chosen = np.array(list(both)[:count], np.int64)
     return chosen, similarity[np.searchsorted(rows, chosen)]
 
 

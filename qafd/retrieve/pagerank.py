@@ -7,7 +7,6 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from qafd.assemble import node_id
 from qafd.graph import Graph, sum_at
 from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
@@ -22,7 +21,16 @@ from qafd.retrieve.subgraph import (
     nodes,
     ranked,
 )
-from qafd.seeds import Match, Seeds, keyword_seeds, match, minmax, passage_counts, select_seeds
+from qafd.seeds import (
+    Match,
+    Seeds,
+    keyword_seeds,
+    match,
+    minmax,
+    named_rows,
+    passage_counts,
+    select_seeds,
+)
 from qafd.weights import VARIANTS, Gates, Weights
 
 WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
@@ -118,8 +126,7 @@ class PageRank(Method):
             return keyword_seeds(graph, plan, self.seeds)
         if self.seeding == "question":
             return select_seeds(graph, passages, plan, found, best=self.seeds)
-        named = np.array([row for name in plan.names
-                          if (row := graph.row.get(node_id("entity", name))) is not None], np.int64)
+        named = np.array(named_rows(graph, plan), np.int64)
         rare = 1 / np.maximum(1, passage_counts(graph, named))
         scaled = minmax(found.dense)
         if not scaled.any():  # equally near passages are all sources

@@ -25,6 +25,7 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
+from qafd.retrieve.subgraph import ranked
 from qafd.retrieve.united import unite
 from qafd.seeds import Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.sources import RULES, seed_paths, source_mass
@@ -167,8 +168,7 @@ class FlowDiffusion(Method):
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
         order, scores = rank(passages, match(graph, passages, plan), importance)
-        return tuple(RankedPassage(graph.ids[row], score) for row, score in zip(
-            order[:self.top].tolist(), scores[:self.top].tolist(), strict=True))
+        return ranked(graph, order[:self.top], scores[:self.top])
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,15 +216,15 @@ class Problem:
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
         order, scores = rank(self.corpus.passages, self.found, importance)
-        ranked = [RankedPassage(graph.ids[row], score) for row, score in
-                  zip(order.tolist(), scores.tolist(), strict=True) if row not in self.gone]
+        kept = [i for i, row in enumerate(order.tolist()) if row not in self.gone]
+        kept = kept[:self.method.top]
         unseeded = ("No seed was found for this question.",) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
             query=self.plan.question, method="qafd", params=params_of(self.method),
             seeds=tuple(graph.ids[row] for row in self.seeds.rows.tolist()),
             nodes=_nodes(self.layer, diffusion, self.seeds), edges=_edges(self.layer, diffusion),
-            ranking=tuple(ranked[:self.method.top]), certificate=certificate.to_dict(),
+            ranking=ranked(graph, order[kept], scores[kept]), certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
             notices=unseeded + diffusion.notices, revision=graph.revision)
 

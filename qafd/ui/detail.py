@@ -1,8 +1,10 @@
 """The selected node: its state, its mass balance in words and numbers, and its evidence."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
-from qafd.explain import balance_sentence, mass_balance
+from qafd.explain import Balance, balance_sentence, mass_balance
 from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.store import Evidence
 from qafd.ui.explained import why_line
@@ -35,15 +37,19 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(f"<p>{safe(balance_sentence(balance, names))}</p>"
             f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
     with st.expander("Mass balance"):
-        rows = [("injected by the question", balance.injected)] if balance.injected else []
-        rows += [(f"from {names[v]}", flow) for v, flow in balance.inflows]
-        rows += [(f"to {names[v]}", -flow) for v, flow in balance.outflows]
-        rows.append(("held", node.mass))
-        st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]},
-                     hide_index=True, column_config={
-                         "mass": st.column_config.NumberColumn(format="%.4f")})
+        balance_table(balance, names, 4)
         st.caption("In minus out is what it holds, to rounding.")
     _evidence(view, node.id)
+
+
+def balance_table(balance: Balance, names: Mapping[str, str], digits: int) -> None:
+    """What came to a node, what went on, and what it holds."""
+    rows = [("injected by the question", balance.injected)] if balance.injected else []
+    rows += [(f"from {names[v]}", flow) for v, flow in balance.inflows]
+    rows += [(f"to {names[v]}", -flow) for v, flow in balance.outflows]
+    rows.append(("held", balance.node.mass))
+    st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]}, hide_index=True,
+                 column_config={"mass": st.column_config.NumberColumn(format=f"%.{digits}f")})
 
 
 def _evidence(view: View, node_id: str) -> None:

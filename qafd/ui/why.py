@@ -4,7 +4,7 @@ import streamlit as st
 
 from qafd.explain import Inflow, Why, WhyNot
 from qafd.retrieve import METHODS
-from qafd.ui.detail import quoted
+from qafd.ui.detail import balance_table, quoted
 from qafd.ui.explained import SEARCHED, choose_part, explanation_of, node_choice
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain, safe
@@ -65,12 +65,9 @@ def _quotes(inflow: Inflow) -> None:
 
 def _balance(why: Why) -> None:
     balance = why.balance
-    rows = [("injected by the question", balance.injected)] if balance.injected else []
-    rows += [(f"from {name}", flow) for name, flow in why.inward]
-    rows += [(f"to {name}", -flow) for name, flow in why.outward]
-    rows.append(("held", balance.node.mass))
-    st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]}, hide_index=True,
-                 column_config={"mass": st.column_config.NumberColumn(format="%.9f")})
+    names = dict(zip((i for i, _ in balance.inflows + balance.outflows),
+                     (name for name, _ in why.inward + why.outward), strict=True))
+    balance_table(balance, names, 9)
     st.caption(f"In minus out is what it holds; the difference is {abs(balance.error):.0e}, "
                "which is rounding. Mass is counted in the units of the control at the left; ways "
                "and shares split what passes a node in equal proportions.")

@@ -40,11 +40,11 @@ def selected(key: str) -> str | None:
 @cache
 def _component() -> "ComponentRenderer":
     return st.components.v2.component(
-        "qafd_panels", html='<div class="qafd"></div>', css=_source("panel.css"),
-        js=_source("panel.js"))
+        "qafd_panels", html='<div class="qafd"></div>', css=asset("panel.css"),
+        js=asset("panel.js"))
 
 
-def _source(name: str) -> str:
+def asset(name: str) -> str:
     """An asset without indentation and comment lines: every rerun sends it again."""
     lines = (line.strip() for line in (assets() / name).read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))

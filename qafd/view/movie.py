@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from qafd.reference import RELEASED_PUSHES
-from qafd.view.component import _source
+from qafd.view.component import asset
 from qafd.view.panel import NAME_LENGTH, RAMPS, clean
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ def movie(data: dict[str, Any], *, key: str) -> None:
 @cache
 def _component() -> "ComponentRenderer":
     return st.components.v2.component(
-        "qafd_movie", html='<div class="movie"></div>', css=_source("movie.css"),
-        js=_source("movie.js"))
+        "qafd_movie", html='<div class="movie"></div>', css=asset("movie.css"),
+        js=asset("movie.js"))
