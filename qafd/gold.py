@@ -86,10 +86,11 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
             left_out += 1
             continue
         text = record.get("question")
+        text = _whole(text) if isinstance(text, str) else text
         if not isinstance(text, str) or not any(letter.isalnum() for letter in text):
             raise ParseError(f"{place} has no text under 'question'; write one.")
-        identity = next((str(record[key]) for key in ("qid", "id", "_id") if key in record),
-                        str(number))
+        identity = next((_whole(str(record[key])) for key in ("qid", "id", "_id")
+                         if key in record), str(number))
         passages |= {passage.id: passage for passage in found}
         questions.append(Question(identity, text, tuple(dict.fromkeys(gold)), _answers(record)))
     if not questions:
@@ -198,4 +199,10 @@ def _answers(record: dict[str, Any]) -> tuple[str, ...]:
 
 def _texts(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
-    return [str(item).strip() for item in values if item is not None and str(item).strip()]
+    texts = (_whole(str(item)).strip() for item in values if item is not None)
+    return [text for text in texts if text]
+
+
+def _whole(text: str) -> str:
+    """The text with a replacement for halves of characters, which JSON can hold and UTF-8 not."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

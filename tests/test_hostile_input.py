@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from qafd.cli import main
+from qafd.gold import read_questions
 from qafd.knowledge import KnowledgeGraph
 from qafd.ui.paths import sankey
 from qafd.ui.workspaces import plain
@@ -47,7 +48,8 @@ def test_commands_on_an_empty_workspace_end_with_a_sentence_or_nothing(
 
 
 @pytest.mark.parametrize("arguments", [
-    ["layers", "--build", "x" * 5000], ["sweep", "Who?", "--gold", "x" * 5000]])
+    ["layers", "--build", "x" * 5000], ["sweep", "Who?", "--gold", "x" * 5000],
+    ["compare", "Who?", "--methods", "x" * 5000], ["query", "Who?", "--seeds", "9" * 4000]])
 def test_long_wrong_arguments_are_cut_in_the_sentence(
         arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
@@ -58,3 +60,25 @@ def test_long_wrong_arguments_are_cut_in_the_sentence(
 def test_a_file_name_that_is_too_long_is_no_workspace(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paths", "Who?", "--db", "x" * 5000]) == 2
     assert "there is no workspace" in capsys.readouterr().err
+
+
+def test_halves_of_characters_in_questions_gold_and_answers_are_replaced() -> None:
+    half = "a \\ud800 b"
+    asked = read_questions(
+        f'{{"id": "{half}", "question": "{half}", "gold": ["{half}"], "answer": "{half}"}}'
+        .encode())
+    [question] = asked.questions
+    replaced = "a \ufffd b"
+    assert (question.id, question.text, question.gold, question.answers) == (
+        replaced, replaced, (replaced,), (replaced,))
+
+
+def test_an_evaluation_that_cannot_be_written_is_still_shown(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
+    (tmp_path / "q.json").write_text('{"question": "Where did she live?", "gold": ["a.txt"]}')
+    assert main(["eval", "retrieval", "--questions", str(tmp_path / "q.json"), "--methods",
+                 "lexical", "--db", str(tmp_path / "one.db"), "--json", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "lexical" in said.out
+    assert "cannot be written" in said.err

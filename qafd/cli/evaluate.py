@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -62,7 +63,7 @@ def _retrieval(arguments: argparse.Namespace) -> int:
                 raise ParameterError("the questions bring no passages along; add --passages FILE, "
                                      "or --db FILE of a workspace that holds the documents")
             path = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
-        elif not passages and not path.exists():
+        elif not passages and not os.path.exists(path):
             raise ParameterError(f"there is no workspace at {path}; add --passages FILE")
         knowledge = (collection(path, source.name, passages, progress=_show) if passages
                      else KnowledgeGraph.open(path))
@@ -78,7 +79,9 @@ def _retrieval(arguments: argparse.Namespace) -> int:
         try:
             Path(arguments.json).write_text(_json(result) + "\n", encoding="utf-8")
         except OSError as error:
-            raise ParameterError(f"{arguments.json} cannot be written: {error.strerror}") from error
+            _table(result)  # what was measured is not lost
+            raise ParameterError(f"{arguments.json} cannot be written: {error.strerror}; name "
+                                 "another file, or '-' for stdout") from error
     _table(result)
     return DONE
 
