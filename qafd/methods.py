@@ -33,7 +33,8 @@ def canonical(name: str) -> str:
     key = name.strip().lower()
     key = ALIASES.get(key, key)
     if key not in (*METHODS, PAPER):
-        raise ParameterError(f"there is no method {name!r}; choose {', '.join((*METHODS, PAPER))}")
+        raise ParameterError(f"there is no method {name[:60]!r}; choose "
+                             f"{', '.join((*METHODS, PAPER))}")
     return key
 
 
@@ -110,6 +111,6 @@ def _given(method: Any, text: str) -> dict[str, Any]:
             given[name] = (json.loads(value.lower()) if kinds[name] is bool
                            else kinds[name](value))
         except ValueError:
-            raise ParameterError(f"{name} is {value!r}; it is a "
+            raise ParameterError(f"{name} is {value[:40]!r}; it is a "
                                  f"{kinds[name].__name__}") from None
     return given

@@ -70,7 +70,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         named = [graph.ids[row] for row in corpus.passages.rows.tolist()
                  if graph.names[row].casefold() == title.casefold()]
         if not named:
-            raise ParameterError(f"no passage has the title {title[:80]!r}; 'qafd query' prints titles")
+            raise ParameterError(f"no passage has the title {title[:80]!r}; "
+                                 "'qafd query' prints titles")
         gold += named
     cells = sweep(corpus, knowledge.plan(text_of(arguments.question), graph), method, masses,
                   arguments.seeds or [method.seeds], arguments.variant or [method.variant], gold)

@@ -213,8 +213,8 @@ class Method:
                     raise ParameterError(f"{spec.name} is {value!r}; "
                                          f"choose {', '.join(meta['options'])}")
             elif not meta["low"] <= value <= meta["high"]:
-                raise ParameterError(f"{spec.name} is {value}; it lies between {meta['low']:g} "
-                                     f"and {meta['high']:g}")
+                raise ParameterError(f"{spec.name} is {str(value)[:40]}; it lies between "
+                                     f"{meta['low']:g} and {meta['high']:g}")
 
     def fitted(self, graph: Graph) -> Self:  # noqa: ARG002
         """The method itself, where nothing depends on the size of the graph."""
