@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 
-def page(name: str, **query: str) -> AppTest:
+def page(name: str, **query: str | list[str]) -> AppTest:
     """A page by its name in `ui.pages`, run once; on the songbook unless `ws` says otherwise."""
     app = AppTest.from_string(
         f"import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages({name!r})))",

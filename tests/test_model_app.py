@@ -159,3 +159,24 @@ def test_a_running_job_shows_vectors_and_what_it_has_spent(
     app = page("documents", ws="mine")
     assert "1 calls, 1,000 tokens, $0.0011 so far" in shown(app)
     assert "64 of 300 vectors" in app.get("progress")[0].proto.text
+
+
+def test_a_model_answers_for_each_method_blind_and_once(
+        home: Path, server: FaultServer) -> None:
+    server.reply = lambda _: "In **Valparaíso** [1]. ![x](http://evil/x)"
+    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    query = {"q": "Where was the singer of Paper Lanterns born?", "view": "Answers",
+             "methods": ["qafd", "vector"], "blind": "true"}
+    app = page("compare", **query)
+    assert "tiny would read about" in shown(app)
+    assert server.bodies == []
+    press(app, "Let the model answer each")
+    text = shown(app)
+    assert len(server.bodies) == 2
+    assert text.count("<b>Valparaíso</b>") == 2
+    assert "<b>A</b>" in text
+    assert "<b>B</b>" in text
+    assert "diffusion" not in text.casefold().split("written by")[0].split("quoted")[-1]
+    assert 'src="http' not in text
+    assert shown(page("compare", **query)).count("Written by tiny") == 2
+    assert len(server.bodies) == 2

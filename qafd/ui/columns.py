@@ -7,6 +7,7 @@ from qafd.compare import Column
 from qafd.retrieve.base import SATURATED
 from qafd.ui.compare import Sides
 from qafd.ui.workspaces import plain, safe
+from qafd.ui.written import written_answers
 from qafd.view.panel import clean, shown_name
 
 
@@ -67,6 +68,8 @@ def answers_tab(sides: Sides) -> None:
             f"<small>[{c.number}] {safe(c.title)} — {safe(c.where)}</small><br>"
             for c in answer.citations))
     st.html(_columns(cells))
+    written_answers(sides.knowledge, sides.plan.question, sides.choice.budget, [
+        (name, column.retrieval) for name, column in sides.pairs if column.retrieval is not None])
 
 
 def column_passages_tab(sides: Sides) -> None:
