@@ -17,6 +17,7 @@ from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriev
 DEFAULT = ("qafd", "community", "ego", "flow_path")
 FEWEST, MOST = 2, 6
 BUDGET = 1200  # tokens of passages per method
+AT_ONCE = 60  # passages up to which missing layers are built without asking
 TEXTS = ("passage", "sentence", "summary")  # kinds of nodes that are not things
 NAMED = 3  # nodes that a sentence names
 

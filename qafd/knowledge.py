@@ -4,6 +4,7 @@ import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -12,10 +13,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from qafd.answer import Answer, Draft, Written, draft, extract_answer, written
-from qafd.compare import BUDGET, DEFAULT, Comparison, chosen, make_column
+from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
 from qafd.explain.explanation import explained
 from qafd.graph import Graph
@@ -235,6 +236,9 @@ class KnowledgeGraph:
                 graph: Graph | None = None) -> Comparison:
         """What several methods retrieve for one question, read once, under one token budget.
 
+        Layers that they need are built first in a workspace of at most 60 passages; elsewhere
+        `build_layers` does it.
+
         Parameters
         ----------
         methods : iterable of str or Retriever
@@ -251,6 +255,10 @@ class KnowledgeGraph:
         """
         graph = graph or self.graph
         columns = chosen(methods, graph)
+        needs = sorted({need for _, method in columns.values() for need in method.needs})
+        if needs and (graph.kinds == "passage").sum() <= AT_ONCE:
+            with suppress(StoreError):  # each column says what it lacks
+                self.build_layers(needs)
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=any(params_of(method).get("subqueries") == "on"
                                             for _, method in columns.values()))

@@ -189,12 +189,30 @@ def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together
     assert np.diag(compared.overlap()).tolist() == [1, 1]
 
 
-def test_a_missing_layer_is_a_sentence_in_its_column(sample: KnowledgeGraph) -> None:
-    compared = sample.compare(QUESTION, ["qafd", "GraphRAG"])
-    if not any(layer.name == "communities" and layer.state == "built"
-               for layer in sample.layers()):
-        assert "communities" in compared.columns[1].error
-    assert compared.retrievals["qafd"].nodes
+def test_small_workspaces_build_the_layers_that_a_comparison_needs(
+        tmp_path: Path) -> None:
+    small = KnowledgeGraph.open(tmp_path / "small.db")
+    small.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
+    compared = small.compare("Whom did Ada Lovelace meet?", ["qafd", "GraphRAG"])
+    assert [column.error for column in compared.columns] == ["", ""]
+
+
+def test_large_workspaces_say_which_layer_is_missing_and_fail(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("qafd.knowledge.AT_ONCE", 0)
+    large = KnowledgeGraph.open(tmp_path / "large.db")
+    large.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
+    code = main(["compare", "Whom did Ada Lovelace meet?", "--methods", "community,qafd,ego",
+                 "--db", str(large.path)])
+    printed = capsys.readouterr()
+    table = printed.out.split("(Jaccard)\n")[1].split("\n\n")[0]
+    assert code == 1
+    assert "qafd layers --build all" in printed.err
+    rows = [line.split() for line in table.splitlines()]
+    assert [row[0] for row in rows] == ["qafd", "ego"]
+    assert rows[0][1] == rows[1][2] == "1.00"
+    assert "community" not in printed.out
 
 
 def test_the_command_prints_the_comparison_as_json(

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 
 from qafd.cli.common import (
     DONE,
@@ -31,12 +32,18 @@ def add(commands: Commands) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
+    from qafd.retrieve import METHODS
+
     knowledge = open_workspace(arguments)
     comparison = knowledge.compare(text_of(arguments.question), arguments.methods.split(","),
                                    budget=arguments.budget)
-    for column in comparison.columns:
-        if column.error:
-            print(f"qafd: {one_line(column.label, 100)}: {column.error}", file=sys.stderr)
+    failed = [column for column in comparison.columns if column.error]
+    for column in failed:
+        print(f"qafd: {one_line(column.label, 100)}: {column.error}", file=sys.stderr)
+    unbuilt = {layer.name for layer in knowledge.layers() if layer.state != "built"}
+    if any(unbuilt.intersection(METHODS[c.name].needs) for c in failed if c.name in METHODS):
+        print("qafd: 'qafd layers --build all' builds what is missing for all methods",
+              file=sys.stderr)
     if arguments.json:
         print_json(comparison.to_dict())
     else:
@@ -49,10 +56,11 @@ def _compare(arguments: argparse.Namespace) -> int:
                       f"{len(column.retrieval.passages):8} {column.tokens:7} "
                       f"{column.retrieval.work.total_milliseconds:8.1f}")
         print("\nnodes in common (Jaccard)")
-        for column, row in zip(comparison.columns, comparison.overlap(), strict=True):
+        worked = replace(comparison, columns=tuple(c for c in comparison.columns if not c.error))
+        for column, row in zip(worked.columns, worked.overlap(), strict=True):
             print(f"{column.name:20}", *(f"{value:5.2f}" for value in row))
         for difference in comparison.differences():
             print("\n" + one_line(difference.sentence, 600))
-    if not comparison.retrievals:
+    if failed:
         return FAILED
     return DONE if any(r.nodes for r in comparison.retrievals.values()) else NOTHING_FOUND

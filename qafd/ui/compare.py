@@ -10,6 +10,7 @@ from typing import Any, cast
 import streamlit as st
 
 from qafd.compare import (
+    AT_ONCE,
     BUDGET,
     DEFAULT,
     FEWEST,
@@ -41,7 +42,6 @@ from qafd.view.placement import beside, freeze, prominent
 DRAWN = 40  # nodes per panel
 ASPECT = 1.45
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
-AT_ONCE = 60  # passages up to which missing layers are built without asking
 LETTERS = "ABCDEF"
 SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
 
