@@ -143,9 +143,29 @@ def test_pdf_paragraphs_are_made_whole_and_running_lines_dropped():
 
 @pytest.mark.parametrize(("title", "expected"), [
     ("Microsoft Word - thesis.doc", "final draft"), ("untitled", "final draft"),
-    ("Microsoft Word - A thesis", "A thesis"), ("Étude", "Étude")])
+    ("Microsoft Word - A thesis", "A thesis"), ("Étude", "Étude"), ("about:blank", "final draft"),
+    ("https://plant.example/report?id=3", "final draft"), ("file:///tmp/a b.html", "final draft"),
+    ("report.html", "final draft"), ("tmp8f2k1x9a", "final draft"), ("~WRL0003.tmp", "final draft"),
+    ("2031-04/17", "final draft"), ("Untitled Goose Game", "Untitled Goose Game"),
+    ("Temporary works", "Temporary works"), ("About: a life", "About: a life")])
 def test_a_pdf_title_made_by_a_program_is_not_believed(title, expected):
     assert only("final_draft.pdf", pdf_with(pdf(*PAGES), title=title)).title == expected
+
+
+@pytest.mark.parametrize(("bookmarks", "expected"), [
+    ([("The incident", 0)], "The incident"),
+    ([("The incident", 0), ("The repair", 1)], "final draft")], ids=["one", "several"])
+def test_a_pdf_without_a_title_takes_its_only_bookmark(bookmarks, expected):
+    data = pdf_with(pdf(*PAGES), title="about:blank", bookmarks=bookmarks)
+    assert only("final_draft.pdf", data).title == expected
+
+
+@pytest.mark.parametrize("title", ["about:blank", "Untitled", "index.html"])
+def test_a_page_or_book_titled_by_a_program_takes_its_heading(title):
+    page = f"<html><head><title>{title}</title></head><body><h1>The incident</h1><p>It failed."
+    assert only("a.html", page.encode()).title == "The incident"
+    assert only("a.docx", docx_of(("The incident", 1), ("It failed.", None), title=title)
+                ).title == "The incident"
 
 
 def test_word_headings_tables_and_title():

@@ -89,8 +89,16 @@ def unsupported(what: str, advice: str = "") -> ParseError:
     )
 
 
+# A program's name for no document, a file, an address, a temporary file, or no letter at all.
+_USELESS = re.compile(
+    r"untitled[\W\d]*((document|page|presentation)[\W\d]*)?|(word )?document\d*"
+    r"|.*\.(docx?|pdf|tex|indd|dvi|rtf|odt|qxd|pptx?|xlsx?)|\S+\.(x?html?|txt|tmp)"
+    r"|(https?|file|ftp|blob|data|chrome):\S.*|about:\S+|www\.\S+|~?(tmp|temp)[\W_]*\w*\d\w*"
+    r"|[\W\d_]*",
+    re.IGNORECASE)
+
+
 def worthy_title(title: str) -> str:
     """A title from a file's metadata, or "" when a program put it there."""
-    title = re.sub(r"^Microsoft Word - ", "", one_line(title))
-    useless = r"untitled.*|(word )?document\d*|.*\.(docx?|pdf|tex|indd|dvi|rtf|odt|qxd|pptx?)|\W*"
-    return "" if re.fullmatch(useless, title, re.IGNORECASE) else title
+    title = re.sub(r"^Microsoft \w+ - ", "", one_line(title))
+    return "" if _USELESS.fullmatch(title) else title

@@ -4,8 +4,8 @@ import re
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
-from qafd.formats.draft import Draft, Limits
-from qafd.plaintext import clean, one_line
+from qafd.formats.draft import Draft, Limits, worthy_title
+from qafd.plaintext import clean
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -80,7 +80,7 @@ def read_markup(text: str, draft: Draft) -> str:
         if piece:
             line.append(piece if preformatted else re.sub(r"\s+", " ", piece))
     draft.add("".join(line), gap)
-    return one_line(title) or ("" if headed else draft.title)
+    return worthy_title(title) or ("" if headed else draft.title)
 
 
 def _is_hidden(element: "_Element") -> bool:

@@ -205,7 +205,7 @@ def _epub(package: Package) -> Draft:
     folder = opf.rpartition("/")[0]
     files = {item.get("id"): unquote(item.get("href", "")) for item in book.iter("{*}item")}
     title = book.findtext(".//{http://purl.org/dc/elements/1.1/}title") or ""
-    draft.title = title
+    draft.title = worthy_title(title)
     for reference in book.iter("{*}itemref"):
         href = files.get(reference.get("idref"), "")
         part = f"{folder}/{href}".lstrip("/")

@@ -47,7 +47,8 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
         if length > limits.text_characters:
             raise too_much(limits.text_characters, "characters of text")
     draft = Draft("pdf", limits)
-    draft.title = worthy_title(_survive(lambda: _metadata_title(reader), ""))
+    draft.title = worthy_title(_survive(lambda: _metadata_title(reader), "")) or worthy_title(
+        _survive(lambda: _only_bookmark(reader), ""))
     for number, text in enumerate(_without_running_lines(texts)):
         draft.turn(number + 1)
         for heading in bookmarks.get(number, []):
@@ -88,6 +89,12 @@ def _metadata_title(reader: "PdfReader") -> str:
     title = (reader.metadata and reader.metadata.title) or ""
     nobody = title.strip("() ").casefold() in ("anonymous", "untitled", "unspecified")
     return "" if nobody else title
+
+
+def _only_bookmark(reader: "PdfReader") -> str:
+    """The bookmark that all others stand under, or ""; one of several names a part."""
+    top = [entry for entry in reader.outline if not isinstance(entry, list)]
+    return (top[0].title or "") if len(top) == 1 else ""
 
 
 def _outline(reader: "PdfReader") -> dict[int, list[str]]:
