@@ -9,7 +9,7 @@ TEST_STAMP := $(VENV)/.installed-test
 .PHONY: help run test check test-quick test-browser test-llm samples bench clean
 
 help:            ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -51,6 +51,9 @@ bench: $(TEST_STAMP)     ## measure what needs no data of your own, and remake t
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/solver.py
 	$(BIN)/python benchmarks/table.py
+
+bench-%: $(TEST_STAMP)   ## one script of benchmarks/, e.g. make bench-solver, ARGS="..."
+	$(BIN)/python benchmarks/$*.py $(ARGS)
 
 samples: $(STAMP) ## rebuild the sample workspaces in assets/samples
 	$(BIN)/python assets/samples/build.py
