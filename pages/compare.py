@@ -8,6 +8,9 @@ TABS = {"Differences": ui.differences_tab, "Answers": ui.answers_tab,
         "Passages": ui.column_passages_tab, "Overlap": ui.overlap_tab, "Numbers": ui.numbers_tab}
 
 knowledge = ui.workspace()
+st.title("Compare")
+st.caption("What eleven retrieval methods bring for the same question from the same graph. They "
+           "are re-implementations of the papers' ideas.")
 question = ui.question_box(knowledge)
 
 if not len(knowledge.graph):
@@ -25,7 +28,6 @@ if not ui.enough(choice):
 
 ui.ready(knowledge, choice)
 sides = ui.compared(knowledge, question, choice)
-st.caption("Re-implementations of the ideas, on this graph.")
 selected = ui.compare_picture(sides, drawing)
 ui.node_reasons(sides, selected)
 

@@ -98,6 +98,12 @@ class Evaluation:
     notices: tuple[str, ...] = ()
 
     @property
+    def best(self) -> tuple[Score, ...]:
+        """All methods with the largest mean recall@5."""
+        most = max(score.recall_5.mean for score in self.scores)
+        return tuple(score for score in self.scores if score.recall_5.mean == most)
+
+    @property
     def failures_first(self) -> tuple[int, ...]:
         """The questions' places: most gold missed in the first five, over all methods, first."""
         missed = [-sum(1 - score.trials[i].recall(5) for score in self.scores)
@@ -200,6 +206,10 @@ def evaluate(
         raise ParameterError("the evaluation was stopped before its first question; run it again")
     if done < len(questions):
         notices += (f"Stopped after {done} of {len(questions)} questions.",)
+    passages = int((graph.kinds == "passage").sum())
+    if passages <= 5:
+        notices += (f"With {passages} passage{'s' * (passages != 1)} in all, any method has them "
+                    "among its first 5: compare what is found in 2, and MRR.",)
     if done < FEW:
         notices += (f"{done} question{'s' * (done > 1)} cannot tell methods apart; "
                     f"use {FEW} or more.",)
@@ -207,7 +217,7 @@ def evaluate(
     return Evaluation(
         tuple(questions[:done]),
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
-        int((graph.kinds == "passage").sum()), notices)
+        passages, notices)
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
@@ -250,9 +260,9 @@ def sentence(score: Score, first: Score) -> str:
 
 
 def _plain(value: float) -> str:
-    """Two decimals, as in .12 or -.05."""
+    """Two decimals, as in 0.12 or -0.05, and 0."""
     rounded = round(value, 2)
-    return f"{rounded:.2f}".replace("0.", ".", 1) if rounded else "0"
+    return f"{rounded:.2f}" if rounded else "0"
 
 
 def _judged(trial: Trial, answer: str, known: Sequence[str]) -> Trial:

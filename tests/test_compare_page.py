@@ -51,7 +51,7 @@ def test_the_default_methods_are_compared_and_the_page_says_what_they_are(home: 
     app = page()
     assert not app.error
     assert app.multiselect(key="methods").value == list(DEFAULT)
-    assert "Re-implementations of the ideas, on this graph" in shown(app)
+    assert "re-implementations of the papers' ideas" in shown(app)
     assert "leaves out" in shown(app)
 
 

@@ -235,7 +235,7 @@ def test_many_questions_are_drawn_in_blocks_with_the_same_result() -> None:
 
 def test_the_sentence_says_what_a_difference_is_worth(result: Evaluation) -> None:
     assert sentence(result.scores[1], result.scores[0]) == (
-        "first finds .33 more of the gold passages than second (95%: 0 to .50); on this set that "
+        "first finds 0.33 more of the gold passages than second (95%: 0 to 0.50); on this set that "
         "may be chance.")
     assert sentence(result.scores[0], result.scores[0]) == (
         "first finds as many of the gold passages as first.")

@@ -58,7 +58,7 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert not app.error
     assert "12 questions, 14 passages" in texts(app)
     assert "more of the gold passages than" in texts(app)
-    numbers, questions, ranks = (frame.value for frame in app.dataframe[:3])
+    numbers, _, questions, ranks = (frame.value for frame in app.dataframe[:4])
     assert list(numbers["method"])[0] == "QAFD flow diffusion"
     assert len(questions) == 12
     assert list(ranks.columns[1:]) == list(numbers["method"])
@@ -91,6 +91,7 @@ def test_questions_are_written_kept_and_measured(home: Path) -> None:
     numbers = next(frame.value for frame in app.dataframe if "found in 5" in frame.value)
     assert numbers["found in 5"].tolist() == [1.0]
     assert "2 questions cannot tell methods apart" in texts(app)
+    assert "With 2 passages in all" in texts(app)
 
 
 def test_a_question_without_documents_is_not_taken(home: Path) -> None:

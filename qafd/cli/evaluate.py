@@ -90,7 +90,8 @@ def _table(result: "Evaluation") -> None:
     """One line per method, then what the differences are worth."""
     from qafd.evaluate import sentence
 
-    print(f"{len(result.questions)} questions, {result.passages:,} passages")
+    count = len(result.questions)
+    print(f"{count} question{'s' * (count != 1)}, {result.passages:,} passages")
     print(f"{'method':28} {'R@2':>5} {'R@5':>5} {'95%':>13} {'R@10':>5} {'all@5':>6} {'MRR':>5} "
           f"{'nodes':>6} {'tokens':>7} {'ms':>7} {'F1':>5}")
     for score in result.scores:
@@ -105,8 +106,8 @@ def _table(result: "Evaluation") -> None:
     for score in result.scores:
         if score.errors:
             refused = next(trial.error for trial in score.trials if trial.error)
-            print(f"qafd: {score.name} refused {score.errors} questions, which count as missed: "
-                  f"{refused}", file=sys.stderr)
+            print(f"qafd: {score.name} refused {score.errors} of {count} questions, which count as "
+                  f"missed: {refused}", file=sys.stderr)
 
 
 def _json(result: "Evaluation") -> str:

@@ -17,6 +17,7 @@ from qafd.compare import (
     MOST,
     Column,
     Comparison,
+    counted,
     listed,
     make_column,
 )
@@ -199,7 +200,7 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     return pick(panel_data(
         retrievals, positions=positions, limit=DRAWN, aspect=ASPECT,
         others=[n for n in others if not (contract and n.kind == "passage")],
-        captions=[Caption(name, idea, _footer(column, len(r.nodes), sides.choice.blind))
+        captions=[Caption(name, idea, _footer(column, len(r.nodes), sides.choice))
                   for name, idea, column, r in zip(sides.names, sides.ideas, columns, retrievals,
                                                    strict=True)],
         thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
@@ -225,12 +226,13 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
         for v in graph.around(graph.row[n.id]).tolist()]
 
 
-def _footer(column: Column, size: int, blind: bool) -> str:
+def _footer(column: Column, size: int, choice: Choice) -> str:
     if column.retrieval is None:
         return column.error
-    parts = [f"{len(column.found):,} nodes",
-             f"{len(column.retrieval.passages)} passages, {column.tokens:,} tokens"]
-    parts += [] if blind else [f"{column.retrieval.work.total_milliseconds:.0f} ms"]
+    parts = [counted(len(column.found), "name"),
+             f"{counted(len(column.retrieval.passages), 'ranked passage')}, {column.tokens:,} of "
+             f"{choice.budget:,} tokens"]
+    parts += [] if choice.blind else [f"{column.retrieval.work.total_milliseconds:.0f} ms"]
     parts += [f"{DRAWN} of {size:,} drawn"] if size > DRAWN else []
     return " · ".join(parts)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from qafd.compare import counted, listed
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate import Evaluation, Score, Trial, evaluate, sentence
 from qafd.export import table_csv
@@ -20,6 +21,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.ui.pages import PAGES, page
 from qafd.ui.workspaces import keep, plain, safe
+from qafd.view.figures import GREEN
 from qafd.view.panel import clean
 
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
@@ -94,7 +96,7 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
     key = (str(knowledge.path), knowledge.version(knowledge.graph), asked.digest, *methods)
     known = _measurings()
     work = len(asked.questions) * len(methods)
-    size = f"{len(asked.questions)} questions, {len(methods)} methods"
+    size = f"{counted(len(asked.questions), 'question')}, {counted(len(methods), 'method')}"
     current = known.get(key)
     if current is None or (current.over() and current.cancel.is_set()):
         asked_for = st.button(f"Measure {size}", type="primary") if (
@@ -131,24 +133,25 @@ def _watch(current: Measuring) -> None:
 
 def verdict(result: Evaluation) -> None:
     """What was measured, and what each difference is worth."""
-    st.caption(f"{len(result.questions)} questions, {result.passages:,} passages. Gold passages "
-               "found in the first 5, as shares; intervals are 95% bootstrap intervals over the "
-               "questions.")
+    st.caption(f"{counted(len(result.questions), 'question')}, "
+               f"{counted(result.passages, 'passage')}. Gold passages found in the first 5, as "
+               "shares; intervals are 95% bootstrap intervals over the questions.")
     for notice in result.notices:
         st.caption(f":material/info: {plain(notice)}")
     for score in result.scores:
         if score.errors:
             refused = next(trial.error for trial in score.trials if trial.error)
-            st.caption(f":material/error: {plain(score.label)} refused {score.errors} questions, "
-                       f"which count as missed: {plain(refused)}")
+            st.caption(f":material/error: {plain(score.label)} refused {score.errors} of "
+                       f"{counted(len(score.trials), 'question')}, which count as missed: "
+                       f"{plain(refused)}")
     st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0]))}"
                           for score in result.scores[1:]))
 
 
 def numbers(result: Evaluation) -> None:
-    """One row per method."""
-    rows = [_row(score, score is not result.scores[0]) for score in result.scores]
-    st.dataframe(rows, hide_index=True, column_config={
+    """One row per method: what it found, and what that took."""
+    found = [_found(score, score is not result.scores[0]) for score in result.scores]
+    st.dataframe(found, hide_index=True, column_config={
         "found in 5": st.column_config.NumberColumn(
             help="recall@5: the share of a question's gold passages among the first five",
             format="%.3f"),
@@ -160,7 +163,8 @@ def numbers(result: Evaluation) -> None:
         "MRR": st.column_config.NumberColumn(
             help="Mean of 1 / rank of the best gold passage", format="%.3f"),
         "difference (95%)": st.column_config.TextColumn(
-            help="found in 5, minus that of the first method, question by question"),
+            help="found in 5, minus that of the first method, question by question")})
+    st.dataframe([_cost(score) for score in result.scores], hide_index=True, column_config={
         "nodes": st.column_config.NumberColumn(help="Retrieved, mean", format="%.0f"),
         "tokens": st.column_config.NumberColumn(help="Of the retrieved nodes, mean",
                                                 format="localized"),
@@ -177,15 +181,19 @@ def numbers(result: Evaluation) -> None:
         "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
 
 
-def _row(score: Score, differs: bool) -> dict[str, Any]:
+def _found(score: Score, differs: bool) -> dict[str, Any]:
     gap = score.difference
-    row = {"method": score.label, "found in 5": score.recall_5.mean,
-           "95%": f"{score.recall_5.low:.2f} to {score.recall_5.high:.2f}",
-           "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
-                                else ""),
-           "found in 2": score.recall[0], "found in 10": score.recall[2],
-           "all in 5": score.complete, "MRR": score.reciprocal, "nodes": score.nodes,
-           "tokens": round(score.tokens), "ms": score.milliseconds}
+    return {"method": score.label, "found in 5": score.recall_5.mean,
+            "95%": f"{score.recall_5.low:.2f} to {score.recall_5.high:.2f}",
+            "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
+                                 else ""),
+            "found in 2": score.recall[0], "found in 10": score.recall[2],
+            "all in 5": score.complete, "MRR": score.reciprocal}
+
+
+def _cost(score: Score) -> dict[str, Any]:
+    row = {"method": score.label, "nodes": score.nodes, "tokens": round(score.tokens),
+           "ms": score.milliseconds}
     if score.f1 is not None:
         row |= {"contains": score.contains, "F1": score.f1, "exact": score.exact_match}
     return row
@@ -200,6 +208,7 @@ def recall_chart(result: Evaluation) -> None:
             "y": [clean(s.label, 60) for s in scores],
             "text": [f"{s.recall_5.mean:.2f}" for s in scores],
             "textposition": "inside", "insidetextanchor": "start",
+            "marker": {"color": GREEN}, "insidetextfont": {"color": "#ffffff"},
             "error_x": {"type": "data", "symmetric": False, "color": "#7a7a7a", "thickness": 2,
                         "array": [s.recall_5.high - s.recall_5.mean for s in scores],
                         "arrayminus": [s.recall_5.mean - s.recall_5.low for s in scores]}}],
@@ -209,9 +218,12 @@ def recall_chart(result: Evaluation) -> None:
             "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
             "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
     st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False})
-    best = max(result.scores, key=lambda s: s.recall_5.mean)
-    st.caption(f"Bars: mean share of the gold passages in the first 5; whiskers: 95%. Highest: "
-               f"{plain(best.label)} with {best.recall_5.mean:.2f}.")
+    best = result.best
+    highest = (f"Highest: {listed([s.label for s in best], len(best))} with "
+               f"{best[0].recall_5.mean:.2f}." if len(best) < max(len(scores), 2) else
+               f"All {len(best)} methods find the same share.")
+    st.caption("Bars: mean share of the gold passages in the first 5; whiskers: 95%. "
+               + plain(highest))
     st.download_button("Chart as CSV", lambda: table_csv(
         ["method", "recall@5", "low", "high"],
         [[s.label, s.recall_5.mean, s.recall_5.low, s.recall_5.high] for s in result.scores]),
@@ -253,11 +265,11 @@ def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None
         for number, name in enumerate(question.gold)], hide_index=True)
     if question.answers:
         st.html("<small>Known answer: " + safe(" or ".join(question.answers)) + "</small>")
-        st.dataframe([
-            {"method": score.label, "quoted answer": clean(score.trials[place].answer, 1000),
-             "contains it": bool(score.trials[place].contains)} for score in result.scores],
-            hide_index=True, column_config={
-                "quoted answer": st.column_config.TextColumn(width="large")})
+        st.html("<table style='font-size:.85rem'><tr><th>method<th>contains it<th>quoted answer"
+                + "".join(f"<tr style='vertical-align:top'><td>{safe(score.label)}"
+                          f"<td>{'yes' if score.trials[place].contains else 'no'}"
+                          f"<td>{safe(score.trials[place].answer, 1000)}"
+                          for score in result.scores) + "</table>")
 
 
 def _rank(rank: int | None) -> str:
