@@ -44,7 +44,7 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
     rows : ndarray of int, shape (k,)
         The seeds.
     rule : str
-        "budget": total mass of about `alpha` nodes, alpha times the mean capacity (Theorem 7's
+        "budget": mass for at most `alpha` nodes, alpha times the mean capacity (Theorem 7's
         (1 + beta) vol(R)); "total": `alpha` in all, with capacity "tokens" a budget of tokens,
         since what is retrieved holds its tokens; "source-degree": alpha T_s (the paper's preset);
         "source-unit": alpha;
@@ -169,18 +169,20 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         asked[part] = asked.get(part, 0.0) + total[row]
     notices = []
     if isolated:
-        notices.append(f"{isolated} of {len(total)} seeds have no neighbors and take no mass")
+        notices.append(f"{isolated} of {len(total)} seed{'s' * (len(total) != 1)} "
+                       f"{'has' if isolated == 1 else 'have'} no neighbors and "
+                       f"take{'s' * (isolated == 1)} no mass")
     scale = {}
     for part, amount in asked.items():
         held = float(room[part])
         if amount > FILL * held:
             scale[part] = FILL * held / amount
     if scale:
-        wanted = sum(asked[part] for part in scale)
+        wanted, held = sum(asked[part] for part in scale), sum(float(room[part]) for part in scale)
         notices.append(
-            f"mass capped: {wanted:,.4g} units were asked for where only "
-            f"{sum(float(room[part]) for part in scale):,.4g} fit, so everything connected to "
-            "these seeds is filled; choose less mass to see a local answer")
+            f"mass capped at {FILL:.1%} of what fits: {wanted:,.4g} units were asked for, all that "
+            f"is connected to these seeds can hold {held:,.4g}, so {FILL * held:,.4g} were poured "
+            "and nearly everything is full; choose less mass for a local answer")
     fitted = np.array(list(total.values()))
     if scale:
         fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])

@@ -50,7 +50,7 @@ def test_explore_says_what_was_retrieved_and_that_it_is_exact(home: Path) -> Non
     text = shown(page("explore"))
     assert "of 1" in text
     assert "nodes retrieved" in text
-    assert "exact, gap" in text
+    assert "exact (checked)" in text
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -160,7 +160,7 @@ def test_an_unknown_workspace_in_a_link_is_said(home: Path) -> None:
 @pytest.mark.parametrize(("rule", "label"), [
     ("volume", "Source mass alpha"), ("source-degree", "Source mass alpha"),
     ("source-unit", "Source mass alpha"), ("path", "Source mass alpha"),
-    ("budget", "About how many nodes")])
+    ("budget", "Source mass (fills at most this many nodes)")])
 def test_every_source_rule_has_a_control_in_its_own_words_and_works(
         rule: str, label: str, home: Path) -> None:
     app = app_on("explore")

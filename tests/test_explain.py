@@ -35,7 +35,7 @@ def test_the_sentence_names_source_neighbors_and_amounts() -> None:
         "Alpha is full: it holds 1 of 1: 2.5 injected by the question, "
         "of which 1.5 to Beta went on.")
     assert balance_sentence(mass_balance(PATH, "c"), NAMES) == (
-        "Gamma is only wet: it holds 0.5 of 1: 0.5 from Beta.")
+        "Gamma is touched, not full: it holds 0.5 of 1: 0.5 from Beta.")
 
 
 def test_neighbors_beyond_the_named_ones_are_summed() -> None:

@@ -57,7 +57,7 @@ def test_why_says_from_the_page_alone_why_a_node_is_there(home: Path) -> None:  
 
 def test_why_says_what_would_bring_a_node_in(home: Path) -> None:  # noqa: F811
     app = page("explore", tab="Why", about="Jeff Bezos")
-    assert "It would enter at mass" in shown(app).replace("\\", "")
+    assert "It would be full at mass" in shown(app).replace("\\", "")
     assert any("Raise the mass" in str(frame.value) for frame in app.dataframe)
 
 
@@ -79,7 +79,7 @@ def test_the_status_line_has_the_token_budget_and_the_next_node(home: Path) -> N
     found = re.search(r"· (\d+) of 500 tokens ·", text)
     assert found is not None
     assert int(found[1]) <= 500
-    assert re.search(r"next in: .+ at \d", text)
+    assert re.search(r"next to fill: .+ at mass \d", text)
 
 
 @pytest.mark.browser

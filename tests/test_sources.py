@@ -65,7 +65,7 @@ def test_only_the_overfull_component_is_scaled_down_and_says_so(graph):
     assert sources.mass == pytest.approx([FILL * 5 * 3 / 4, FILL * 5 / 4, 1.0])
     assert sources.saturated
     assert "40 units" in sources.notices[0]
-    assert "only 5 fit" in sources.notices[0]
+    assert "can hold 5, so 4.995 were poured" in sources.notices[0]
 
 
 def test_a_seed_without_neighbors_stays_and_takes_no_mass(graph):

@@ -57,7 +57,7 @@ def balance_sentence(balance: Balance, names: dict[str, str], most: int = 3) -> 
     node = balance.node
     head = {
         SATURATED: f"{node.name} is full: it holds {node.mass:.3g} of {node.capacity:.3g}",
-        WET: f"{node.name} is only wet: it holds {node.mass:.3g} of {node.capacity:.3g}",
+        WET: f"{node.name} is touched, not full: it holds {node.mass:.3g} of {node.capacity:.3g}",
     }.get(node.state, f"{node.name} took no mass")
     parts = []
     if balance.injected > 0:

@@ -104,7 +104,7 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
             high, between = middle, len(gained)
         else:
             low, below, between = middle, half, between - len(gained)
-    return Entry(None, low, low == full_at)
+    return Entry(None, low, low >= full_at)
 
 
 def _tangent(problem: Problem, diffusion: Diffusion, row: int, mass: float) -> float:

@@ -16,6 +16,7 @@ from qafd.explain.paths import shown
 from qafd.explain.whatif import Change, changed, factors
 from qafd.graph import Graph
 from qafd.retrieve.qafd import Problem
+from qafd.sources import FILL
 
 SEED_COUNTS = 2.0
 MARGIN = 1e-6  # by which a remedy is exceeded when it is verified
@@ -222,16 +223,18 @@ def _sentences(problem: Problem, layer: Graph, row: int, held: float, capacity: 
                     "No edges lead there from any seed.")
     elif len(way) > 2:
         said.append(f"It is {len(way) - 1} steps from the nearest retrieved node, "
-                    f"{shown(layer, way[0])}; the mass stops at {shown(layer, way[1])}.")
+                    f"{shown(layer, way[0])}; {shown(layer, way[1])} on the way there is not "
+                    "full, so it sends nothing on.")
     if gate is not None and beside is not None:
         said.append(_compared(gate, beside))
     if entry.mass is not None:
-        said.append(f"It would enter at mass {entry.mass:.6g}; now it is "
+        said.append(f"It would be full at mass {entry.mass:.6g}; now it is "
                     f"{problem.method.mass:.6g}.")
     elif entry.full:
-        said.append("It would not enter even when everything it is connected to is filled.")
+        said.append("More mass would not fill it: what is connected to the seeds is filled to "
+                    f"{FILL:.1%} at most, and it is among the last.")
     elif np.isfinite(entry.searched):
-        said.append(f"It does not enter below mass {entry.searched:,.5g}.")
+        said.append(f"It is not full at mass {entry.searched:,.5g}; more was not tried.")
     return said
 
 
@@ -239,13 +242,13 @@ def _compared(gate: Gate, beside: Gate) -> str:
     """Which of the three factors makes one gate narrower than another from the same node."""
     ratio = beside.weight / gate.weight
     if ratio <= 1:
-        return (f"Its gate from {gate.source_name} is no narrower (weight {gate.weight:.3g}) than "
-                f"the one to {beside.target_name} ({beside.weight:.3g}): what comes through is "
-                "shared with others.")
+        return (f"The edge from {gate.source_name} to {gate.target_name} is no narrower (weight "
+                f"{gate.weight:.3g}) than the one to {beside.target_name} ({beside.weight:.3g}): "
+                "what comes through is shared with others.")
     parts = {f"{gate.target_name} is less like the question ({gate.alignment_target:.2g} against "
              f"{beside.alignment_target:.2g})": beside.alignment_target / gate.alignment_target,
              f"what joins it to {gate.source_name} is weaker ({gate.structure:.2g} against "
              f"{beside.structure:.2g})": beside.structure / gate.structure}
     reason = max(parts, key=lambda words: parts[words])
-    return (f"Its gate from {gate.source_name} is {ratio:.3g} times narrower than the one to "
-            f"{beside.target_name}, mostly because {reason}.")
+    return (f"The edge from {gate.source_name} to {gate.target_name} is {ratio:.3g} times narrower "
+            f"than the one to {beside.target_name}, mostly because {reason}.")

@@ -55,7 +55,8 @@ class FlowDiffusion(Method):
     source: ClassVar[str] = "QAFD-RAG, Query-Aware Flow Diffusion for Graph-Based RAG"
 
     mass: float = knob(60.0, 0.0, 1e9, help="How much mass the question injects. Rule budget: "
-                       "about how many nodes fill up. Other rules: the paper's alpha.")
+                       "in nodes of mean capacity; full nodes never hold more than this in all, "
+                       "and touched ones take the rest. Other rules: the paper's alpha.")
     seeds: int = knob(5, 0, 200, help="Seeding question: how many of the nearest passages are "
                       "seeds besides the names in the question. Seeding keywords: N of "
                       "Algorithm 1.")

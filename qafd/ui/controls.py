@@ -83,7 +83,9 @@ def _label(name: str, method: Any) -> str:
     """What a parameter is called, in the words of the chosen rules."""
     if isinstance(method, FlowDiffusion):
         if name == "mass":
-            return {"budget": "About how many nodes",
+            return {"budget": ("Source mass (fills at most this many nodes)"
+                               if method.capacity == "unit" else
+                               "Source mass (in mean capacities)"),
                     "total": ("Token budget" if method.capacity == "tokens" else "Mass in all"),
                     }.get(method.rule, "Source mass alpha")
         if name == "seeds":

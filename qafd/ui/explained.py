@@ -76,14 +76,14 @@ def next_in(view: View) -> str:
         return ""
     path, high = explanation.entered, view.method.highest(view.graph)
     following = ("" if path.next_row is None or path.next_alpha is None else
-                 f"next in: {shown(view.graph, path.next_row)} at {path.next_alpha:.4g}")
+                 f"next to fill: {shown(view.graph, path.next_row)} at mass {path.next_alpha:.4g}")
     ticks = "".join(
         f"<i style='position:absolute;left:{share:.2%};width:1px;height:8px;"
         "background:currentColor;opacity:.6'></i>"
         for share in (path.alphas / high).tolist() if share <= 1)
     with place:
         st.html("<div role='img' style='position:relative;height:8px;margin:-12px 6px 0' "
-                f"title='Each tick is a node that entered at this mass' "
-                f"aria-label='{len(path.alphas)} nodes have entered; {safe(following)}'>"
+                f"title='Each tick is the mass at which a node became full' "
+                f"aria-label='Full so far: {len(path.alphas)}; {safe(following)}'>"
                 f"{ticks}</div>")
     return following

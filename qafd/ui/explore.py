@@ -20,7 +20,7 @@ from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions
-from qafd.view.panel import RAMPS, Caption, clean, panel_data
+from qafd.view.panel import RAMPS, Caption, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 150
@@ -212,14 +212,18 @@ def status_line(view: View, following: str = "") -> None:
     retrieval = view.retrieval
     full = [n for n in retrieval.nodes if n.state == SATURATED]
     certificate = view.certificate
-    exact = (f"exact, gap {abs(certificate['relative_gap']):.0e}" if certificate["optimal"]
+    exact = ("exact (checked)" if certificate["optimal"]
              else f"not converged: {certificate['reason']}")
     passages = sum(n.kind == "passage" for n in full)
-    kinds = f" ({len(full) - passages:,} names, {passages:,} passages)" if passages else ""
+    kinds = f" ({counted(len(full) - passages, 'name')}, {counted(passages, 'passage')})" * (
+        passages > 0)
     parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
              f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} {_of_budget(view)}",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
-    st.caption(" · ".join(filter(None, [*parts, plain(following)])))
+    st.caption(" · ".join(filter(None, [*parts, plain(following)])), help=(
+        "Exact: every optimality condition was checked, number by number in the tab Certificate; "
+        f"the relative gap is {abs(certificate['relative_gap']):.0e}."
+        if certificate["optimal"] else None))
     for notice in retrieval.notices:
         st.caption(f":material/info: {plain(notice)}")
 

@@ -10,7 +10,7 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.ui.explore import View, chosen_drawing, placed
 from qafd.ui.workspaces import safe
 from qafd.verify import sealed
-from qafd.view.panel import clean, shown_name
+from qafd.view.panel import clean, counted, shown_name
 
 PASSAGES = 10
 
@@ -77,9 +77,10 @@ def certificate_tab(view: View) -> None:
          "worst violation": f"{max(0.0, certificate['volume'] - certificate['source']):.1e}"},
     ], hide_index=True)
     work = view.retrieval.work
-    st.caption(f"Tolerance {certificate['rtol']:g} of each capacity · {work.nodes_touched:,} nodes "
-               f"and {work.edges_touched:,} edges touched of {len(view.graph):,} and "
-               f"{view.graph.edge_count:,} · {work.rounds} rounds · {work.milliseconds:.2f} ms")
+    st.caption(f"Tolerance {certificate['rtol']:g} of each capacity · the solver touched "
+               f"{work.nodes_touched:,} of {counted(len(view.graph), 'node')} and "
+               f"{work.edges_touched:,} of {counted(view.graph.edge_count, 'edge')} · "
+               f"{counted(work.rounds, 'round')} · {work.milliseconds:.2f} ms")
     st.download_button(
         "Download this run", lambda: json.dumps(sealed(view.retrieval.to_dict()),
                                                 ensure_ascii=False),

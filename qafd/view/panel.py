@@ -118,6 +118,7 @@ def panel_data(
     if captions and len(captions) != len(retrievals):
         raise ParameterError(f"{len(captions)} captions for {len(retrievals)} retrievals; "
                              "give one for each or none")
+    hidden = [contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
     if contract:
         retrievals = [contract_passages(r).retrieval for r in retrievals]
     shown = [_choose(r, positions, limit, selected) for r in retrievals]
@@ -142,8 +143,9 @@ def panel_data(
                   for node in index],
         "panels": [
             _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
-                   graph_size, only, signed)
-            for r, nodes, caption, top in zip(retrievals, shown, words, tops, strict=True)],
+                   graph_size, only, signed, names)
+            for r, nodes, caption, top, names in zip(
+                retrievals, shown, words, tops, hidden, strict=True)],
         "ramp": RAMPS[ramp] if signed is None else DIVERGING,
         "signed": signed is not None,
         "legend": _legend(shown, scale is rank_scale, thickness, tops) | (
@@ -176,6 +178,11 @@ def shown_name(node: RetrievedNode) -> str:
 def number(value: float) -> str:
     """Three significant digits, thousands grouped."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def counted(count: int, word: str) -> str:
+    """A count with its word: "1 name", "2,000 names"."""
+    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def root_scale(importance: Floats) -> Floats:
@@ -214,7 +221,7 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
            caption: Caption, scale: Callable[[Floats], Floats], arrows: bool,
            value: Callable[[RetrievedEdge], float], top: float,
            graph_size: int | None, only: Collection[str],
-           signed: Mapping[str, float] | None) -> dict[str, Any]:
+           signed: Mapping[str, float] | None, hidden: bool) -> dict[str, Any]:
     touched = len(retrieval.nodes)
     here = {node.id: node for node in nodes}
     lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
@@ -230,8 +237,8 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
         "title": title,
         "subtitle": clean(caption.subtitle, NAME_LENGTH),
         "footer": clean(caption.footer, REASON_LENGTH) or _footer(
-            nodes, len(edges), len(lines), touched, graph_size),
-        "alt": _sentence(title, nodes, edges, here, touched),
+            nodes, len(edges), len(lines), touched, graph_size, hidden),
+        "alt": _sentence(title, nodes, edges, here, touched, hidden),
         "nodes": [{
             "n": index[node.id], "state": node.state, "seed": node.seed,
             "only": node.id in only,
@@ -260,10 +267,13 @@ def _facts(node: RetrievedNode) -> list[list[str]]:
 
 
 def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched: int,
-            graph_size: int | None) -> str:
+            graph_size: int | None, hidden: bool) -> str:
     retrieved = sum(n.state == SATURATED for n in nodes)
     wet = sum(n.state == WET for n in nodes)
-    parts = [f"{retrieved} retrieved" + (f", {wet} touched" if wet else "")]
+    parts = [(counted(retrieved, "name") if hidden else f"{retrieved}") + " retrieved"
+             + (f", {wet} touched" if wet else "")]
+    if hidden:
+        parts.append("passages are drawn as flow")
     parts.append(f"{edges:,} of {all_edges:,} edges" if edges < all_edges else
                  f"{edges:,} edge{'s' * (edges != 1)}")
     if graph_size is not None or len(nodes) < touched:
@@ -272,15 +282,15 @@ def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched:
 
 
 def _sentence(title: str, nodes: Sequence[RetrievedNode], edges: Sequence[RetrievedEdge],
-              here: Mapping[str, RetrievedNode], touched: int) -> str:
+              here: Mapping[str, RetrievedNode], touched: int, hidden: bool) -> str:
     """The picture in words, for those who cannot see it."""
     if not nodes:
         return f"{title}: no nodes."
     names = [clean(n.name, 40) for n in nodes[:3]]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     retrieved = sum(n.state == SATURATED for n in nodes)
-    text = (f"{title}: {retrieved} of {touched:,} touched nodes retrieved; "
-            f"most important: {listed}.")
+    text = (f"{title}: {retrieved} of {touched:,} touched {'names' if hidden else 'nodes'} "
+            f"retrieved; most important: {listed}.")
     widest = max(edges, key=lambda e: e.flow, default=None)
     if widest and widest.flow > 0:
         text += (f" The largest flow, {number(widest.flow)}, runs from "
