@@ -1,13 +1,17 @@
 """Names and arguments that were written to hurt: no traceback, no link, no markup."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from qafd.cli import main
+from qafd.errors import ParameterError
 from qafd.gold import read_questions
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.ui.paths import sankey
 from qafd.ui.workspaces import plain
 
@@ -82,3 +86,22 @@ def test_an_evaluation_that_cannot_be_written_is_still_shown(
     said = capsys.readouterr()
     assert "lexical" in said.out
     assert "cannot be written" in said.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", [["layers"], ["paths", "Who?"], ["sweep", "Who?", "--csv"]])
+def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_path: Path) -> None:
+    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "qafd.cli", *command, "--db", str(tmp_path / "one.db")],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert "No space left" in ended.stderr
+
+
+@pytest.mark.parametrize("value", [5.5, float("nan"), float("inf"), -1])
+def test_a_number_of_seeds_is_a_whole_number_in_its_range(value: float) -> None:
+    with pytest.raises(ParameterError, match="seeds is"):
+        FlowDiffusion(seeds=value)  # type: ignore[arg-type]

@@ -21,7 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     arguments = parser.parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
     except ParameterError as error:
         print(f"qafd: {error}", file=sys.stderr)
         return USAGE
@@ -32,8 +33,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"qafd: {error}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         return FAILED
+    except OSError as error:
+        _close_stdout()
+        place = f": {error.filename}" if error.filename else ""
+        print(f"qafd: {error.strerror or error}{place}; mend that and run the command again",
+              file=sys.stderr)
+        return FAILED
+    return code
+
+
+def _close_stdout() -> None:
+    """Let nothing more be written, so that the end of the process does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

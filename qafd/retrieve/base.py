@@ -212,6 +212,8 @@ class Method:
                 if value not in meta["options"]:
                     raise ParameterError(f"{spec.name} is {value!r}; "
                                          f"choose {', '.join(meta['options'])}")
+            elif isinstance(spec.default, int) and value % 1:
+                raise ParameterError(f"{spec.name} is {value}; it is a whole number")
             elif not meta["low"] <= value <= meta["high"]:
                 raise ParameterError(f"{spec.name} is {str(value)[:40]}; it lies between "
                                      f"{meta['low']:g} and {meta['high']:g}")
