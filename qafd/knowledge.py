@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from qafd.answer import Answer, Draft, Written, draft, extract_answer, written
+from qafd.assemble import node_id
 from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
@@ -32,6 +33,7 @@ from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever, p
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.seeds import passages_of
 from qafd.store import Evidence, Store
+from qafd.text import passage_names
 
 if TYPE_CHECKING:
     import openai
@@ -465,7 +467,7 @@ class _Graphs:
                 if key in self._read:
                     self._read.move_to_end(key)
                     return self._read[key]
-            graph = store.graph()
+            graph = _told_apart(store.graph(), store)
         with self._lock:
             self._read[key] = graph
             while len(self._read) > self._keep:
@@ -481,8 +483,16 @@ class _Graphs:
 _GRAPHS = _Graphs()
 
 
+def _told_apart(graph: Graph, store: Store) -> Graph:
+    """The graph with names for people: passages of one document are told apart by their place."""
+    names = {node_id("passage", chunk): name
+             for chunk, name in passage_names(store.parts()).items()}
+    return replace(graph, names=tuple(
+        names.get(node, name) for node, name in zip(graph.ids, graph.names, strict=True)))
+
+
 def _corpus(graph: Graph, store: Store, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
-    return Corpus(graph, passages_of(graph, partial(_texts, store)),
+    return Corpus(graph, passages_of(graph, partial(_texts, store), titled=True),
                   layers_of(graph, store, needs))
 
 

@@ -26,14 +26,19 @@ class Passages:
     graph : Graph
     texts : callable
         Node ids to the passages' titles and texts, as one string each, in order.
+    titled : bool
+        Whether the first line of each is the title; otherwise it is the passage's name.
     """
 
-    def __init__(self, graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -> None:
+    def __init__(self, graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]],
+                 titled: bool = False) -> None:
         self.rows: Nodes = np.flatnonzero(graph.kinds == "passage")
-        self.bm25 = Bm25(texts([graph.ids[row] for row in self.rows.tolist()]))
-        self.title = np.array([
-            graph.row.get(node_id("entity", canonical(graph.names[row])), -1)
-            for row in self.rows.tolist()], np.int64)
+        said = texts([graph.ids[row] for row in self.rows.tolist()])
+        self.bm25 = Bm25(said)
+        self.titles = [text.partition("\n")[0] for text in said] if titled else [
+            graph.names[row] for row in self.rows.tolist()]
+        self.title = np.array([graph.row.get(node_id("entity", canonical(title)), -1)
+                               for title in self.titles], np.int64)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,11 +48,11 @@ _PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
 
 
 def passages_of(
-    graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]
+    graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]], titled: bool = False
 ) -> Passages:
     """The passages of a graph; read once for each graph in memory."""
     if graph not in _PASSAGES:
-        _PASSAGES[graph] = Passages(graph, texts)
+        _PASSAGES[graph] = Passages(graph, texts, titled)
     return _PASSAGES[graph]
 
 

@@ -171,6 +171,14 @@ class Store(LogStore):
                 (json.dumps(list(ids)),))
             return {row[0]: Chunk(*row) for row in rows}
 
+    def parts(self) -> tuple[Chunk, ...]:
+        """The passages, without text, of the documents in the graph that have several; in order."""
+        with self.snapshot() as connection:
+            return tuple(Chunk(*row) for row in connection.execute(
+                "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
+                "WHERE document IN (SELECT document FROM passages GROUP BY document "
+                "HAVING count(*) > 1) ORDER BY document, start"))
+
     def sentences(
         self, ids: Iterable[str]
     ) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:

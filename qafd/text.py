@@ -61,6 +61,43 @@ def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]
     return tuple(chunks)
 
 
+def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
+    """Chunk id to a name for people that tells the passages of a document apart.
+
+    It is the title with the page, else the heading, else both, where no other passage of the
+    document has the same; else with which part of the document it is.
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+        All passages of some documents, in order.
+    """
+    found: dict[str, str] = {}
+    documents: dict[str, list[Chunk]] = {}
+    for one in chunks:
+        documents.setdefault(one.document, []).append(one)
+    for some in documents.values():
+        places = [_places(one) for one in some]
+        taken = Counter(place for ways in places for place in set(ways) if place)
+        for part, (one, ways) in enumerate(zip(some, places, strict=True), 1):
+            only = next((place for place in ways if taken[place] == 1), f"{ways[0]}, part {part}")
+            found[one.id] = _short(one.title or one.document, 44) + only
+    return found
+
+
+def _places(one: Chunk) -> tuple[str, str, str]:
+    """Ways to say where a passage is, "" where it cannot be said."""
+    page = f", page {one.page}" if one.page is not None else ""
+    own = one.heading and one.heading != one.title
+    heading = f" · {_short(one.heading, 24)}" if own else ""
+    return page, heading, page + heading
+
+
+def _short(text: str, longest: int) -> str:
+    # Names are cut where they are shown, and what tells them apart stands at the end.
+    return text if len(text) <= longest else text[:longest - 1].rstrip() + "…"
+
+
 def canonical(name: str) -> str:
     """The key that decides which entity a name is; "" when nothing is left of it.
 

@@ -140,3 +140,22 @@ def test_alpha_is_the_mass_of_the_papers_rule(songs: KnowledgeGraph) -> None:
     assert short.nodes == long.nodes
     assert short.params["rule"] == "source-degree"
     assert short.to_networkx().number_of_nodes() == len(short.nodes)
+
+
+def test_passages_of_one_document_are_named_apart_everywhere(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "w.db")
+    filler = "The pump was checked and the valve was closed again by the crew of the hall. " * 12
+    knowledge.add_text("report.md", "# Lodestar\n\n## Causes\n\nThe Lodestar pump failed in "
+                       f"Bergen. {filler}\n\n## Repair\n\nIngrid Solheim mended the Lodestar. "
+                       f"{filler}")
+    retrieval = knowledge.retrieve("Who mended the Lodestar?", mass=50)
+    names = [n.name for n in retrieval.nodes if n.kind == "passage"]
+    assert {"Lodestar · Causes", "Lodestar · Repair"} <= set(names)
+    assert len(set(names)) == len(names)
+    assert {p.title for p in retrieval.passages} == {"Lodestar"}
+    corpus = knowledge.corpus()
+    assert set(corpus.passages.titles) == {"Lodestar"}
+    assert {corpus.graph.names[row] for row in corpus.passages.title.tolist()} == {"Lodestar"}
+    with knowledge.store() as store:
+        assert {n.name for n in store.nodes(store.graph().ids).values() if n.kind == "passage"} == {
+            "Lodestar"}

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.records import Document, Mark
-from qafd.text import NameIndex, canonical, chunk, count_tokens
+from qafd.records import Chunk, Document, Mark
+from qafd.text import NameIndex, canonical, chunk, count_tokens, passage_names
 
 
 def document(text: str, *marks: Mark, name: str = "notes.txt") -> Document:
@@ -138,3 +138,25 @@ def test_links_never_overlap_and_always_name_a_key(keys, text):
         assert key in keys
         assert end <= start < stop
         end = stop
+
+
+@pytest.mark.parametrize(("places", "names"), [
+    ([(1, ""), (2, "")], ["report, page 1", "report, page 2"]),
+    ([(None, "report"), (None, "Causes")], ["report, part 1", "report · Causes"]),
+    ([(None, ""), (None, "")], ["report, part 1", "report, part 2"]),
+    ([(1, ""), (2, "Causes"), (2, "Repair"), (2, "Repair")],
+     ["report, page 1", "report · Causes", "report, page 2, part 3", "report, page 2, part 4"]),
+    ([(1, "Causes"), (1, "Repair"), (2, "Causes"), (2, "Repair")],
+     ["report, page 1 · Causes", "report, page 1 · Repair", "report, page 2 · Causes",
+      "report, page 2 · Repair"]),
+], ids=["pages", "headings", "nothing", "mixed", "both"])
+def test_passages_of_a_document_are_named_apart(places, names):
+    chunks = [Chunk(str(at), "a.pdf", "report", "", 0, 0, page, heading)
+              for at, (page, heading) in enumerate(places)]
+    assert list(passage_names(chunks).values()) == names
+
+
+def test_a_long_title_leaves_the_place_of_a_passage_in_sight():
+    chunks = [Chunk(str(page), "a.pdf", "long " * 60, "", 0, 0, page) for page in (1, 2)]
+    assert all(len(name) < 60 and name.endswith(f"…, page {page}")
+               for page, name in zip((1, 2), passage_names(chunks).values(), strict=True))

@@ -67,8 +67,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     masses = arguments.alpha or arguments.mass or masses_for(method, graph)
     gold = []
     for title in arguments.gold:
-        named = [graph.ids[row] for row in corpus.passages.rows.tolist()
-                 if graph.names[row].casefold() == title.casefold()]
+        passages = zip(corpus.passages.rows.tolist(), corpus.passages.titles, strict=True)
+        named = [graph.ids[row] for row, own in passages if own.casefold() == title.casefold()]
         if not named:
             raise ParameterError(f"no passage has the title {title[:80]!r}; "
                                  "'qafd query' prints titles")
@@ -85,6 +85,6 @@ def _sweep(arguments: argparse.Namespace) -> int:
               + "   recall leakage" * bool(gold))
         for cell in cells:
             known = "" if cell.recall is None else f"   {cell.recall:6.2f} {cell.leakage:7.2f}"
-            print(f"{cell.mass:8g} {cell.seeds:6} {cell.variant:8} {cell.size:6} {cell.tokens:7} "
+            print(f"{cell.mass:8.4g} {cell.seeds:6} {cell.variant:8} {cell.size:6} {cell.tokens:7} "
                   f"{cell.milliseconds:8.2f}{known}")
     return DONE if any(cell.size for cell in cells) else NOTHING_FOUND
