@@ -170,6 +170,9 @@ def evaluate(
     """
     if not methods:
         raise ParameterError("no method is chosen; choose at least one")
+    if not questions or not all(question.gold for question in questions):
+        raise ParameterError("a question has no gold passages, or there is no question; give each "
+                             "the names of the documents that answer it")
     documents, notices = gold_documents(knowledge, questions)
     needs = {need for method in methods.values() for need in method.needs}
     knowledge.build_layers(sorted(needs), lambda name, done, total: progress(

@@ -9,8 +9,10 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.gold import read_questions
+from qafd.evaluate import evaluate
+from qafd.gold import Question, read_questions
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.ui.paths import sankey
 from qafd.ui.workspaces import plain
@@ -105,3 +107,12 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_p
 def test_a_number_of_seeds_is_a_whole_number_in_its_range(value: float) -> None:
     with pytest.raises(ParameterError, match="seeds is"):
         FlowDiffusion(seeds=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("questions", [[], [Question("1", "Where?", ())], [
+    Question("1", "Where?", ("a.txt",)), Question("2", "Where?", ())]])
+def test_questions_without_gold_are_refused(questions: list[Question], tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "one.db")
+    knowledge.add_text("a.txt", "Marie Curie lived in Paris.")
+    with pytest.raises(ParameterError, match="no gold passages"):
+        evaluate(knowledge, questions, {"lexical": METHODS["lexical"]()})
