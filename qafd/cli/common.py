@@ -51,7 +51,9 @@ def add_knobs(parser: argparse.ArgumentParser) -> None:
         meaning = specs[0].metadata["help"].replace("%", "%%")
         parser.add_argument(
             "--" + knob.replace("_", "-"), dest="knob_" + knob, default=None,
-            choices=tuple(options) or None, help=f"{meaning} (--method {', '.join(names)})",
+            choices=tuple(options) or None,
+            metavar=None if options else knob.upper(),
+            help=f"{meaning} (--method {', '.join(names)})",
             type=type(specs[0].default))
 
 

@@ -106,7 +106,8 @@ def _whatif(arguments: argparse.Namespace) -> int:
                     "certificate": found.after.certificate})
     else:
         for word, nodes in (("lost", found.lost), ("gained", found.gained)):
-            print(f"{word}: " + (", ".join(one_line(n.name, 80) for n in nodes) or "nothing"))
+            print(f"{word}: " + (", ".join("¶ " * (n.kind == "passage") + one_line(n.name, 80)
+                                         for n in nodes) or "nothing"))
     return DONE
 
 

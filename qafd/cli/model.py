@@ -134,6 +134,8 @@ def _ledger(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(total) for total in totals])
     else:
+        if not totals:
+            print("qafd: no language model was called for this workspace", file=sys.stderr)
         for total in totals:
             about = "~" if total.estimated else ""
             money = f"${total.cost:,.4f}" + (

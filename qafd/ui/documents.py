@@ -132,8 +132,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         return
     entities = int((graph.kinds == "entity").sum())
     st.caption(f"{len(live):,} files · {int((graph.kinds == 'passage').sum()):,} passages · "
-               f"{entities:,} entities · {graph.edge_count:,} edges · read by "
-               f"{plain(clean(made_by, 80))}")
+               f"{entities:,} entities · {graph.edge_count:,} edges"
+               + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
     event = st.dataframe(
         [_row(f, said.get(f.name, "")) for f in files], hide_index=True, on_select="rerun",
         selection_mode="multi-row", key="files_table", column_config={

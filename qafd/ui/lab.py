@@ -63,6 +63,11 @@ def mass_label(method: FlowDiffusion) -> str:
     return NOTE.get(method.rule, "alpha")
 
 
+def seeds_label(method: FlowDiffusion) -> str:
+    """What the number of seeds counts, as the control beside the question says."""
+    return "Passage seeds" if method.seeding == "question" else "Seeds N"
+
+
 def sweep_tab(view: View) -> None:
     """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
@@ -73,7 +78,7 @@ def sweep_tab(view: View) -> None:
                           default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
                           wrap=True)
     counts = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
-    seeds = middle.pills("Seeds N", counts, selection_mode="multi", default=counts,
+    seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
                          key=keep(f"sweep_{method.seeding}"), wrap=True)
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
     names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
@@ -101,7 +106,8 @@ def sweep_tab(view: View) -> None:
         mine = [cell for cell in cells if cell.variant == variant]
         key = f"sweep-{variant}"
         with place:
-            chart(figures.sweep_map(mine, metric, min(values), max(values), mass_label(method)),
+            chart(figures.sweep_map(mine, metric, min(values), max(values), mass_label(method),
+                                    seeds_label(method)),
                   f"Map of {figures.METRICS[metric][1]} for {variant} weights: from "
                   f"{min(getattr(c, metric) for c in mine):.3g} to "
                   f"{max(getattr(c, metric) for c in mine):.3g}.", key,
@@ -136,7 +142,8 @@ def timeline_tab(view: View) -> None:
         st.write("Nothing fills up: no seed of this question has a neighbor.")
         return
     st.caption("A bar begins at the exact mass at which its node is full, and it never empties "
-               "again. Lanes are the seeds that the mass came from.")
+               "again. A node's lane is the first seed upstream along the strongest inflows; Why "
+               "counts all inflows, so another seed may have the largest share there.")
     count = len(found.entries)
     drawn = count if count <= 10 else st.slider("Nodes shown", 10, min(count, 150),
                                                 min(count, 40), key="lanes_shown")

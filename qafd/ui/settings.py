@@ -104,7 +104,8 @@ def wipe(knowledge: KnowledgeGraph) -> None:
     st.subheader("Wipe")
     name = knowledge.path.stem
     st.write("Removes all documents, uploads and the graph of this workspace for good.")
-    typed = st.text_input(f"Type {plain(name)} to confirm", key="wipe_name")
+    typed = st.text_input("Type the name of the workspace to confirm", key="wipe_name",
+                          placeholder=name)
     if st.button("Wipe this workspace", disabled=typed != name):
         knowledge.wipe()
         st.rerun()

@@ -39,7 +39,7 @@ def label(name: str, length: int = NAME) -> str:
 
 
 def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
-              mass_label: str) -> "Figure":
+              mass_label: str, seeds_label: str) -> "Figure":
     """One variant's map: mass across, seeds upward, a metric of `METRICS` as color and number.
 
     Every cell has a marker whose `customdata` is its index in `cells`, for clicks.
@@ -68,7 +68,7 @@ def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
         margin={"l": 44, "r": 6, "t": 36, "b": 44},
         xaxis={"title": mass_label, "type": "category", "fixedrange": True,
                "range": [-0.5, len(masses) - 0.5]},
-        yaxis={"title": "seeds N", "type": "category", "fixedrange": True,
+        yaxis={"title": seeds_label, "type": "category", "fixedrange": True,
                "range": [-0.5, len(counts) - 0.5]})
     return figure
 
