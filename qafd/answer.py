@@ -12,7 +12,7 @@ from qafd.llm import Message, Reply
 from qafd.markdown import CITED, numbers
 from qafd.models import Embedder
 from qafd.prompts_answer import ABSENT, answer_messages
-from qafd.records import QueryPlan, Vectors, mark_at
+from qafd.records import Mark, QueryPlan, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 
@@ -22,7 +22,12 @@ FLOW = 0.2  # how much the rank of a passage counts beside the similarity of its
 OPEN = 0.4  # how much the question's words count that no chosen sentence has yet
 SHORT = 4  # words below which a sentence is a heading or a remnant
 REPEATED = 0.9  # cosine from which a sentence says what another one said
+LONG = 8  # words from which a line that no sentence mark ends may be a sentence
 WEAK = 0.3  # best cosine below which the documents do not answer the question
+
+_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
+_CUT = re.compile(r"\b(the|an?|of|at|in|on|to|and|or|for|with|by|from|as|is|was)$", re.IGNORECASE)
+_HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,12 @@ class Sentence:
     start: int
     end: int
     best: bool = False
+    page: int | None = None
+
+    @property
+    def cited(self) -> str:
+        """The number of its citation and its own page, for people."""
+        return f"{self.citation}" + (f", page {self.page}" if self.page is not None else "")
 
 
 @dataclass(frozen=True)
@@ -111,15 +122,17 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     the question's words that no sentence before has, rare ones first: a question of several
     hops is answered in several places. Each subquery of the plan is answered first, by the
     sentence nearest to it. Vectors of sentences were computed in the context of their passage at
-    index time. Repetitions are left out.
+    index time. Repetitions are left out, and so are headings, rows of tables and cut lines
+    unless there is nothing else.
     """
     parts = plan.subqueries[:SENTENCES]
     passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
     found = store.sentences(passage.chunk for passage in passages)
-    rows = [(rank, passage, start, end, vector)
+    rows = [(rank, passage, _start(passage.text, start, end), end, vector)
             for rank, passage in enumerate(passages)
-            for start, end, vector in found.get(passage.chunk, ())
-            if len(passage.text[start:end].split()) >= SHORT]
+            for start, end, vector in found.get(passage.chunk, ())]
+    rows = [row for row in rows if len(row[1].text[row[2]:row[3]].split()) >= SHORT]
+    rows = [row for row in rows if _whole(row[1], row[2], row[3])] or rows
     if not rows:
         return Answer((), (), 0.0)
     vectors = np.stack([row[4] for row in rows])
@@ -147,22 +160,40 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         left &= ~has[best]
     foremost = max(chosen, key=lambda i: (total[i], -i))
     chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
-    places = [_place(store, rows[i][1], rows[i][2]) for i in chosen]
     cited: dict[RetrievedPassage, list[int]] = {}
-    for i, place in zip(chosen, places, strict=True):
-        cited.setdefault(place, []).append(i)
+    for i in chosen:
+        cited.setdefault(rows[i][1], []).append(i)
     order = list(cited)
+    marks = {i: _mark(store, rows[i][1], rows[i][2]) for i in chosen}
     citations = tuple(
-        Citation(number, place.title, where(place), place,
-                 tuple((rows[i][2], rows[i][3]) for i in some),
-                 float(similarity[some].max()))
-        for number, (place, some) in enumerate(cited.items(), 1))
+        _citation(number, passage, [marks[i] for i in some],
+                  [(rows[i][2], rows[i][3]) for i in some], float(similarity[some].max()))
+        for number, (passage, some) in enumerate(cited.items(), 1))
     sentences = tuple(
-        Sentence(passage.text[start:end].strip(), order.index(place) + 1, float(similarity[i]),
-                 passage.start + start, passage.start + end, i == foremost)
-        for i, place in zip(chosen, places, strict=True)
-        for _, passage, start, end, _ in [rows[i]])
+        Sentence(passage.text[start:end].strip(), order.index(passage) + 1, float(similarity[i]),
+                 passage.start + start, passage.start + end, i == foremost, marks[i].page)
+        for i in chosen for _, passage, start, end, _ in [rows[i]])
     return Answer(sentences, citations, float(similarity.max()))
+
+
+def _start(text: str, start: int, end: int) -> int:
+    """Where a sentence starts after the header lines and table rows that were read into it."""
+    while (stop := text.find("\n", start, end)) >= 0 and (
+            "|" in text[start:stop] or _HEADER.match(text[start:stop])):
+        start = stop + 1
+    return start
+
+
+def _whole(passage: RetrievedPassage, start: int, end: int) -> bool:
+    """Whether a text reads as a sentence: no heading, header line, cut line or table row."""
+    text = passage.text[start:end].strip()
+    if " | " in text or text.startswith("|") or text in (passage.title, passage.heading):
+        return False
+    if _ENDED.search(text):
+        return True
+    said = text.split()
+    return (len(said) >= LONG and any(word.islower() for word in said[1:])
+            and not _HEADER.match(text) and not _CUT.search(text))
 
 
 def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budget: int = BUDGET,
@@ -211,22 +242,30 @@ def _resolved(source: Source, claims: Sequence[Vectors],
         return Citation(source.number, passage.title, where(passage), passage)
     cosines = np.stack(claims) @ np.stack([vector for _, _, vector in sentences]).T  # (c, s)
     nearest = sorted(set(cosines.argmax(axis=1).tolist()))
-    place = _place(store, passage, sentences[nearest[0]][0])
-    return Citation(source.number, passage.title, where(place), place,
-                    tuple((sentences[i][0], sentences[i][1]) for i in nearest),
-                    float(cosines.max()))
+    return _citation(source.number, passage,
+                     [_mark(store, passage, sentences[i][0]) for i in nearest],
+                     [(sentences[i][0], sentences[i][1]) for i in nearest], float(cosines.max()))
 
 
-def _place(store: Store, passage: RetrievedPassage, start: int) -> RetrievedPassage:
-    """The passage with page and heading of the sentence that starts there, not of its own start."""
-    mark = mark_at(store.document(passage.document).marks, passage.start + start)
-    return replace(passage, page=mark.page, heading=mark.heading)
+def _mark(store: Store, passage: RetrievedPassage, start: int) -> Mark:
+    """Page and heading of the sentence that starts there, not of its passage's start."""
+    return mark_at(store.document(passage.document).marks, passage.start + start)
 
 
-def where(passage: RetrievedPassage) -> str:
-    """Document, page, heading and characters of a passage, for people."""
+def _citation(number: int, passage: RetrievedPassage, at: Sequence[Mark],
+              marks: Sequence[tuple[int, int]], support: float) -> Citation:
+    """A source with the pages of its cited sentences."""
+    place = replace(passage, page=at[0].page, heading=at[0].heading)
+    pages = sorted({mark.page for mark in at if mark.page is not None})
+    return Citation(number, passage.title, where(place, pages), place, tuple(marks), support)
+
+
+def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
+    """Document, page or `pages`, heading and characters of a passage, for people."""
     parts = [passage.document]
-    if passage.page is not None:
+    if len(pages) > 1:
+        parts.append(f"pages {pages[0]}-{pages[-1]}")
+    elif passage.page is not None:
         parts.append(f"page {passage.page}")
     if passage.heading:
         parts.append(passage.heading)

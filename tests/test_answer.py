@@ -6,6 +6,7 @@ from pathlib import Path
 import openai
 import pytest
 from faults import serving
+from files import pdf
 
 from qafd.answer import Answer, Written
 from qafd.errors import DeadlineError, ModelError, ParameterError
@@ -197,6 +198,53 @@ def test_quoted_sentences_are_the_marks_of_their_citations(songs: KnowledgeGraph
               for c in answer.citations for a, b in c.marks}
     assert marked == {(answer.citations[s.citation - 1].passage.document, s.start, s.end)
                       for s in answer.sentences}
+
+
+PLANT = """Cooling failure at the North plant
+
+Author: Ingrid Solheim, plant safety
+The cooling failure at the North plant began when pump Lodestar stopped at nine.
+
+Cooling failure at the
+
+| Cooling failure | North plant | 09:15 |
+
+Cooling Failure Review Of The Whole North Plant Year
+
+The crew of hall B then opened the valve by hand and the cooling recovered.
+"""
+
+
+def test_only_whole_sentences_are_quoted(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "plant.db")
+    knowledge.add_text("plant.txt", PLANT)
+    answer = knowledge.answer("What began the cooling failure at the North plant?")
+    assert [s.text for s in answer.sentences] == [
+        "The cooling failure at the North plant began when pump Lodestar stopped at nine.",
+        "The crew of hall B then opened the valve by hand and the cooling recovered."]
+    assert [s.best for s in answer.sentences] == [True, False]
+    with knowledge.store() as store:
+        text = store.document("plant.txt").text
+    assert [text[s.start:s.end] for s in answer.sentences] == [s.text for s in answer.sentences]
+
+
+def test_a_table_is_quoted_where_there_is_nothing_else(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "table.db")
+    knowledge.add_text("t.txt", "The pump Lodestar | hall B | stopped at 09:15 | Ingrid Solheim")
+    assert knowledge.answer("Which pump stopped in hall B?").sentences
+
+
+def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "w.db")
+    data = pdf(["The Lodestar pump stopped at nine in hall B."],
+               ["The Lodestar pump was mended by Ingrid Solheim."])
+    (tmp_path / "report.pdf").write_bytes(data)
+    knowledge.add_files([tmp_path / "report.pdf"], processes=1)
+    answer = knowledge.answer("When did the Lodestar pump stop and who mended it?")
+    assert [(s.cited, s.page) for s in answer.sentences] == [("1, page 1", 1), ("1, page 2", 2)]
+    citation, = answer.citations
+    assert citation.where.startswith("report.pdf, pages 1-2, characters 0-")
+    assert len(citation.marks) == 2
 
 
 def test_an_empty_workspace_answers_nothing(tmp_path: Path) -> None:

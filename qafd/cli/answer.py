@@ -156,7 +156,7 @@ def print_answer(answer: "Answer") -> None:
               f"{answer.threshold:.2f}.")
     for sentence in answer.sentences:
         print(f"{'> ' if sentence.best else '  '}{one_line(sentence.text, 1000)} "
-              f"[{sentence.citation}]")
+              f"[{sentence.cited}]")
     _print_sources(answer.citations)
 
 

@@ -53,7 +53,7 @@ def _quoted(answer: Answer) -> None:
         st.caption("The nearest sentences:")
     st.html(f"<p style='{_TEXT}'>" + " ".join(
         f"{'<b>' * s.best}{safe(s.text)}{'</b>' * s.best} "
-        f"<sup><a href='#quoted-{s.citation}'>[{s.citation}]</a></sup>"
+        f"<sup><a href='#quoted-{s.citation}'>[{s.cited}]</a></sup>"
         for s in answer.sentences) + "</p>")
     _sources(answer.citations, "quoted")
 
