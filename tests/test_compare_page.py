@@ -233,3 +233,12 @@ def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> No
     tab.get_by_text(re.compile("similarity .* to the keyword")).wait_for()
     for i in (0, 1):
         assert cards.nth(i).locator("g.selected").count() == 1
+
+
+def test_an_unknown_or_repeated_method_in_a_link_leaves_the_choice_to_the_visitor(
+        home: Path) -> None:
+    app = page(methods=["nope", "qafd", "QAFD-RAG", "vector"])
+    assert not app.exception
+    assert not app.error
+    assert app.multiselect(key="methods").value == ["qafd", "vector"]
+    assert any("there is no method 'nope'" in caption.value for caption in app.caption)

@@ -21,7 +21,7 @@ from qafd.compare import (
     listed,
     make_column,
 )
-from qafd.errors import StoreError
+from qafd.errors import ParameterError, StoreError
 from qafd.graph import Graph
 from qafd.jobs import enqueue, open_jobs
 from qafd.knowledge import KnowledgeGraph
@@ -118,8 +118,13 @@ def _methods(options: list[str]) -> list[str]:
     """The chosen methods; the link has their short names, or those of the systems."""
     keep("methods")
     if "methods" not in st.session_state:
-        linked = [canonical(name) for name in st.query_params.get_all("methods")]
-        st.session_state["methods"] = linked[:MOST] or list(DEFAULT)
+        linked = []
+        for name in st.query_params.get_all("methods"):
+            try:
+                linked.append(canonical(name))
+            except ParameterError as error:
+                st.caption(f":material/info: {plain(str(error))}")
+        st.session_state["methods"] = list(dict.fromkeys(linked))[:MOST] or list(DEFAULT)
     names = st.multiselect(
         "Methods", options, format_func=label_of, max_selections=MOST, key="methods",
         help="Two to six. All are re-implementations of the ideas, on this graph.")
