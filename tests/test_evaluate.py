@@ -65,8 +65,8 @@ class Listed:
         if order is None:
             raise InfeasibleError("too much mass")
         graph = corpus.graph
-        by_title = {title: [row for row in corpus.passages.rows.tolist()
-                            if graph.names[row] == title] for title in order}
+        passages = list(zip(corpus.passages.rows.tolist(), corpus.passages.titles, strict=True))
+        by_title = {title: [row for row, own in passages if own == title] for title in order}
         ranked = [row for title in order for row in by_title[title]]
         return Retrieval(
             plan.question, "listed", {}, (), tuple(RetrievedNode(
