@@ -1,8 +1,8 @@
 // Draws the panels of a page as SVG. Positions are given, so an update only changes color,
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
-const STATES = { saturated: "retrieved", wet: "touched, not retrieved", dry: "nothing reached it" };
-const BOXES = 6;
+const STATES = { saturated: "retrieved", wet: "touched, not full", dry: "nothing reached it" };
+const BOXES = 6, NAMED = 40;
 const pictures = new WeakMap();
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -323,10 +323,10 @@ function arrow(u, v, thickness, head) {
 
 const SIDES = [[0, 1], [0, -1], [1, 0], [-1, 0], [0.8, 0.8], [-0.8, 0.8], [0.8, -0.8], [-0.8, -0.8]];
 
-function spot(p, n, [sx, sy]) {
+function spot(p, n, [sx, sy], off = 0) {
   const w = width(p, n.words), [a, b] = n.half;
-  const left = n.px + sx * (a + 4) - (sx > 0 ? 0 : sx < 0 ? w : w / 2);
-  const middle = n.py + sy * (b + (sx && sy ? 5 : 9));
+  const left = n.px + sx * (a + 4 + off) - (sx > 0 ? 0 : sx < 0 ? w : w / 2);
+  const middle = n.py + sy * (b + (sx && sy ? 5 : 9) + off);
   return { x0: left, x1: left + w, y0: middle - 7, y1: middle + 7,
     dx: left + w / 2 - n.px, dy: middle + 4 - n.py };
 }
@@ -343,22 +343,33 @@ const crosses = (r, e) => {
 
 function label(p, c) {
   const taken = c.order.filter((n) => n.state !== "ghost").map(extent), edges = c.edges.size > 160 ? null : [...c.edges.values()];
-  const rank = (n) => (n.id === p.selected ? -1 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.kind === "passage" ? 1e5 : 0)) + n.rank;
+  const rank = (n) => (n.id === p.selected ? -2e5 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.kind === "passage" ? 1e5 : 0)) + n.rank;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
     if (n.state === "ghost") { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
+    // A full node is named before any touched one: shorter, farther off, at worst over a node.
+    const tries = [[n.words, 0]], less = short(n.name, 14);
+    if (n.id === p.selected || n.state === "saturated" && n.kind !== "passage" && n.rank < NAMED)
+      tries.push([less, 0], [n.words, 11], [less, 11], [less, 22], ...[0, 12, 24].map((off) => [less, off, 1]));
     let best = null, cost = Infinity;
-    SIDES.forEach((side, i) => {
-      const at = spot(p, n, side);
-      if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 2 || at.y1 > c.h - 2) return;
-      if (taken.some((other) => other.n !== n && meets(at, other))) return;
-      let now = i * 0.3 - (n.side === i ? 1.2 : 0);
-      for (const e of mine) if (crosses(at, e)) now += e.arrow ? 0.8 + e.w : 0.6;
-      if (now < cost) { cost = now; best = at; best.i = i; }
-    });
+    for (const [words, off, over] of tries) {
+      if (best) break;
+      n.words = words;
+      SIDES.forEach((side, i) => {
+        const at = spot(p, n, side, off);
+        if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 2 || at.y1 > c.h - 2) return;
+        const hits = taken.filter((other) => other.n !== n && meets(at, other));
+        if (hits.some((other) => !over || other.n.box || "dx" in other)) return;
+        let now = i * 0.3 - (n.side === i ? 1.2 : 0);
+        for (const other of hits) now += other.n.state === "saturated" ? 9 : 4;
+        for (const e of mine) if (crosses(at, e)) now += e.arrow ? 0.8 + e.w : 0.6;
+        if (now < cost) { cost = now; best = at; best.i = i; }
+      });
+    }
     n.shown = !!best;
     n.side = best?.i;
+    n.at = best;
     write(n, best);
     if (best) taken.push({ ...best, n });
   }
@@ -404,7 +415,7 @@ function reveal(p, c, on, edges) {
   for (const n of c.nodes.values()) {
     if (!on.has(n)) { if (!n.shown && n.lent) { write(n, null); n.lent = false; } continue; }
     taken.push(extent(n));
-    if (n.shown && !n.box) taken.push({ ...spot(p, n, SIDES[n.side]), n });
+    if (n.shown && !n.box) taken.push({ ...n.at, n });
   }
   for (const n of on) {
     if (n.shown) continue;
@@ -632,7 +643,7 @@ function legend(p) {
     item("by others too", icon(16, "shared", [6, 6, 6]));
   }
   if (l.passages) item("passage", icon(16, "passage saturated", [5.5, 5.5, 1.5]));
-  if (l.wet) item("touched only", icon(16, "wet", [5.5, 5.5, 5.5]));
+  if (l.wet) item("touched, not full", icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item("nothing reached it", icon(16, "dry", [4, 4, 4]));
   item("not retrieved", icon(10, "ghost", [2.6, 2.6, 2.6]));
   l.widths.forEach(([w, text], i) => {

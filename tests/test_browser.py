@@ -61,7 +61,7 @@ def test_the_sample_is_drawn_at_once_with_its_three_states(open_page: Open) -> N
     page = open_page()
     page.wait_for_selector(PAINTED, timeout=30_000)
     assert page.get_by_text(re.compile(r"\d+ of \d+ nodes retrieved")).is_visible()
-    legend = page.get_by_text("touched only")
+    legend = page.get_by_text("touched, not full")
     assert legend.first.is_visible()
     assert page.locator("[data-node]").count() > 20
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from qafd.explain import Contrast, contrast, core, shown
 from qafd.export import table_csv
+from qafd.knowledge import EXAMPLES
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, explored
@@ -21,7 +22,7 @@ BY = {"question": "Another question", "variant": "Edge weight", "similarity": "S
 
 def contrast_tab(view: View) -> None:
     """Two results with their signed difference, or the stable core of several phrasings."""
-    by = st.segmented_control("Contrast with", list(BY), default="variant", required=True,
+    by = st.segmented_control("Contrast with", list(BY), default="question", required=True,
                               key=keep("by"), bind="query-params", format_func=BY.__getitem__)
     if by == "question":
         _questions(view)
@@ -60,6 +61,9 @@ def _questions(view: View) -> None:
         "Other questions or phrasings, one a line", key=keep("phrasings"), bind="query-params",
         placeholder="The first is drawn beside this one; all together give the stable core.")
     asked = [line.strip() for line in (lines or "").splitlines() if line.strip()][:8]
+    if not asked:
+        examples = EXAMPLES.get(view.knowledge.path.stem, ())
+        asked = [example for example in examples if example != view.question][:1]
     if not asked:
         st.caption("Type another question. Nodes that all phrasings retrieve are the stable core.")
         return

@@ -1,22 +1,33 @@
 """The selected node: its state, its mass balance in words and numbers, and its evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from qafd.explain import Balance, balance_sentence, mass_balance
-from qafd.retrieve.base import SATURATED, RetrievedNode
+from qafd.retrieve.base import DRY, SATURATED, WET, RetrievedNode
 from qafd.store import Evidence
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.workspaces import safe
-from qafd.view.panel import clean, shown_name
+from qafd.view.panel import clean, number, shown_name
 
 SENTENCES = 6
+STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
+# Beside the picture the card is as high as the picture and scrolls; below it, it flows.
+STYLE = ("<style>mark{background:rgba(240,180,0,.3);color:inherit}@media (min-width:641px){"
+         "[data-testid=stColumn]:has(.st-key-card){position:relative;align-self:stretch}"
+         ".st-key-card{position:absolute;inset:0;overflow-y:auto;padding-right:.4rem}}</style>")
 
 
 def node_detail(view: View, selected: str | None) -> None:
     """The card beside the picture: the selected node, or the most important ones."""
+    st.html(STYLE)
+    with st.container(key="card"):
+        _shown(view, selected)
+
+
+def _shown(view: View, selected: str | None) -> None:
     node = next((n for n in view.retrieval.nodes if n.id == selected), None)
     if node is not None:
         _card(view, node)
@@ -31,7 +42,8 @@ def node_detail(view: View, selected: str | None) -> None:
 
 def _card(view: View, node: RetrievedNode) -> None:
     st.html(f"<h4 style='margin:0'>{safe(shown_name(node))}</h4>"
-            f"<small>{safe(node.kind)} · {node.state}{' · seed' if node.seed else ''}</small>")
+            f"<small>{safe(node.kind)} · {STATES[node.state]}{' · seed' if node.seed else ''}"
+            "</small>")
     names = {n.id: shown_name(n) for n in view.retrieval.nodes}
     balance = mass_balance(view.retrieval, node.id)
     st.html(f"<p>{safe(balance_sentence(balance, names))}</p>"
@@ -83,10 +95,24 @@ def _quote(text: str) -> str:
 
 
 def _foremost(view: View) -> None:
-    st.caption("Most important. Click a node, or press Tab and Enter, to see why it is there.")
+    st.caption("The most important names. Click a node, or press Tab and Enter, to see why it is "
+               "there.")
     full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:12]
-    top = max((n.importance for n in full), default=1.0)
-    st.dataframe(
-        {"name": [clean(n.name, 80) for n in full], "importance": [n.importance for n in full]},
-        hide_index=True, column_config={"importance": st.column_config.ProgressColumn(
-            format="%.3g", min_value=0.0, max_value=top, width="small")})
+    st.html(read_table(("name", "importance"), [
+        (clean(n.name, 80), number(n.importance)) for n in full]))
+
+
+def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose cells wrap, so that all of it can be read; the last column keeps its width."""
+    cell = "padding:.3em .6em .3em 0;text-align:left;vertical-align:top;overflow-wrap:anywhere"
+    last = "padding:.3em 0;text-align:right;vertical-align:top;font-variant-numeric:tabular-nums"
+    style = [*[cell] * (len(head) - 1), last]
+
+    def line(tag: str, texts: Sequence[str]) -> str:
+        return "".join(f"<{tag} style='{css}'>{safe(text, 600)}</{tag}>"
+                       for css, text in zip(style, texts, strict=True))
+
+    body = "".join(f"<tr style='border-top:1px solid rgba(128,128,128,.3)'>{line('td', row)}</tr>"
+                   for row in rows)
+    return (f"<table style='width:100%;border-collapse:collapse;font-size:.875rem'>"
+            f"<tr style='opacity:.75'>{line('th', head)}</tr>{body}</table>")

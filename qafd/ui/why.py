@@ -4,10 +4,11 @@ import streamlit as st
 
 from qafd.explain import Inflow, Why, WhyNot
 from qafd.retrieve import METHODS
-from qafd.ui.detail import balance_table, quoted
+from qafd.ui.detail import balance_table, quoted, read_table
 from qafd.ui.explained import SEARCHED, choose_part, explanation_of, node_choice
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain, safe
+from qafd.view.panel import number
 
 
 def why_tab(view: View) -> None:
@@ -25,8 +26,8 @@ def why_tab(view: View) -> None:
     if st.toggle("What other methods say", key=keep("elsewhere"), bind="query-params",
                  help="Asks every other method the same question; takes a moment."):
         said = explanation.elsewhere(node)
-        st.dataframe({"method": [METHODS[name].label for name in said],
-                      "its own reason": list(said.values())}, hide_index=True)
+        st.html(read_table(("its own reason", "method"), [
+            (reason, METHODS[name].label) for name, reason in said.items()]))
 
 
 def _why(why: Why) -> None:
@@ -79,23 +80,23 @@ def _why_not(why: WhyNot) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("What would bring it in, the shortest change first; each was tried")
-        st.dataframe(
-            {"change": [r.sentence for r in why.remedies],
-             "how much": [f"{r.size:.4g} of mass" if r.kind == "seed" else f"{r.size:.4g} times"
-                          for r in why.remedies]}, hide_index=True)
+        st.html(read_table(("change", "how much"), [
+            (r.sentence, f"{r.size:.4g} of mass" if r.kind == "seed" else f"{r.size:.4g} times")
+            for r in why.remedies]))
         st.caption("The smallest relative increase comes first; making it a seed asks another "
                    "question, so it counts as doubling.")
     with right:
         if why.gate is not None:
             gates = [g for g in (why.gate, why.beside) if g is not None]
-            st.caption(f"The gate it starves behind, and where {plain(gates[0].source_name)} "
-                       "sends most")
-            st.dataframe(
-                {"similarity": ["of the edge", "of its start and the question",
-                                "of its end and the question", "weight"]}
-                | {f"to {g.target_name}": [g.structure, g.alignment_source, g.alignment_target,
-                                           g.weight] for g in gates}, hide_index=True)
-            st.caption("The weight of a gate is made of the three similarities above it.")
+            st.caption(f"The edge from {plain(gates[0].source_name)} that lets too little through"
+                       + ", and the one it sends most over" * (len(gates) > 1))
+            st.html(read_table(
+                ("similarity", *(f"to {g.target_name}" for g in gates)),
+                [(name, *(number(getattr(g, key)) for g in gates)) for name, key in (
+                    ("of the edge", "structure"),
+                    ("of its start and the question", "alignment_source"),
+                    ("of its end and the question", "alignment_target"), ("weight", "weight"))]))
+            st.caption("The weight of an edge is made of the three similarities above it.")
 
 
 def _lead(text: str) -> None:
