@@ -1,5 +1,7 @@
 """What the Compare page says of each method, side by side under the picture."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from qafd.answer import where
@@ -89,15 +91,18 @@ def column_passages_tab(sides: Sides) -> None:
 
 
 def overlap_tab(sides: Sides) -> None:
-    """Jaccard overlap of every two methods, as numbers on colors."""
+    """Jaccard overlap of every two methods that did not fail, as numbers on colors."""
+    worked = [(name, column) for name, column in sides.pairs if not column.error]
+    names = [name for name, _ in worked]
+    comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
     st.caption("Jaccard index: what two methods share over what either found; 1 is the same.")
     tables = []
     for of, title in (("nodes", "Nodes"), ("passages", "Passages within the budget")):
-        head = "".join(f"<th scope='col'>{safe(n)}</th>" for n in sides.names)
+        head = "".join(f"<th scope='col'>{safe(n)}</th>" for n in names)
         body = "".join(
             f"<tr><th scope='row'>{safe(name)}</th>" + "".join(
                 f"<td style='background:rgb(52 163 84/{0.6 * v:.2f})'>{v:.2f}</td>" for v in row)
-            + "</tr>" for name, row in zip(sides.names, sides.comparison.overlap(of), strict=True))
+            + "</tr>" for name, row in zip(names, comparison.overlap(of), strict=True))
         tables.append(f"<table><caption>{title}</caption><tr><td></td>{head}</tr>{body}</table>")
     st.html("<style>.overlap th{font-weight:500;font-size:.85rem;padding:4px 6px;"
             "vertical-align:bottom}.overlap th[scope=row]{text-align:left;vertical-align:middle}"
@@ -109,13 +114,16 @@ def overlap_tab(sides: Sides) -> None:
 def numbers_tab(sides: Sides) -> None:
     """Size, tokens, time and work of every method."""
     only = {of: sides.comparison.only(of) for of in ("nodes", "passages")}
+    worked = [(name, c, r) for name, c in sides.pairs if (r := c.retrieval) is not None]
+    # Two tables: all columns of one do not fit beside the sidebar.
     st.dataframe([{
         "method": name, "nodes": len(c.found), "nodes only here": len(only["nodes"][c.name]),
         "passages": len(r.passages), "passages only here": len(only["passages"][c.name]),
-        "tokens": c.tokens, "time, ms": r.work.total_milliseconds,
+        "tokens": c.tokens} for name, c, r in worked], hide_index=True)
+    st.dataframe([{
+        "method": name, "time, ms": r.work.total_milliseconds,
         "nodes touched": r.work.nodes_touched, "edges touched": r.work.edges_touched,
-        "rounds": r.work.rounds}
-        for name, c in sides.pairs if (r := c.retrieval) is not None], hide_index=True,
+        "rounds": r.work.rounds} for name, _, r in worked], hide_index=True,
         column_config={"time, ms": st.column_config.NumberColumn(format="%.1f")})
     for name, c in sides.pairs:
         for notice in c.retrieval.notices if c.retrieval else ():
