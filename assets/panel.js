@@ -2,7 +2,7 @@
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
 const STATES = { saturated: "retrieved", wet: "touched, not full", dry: "nothing reached it" };
-const BOXES = 6, NAMED = 40;
+const BOXES = 6, NAMED = 24;
 const pictures = new WeakMap();
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -351,7 +351,7 @@ function label(p, c) {
     // A full node is named before any touched one: shorter, farther off, at worst over a node.
     const tries = [[n.words, 0]], less = short(n.name, 14);
     if (n.id === p.selected || n.state === "saturated" && n.kind !== "passage" && n.rank < NAMED)
-      tries.push([less, 0], [n.words, 11], [less, 11], [less, 22], ...[0, 12, 24].map((off) => [less, off, 1]));
+      tries.push([less, 0], [n.words, 11], [less, 11], [less, 22], ...(n.only || !p.data.lone ? [0, 12, 24] : []).map((off) => [less, off, 1]));
     let best = null, cost = Infinity;
     for (const [words, off, over] of tries) {
       if (best) break;

@@ -1,5 +1,6 @@
 """The tab Paths: where all the mass went, path by path, as a list and as a Sankey diagram."""
 
+from itertools import pairwise
 from typing import Any
 
 import streamlit as st
@@ -81,24 +82,44 @@ def _name(explanation: Explanation, node: str) -> str:
 
 
 def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str, Any]:
-    """Paths as a Sankey diagram; links are as wide as the mass that these paths send over them."""
+    """Paths as a Sankey diagram; links are as wide as the mass that these paths send over them.
+
+    A link over several columns gets a bend, without a name, in each, so that it runs behind no
+    node.
+    """
     sent = links(paths)
-    nodes = list(dict.fromkeys(end for u, v, _ in sent for end in (u, v)))
-    place = {node: i for i, node in enumerate(nodes)}
-    names = [_name(explanation, node) for node in nodes]
+    column = {node: 0 for u, v, _ in sent for node in (u, v)}
+    for _ in column:  # the longest way to each; mass never runs in circles
+        for u, v, _ in sent:
+            column[v] = max(column[v], column[u] + 1)
+    names = [_name(explanation, node) for node in column]
+    place = {node: i for i, node in enumerate(column)}
+    bends = 0
+    bands: list[tuple[int, int, float, str]] = []
+    for u, v, mass in sent:
+        said = f"{label(_name(explanation, u), 80)} → {label(_name(explanation, v), 80)}"
+        stops = [place[u]]
+        for _ in range(column[u] + 1, column[v]):
+            stops.append(len(column) + bends)
+            bends += 1
+        bands += [(a, b, mass, said) for a, b in pairwise([*stops, place[v]])]
+    green, pale = "#2f9e44", "rgba(95, 178, 74, 0.4)"
     return {
         "data": [{
             "type": "sankey",
-            "node": {"label": [label(name, LABEL) for name in names],
-                     "customdata": [label(name, 300) for name in names],
-                     "pad": 12, "thickness": 12, "color": "#2f9e44", "line": {"width": 0},
+            "node": {"label": [label(name, LABEL) for name in names] + [""] * bends,
+                     "customdata": [label(name, 300) for name in names] + ["on the way"] * bends,
+                     "pad": 12, "thickness": 12, "line": {"width": 0}, "align": "left",
+                     "color": [green] * len(names) + [pale] * bends,
                      "hovertemplate": "%{customdata}: %{value:.3g} of mass<extra></extra>"},
-            "link": {"source": [place[u] for u, _, _ in sent],
-                     "target": [place[v] for _, v, _ in sent],
-                     "value": [mass for _, _, mass in sent], "color": "rgba(95, 178, 74, 0.4)",
-                     "hovertemplate": "%{source.customdata} → %{target.customdata}: "
-                                      "%{value:.3g} of mass<extra></extra>"}}],
-        "layout": {"height": max(320, 26 * len(nodes)),
+            "textfont": {"size": 12, "shadow": "none", "color": (
+                "#f0efea" if st.context.theme.type == "dark" else "#23231f")},
+            "link": {"source": [a for a, _, _, _ in bands],
+                     "target": [b for _, b, _, _ in bands],
+                     "value": [mass for _, _, mass, _ in bands], "color": pale,
+                     "customdata": [said for _, _, _, said in bands],
+                     "hovertemplate": "%{customdata}: %{value:.3g} of mass<extra></extra>"}}],
+        "layout": {"height": max(320, 26 * (len(names) + bends)),
                    "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}
 
 
