@@ -61,7 +61,7 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     numbers, _, questions, ranks = (frame.value for frame in app.dataframe[:4])
     assert list(numbers["method"])[0] == "QAFD flow diffusion"
     assert len(questions) == 12
-    assert list(ranks.columns[1:]) == list(numbers["method"])
+    assert list(ranks["rank by"]) == list(numbers["method"])
     links = [(link.proto.label, link.proto.query_string) for link in app.get("page_link")]
     assert [label for label, _ in links] == ["Open in Explore", "Open in Compare"]
     assert [parse_qs(query) for _, query in links] == 2 * [

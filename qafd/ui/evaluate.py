@@ -238,7 +238,10 @@ def questions_table(result: Evaluation, knowledge: KnowledgeGraph) -> None:
              **{score.label: _ranks(score.trials[i]) for score in result.scores}} for i in order]
     event = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row",
                          key="evaluated", column_config={
-                             "question": st.column_config.TextColumn(width="large")})
+                             "question": st.column_config.TextColumn(width=340)} | {
+                             # Short names, so that six methods fit beside the sidebar.
+                             s.label: st.column_config.TextColumn(clean(s.name, 40), help=plain(
+                                 s.label)) for s in result.scores})
     st.caption("Ranks of the gold passages, – where one is not ranked; failures first. Choose a "
                "row to see what was missed.")
     st.download_button("Ranks as CSV", lambda: table_csv(
@@ -260,9 +263,10 @@ def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None
             if name in PAGES:
                 st.page_link(page(name), label=label, icon=PAGES[name][1], query_params=link)
     st.dataframe([
-        {"gold passage": clean(name, 160),
-         **{score.label: _rank(score.trials[place].ranks[number]) for score in result.scores}}
-        for number, name in enumerate(question.gold)], hide_index=True)
+        {"rank by": score.label,
+         **{clean(name, 160): _rank(score.trials[place].ranks[number])
+            for number, name in enumerate(question.gold)}} for score in result.scores],
+        hide_index=True)
     if question.answers:
         st.html("<small>Known answer: " + safe(" or ".join(question.answers)) + "</small>")
         st.html("<table style='font-size:.85rem'><tr><th>method<th>contains it<th>quoted answer"
