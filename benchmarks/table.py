@@ -1,4 +1,4 @@
-"""Write the README's table of measurements from benchmarks/results.
+"""Write the tables of README and docs/retrieval.md from benchmarks/results.
 
     python benchmarks/table.py
 """
@@ -58,12 +58,30 @@ def table():
     return "\n".join(["| what | measured | goal | script |", "|---|---|---|---|", *rows])
 
 
+def retrieval():
+    """Every method and ablation in Markdown: R@5 / all gold in the top 5 by set, and means."""
+    found = result("retrieval_quality")
+    sets = list(found["qafd"]["sets"])
+    head = ["method", *sets, "R@2", "R@5", "qafd ahead by (95% interval)", "ms"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for name, row in found.items():
+        cells = [f"{row['sets'][s]['recall@5']:.3f}/{row['sets'][s]['all@5']:.2f}" for s in sets]
+        gain, low, high = row["qafd_gain"]
+        ms = statistics.mean(row["sets"][s]["ms"] for s in sets)
+        ahead = "" if name == "qafd" else f"{gain:+.3f} ({low:+.3f} to {high:+.3f})"
+        shown = f"**{name}**" if name == "qafd" else name
+        lines.append(f"| {shown} | " + " | ".join(cells) + f" | {row['mean']['recall@2']:.3f} | "
+                     f"{row['mean']['recall@5']:.3f} | {ahead} | {ms:.0f} |")
+    return "\n".join(lines)
+
+
 def main():
-    """Replace the table in the README."""
-    readme = ROOT / "README.md"
-    text = readme.read_text("utf-8")
-    readme.write_text(BETWEEN.sub(f"<!-- measured -->\n{table()}\n<!-- /measured -->", text),
-                      "utf-8")
+    """Replace the tables between their marks."""
+    for file, made in (("README.md", table()), ("docs/retrieval.md", retrieval())):
+        page = ROOT / file
+        text = page.read_text("utf-8")
+        page.write_text(
+            BETWEEN.sub(f"<!-- measured -->\n{made}\n<!-- /measured -->", text), "utf-8")
 
 
 if __name__ == "__main__":

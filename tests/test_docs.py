@@ -67,11 +67,9 @@ def test_files_named_in_the_map_exist() -> None:
 
 def test_the_quality_beside_each_preset_is_the_measured_one() -> None:
     stored = json.loads((ROOT / "benchmarks/results/retrieval_quality.json").read_text("utf-8"))
-    claiming = [key for key in PRESETS if PRESETS[key].quality.startswith("Recall")]
-    assert claiming == ["best", "paper"]
-    for key, preset in ((key, PRESETS[key]) for key in claiming):
+    for key, preset in PRESETS.items():
         recall = stored["methods"][f"preset {key}"]["mean"]["recall@5"]
-        assert preset.quality == f"Recall@5 {recall:.2f}, mean of three question sets."
+        assert preset.quality.startswith(f"Recall@5 {recall:.2f}, mean of three question sets.")
 
 
 def test_the_table_of_measurements_is_made_from_the_results() -> None:
