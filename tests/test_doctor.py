@@ -155,9 +155,14 @@ def test_a_process_that_died_leaves_a_stuck_job_and_nothing_else(path):
 
 
 def test_the_doctor_changes_nothing(healthy):
-    before = {file: file.read_bytes() for file in healthy.parent.iterdir()}
+    def content() -> dict[str, bytes]:
+        # SQLite's index of the log, and a log without entries, come and go with connections.
+        return {file.name: file.read_bytes() for file in healthy.parent.iterdir()
+                if not file.name.endswith("-shm") and file.stat().st_size}
+
+    before = content()
     doctor(healthy, deep=True)
-    assert {file: file.read_bytes() for file in healthy.parent.iterdir()} == before
+    assert content() == before
 
 
 def test_without_a_workspace_only_the_installation_is_checked(tmp_path):
