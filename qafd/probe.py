@@ -1,11 +1,14 @@
 """What a model endpoint can do, found out with the smallest calls that tell."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qafd.doctor import Check
-from qafd.endpoint import Endpoint, EndpointEmbedder
 from qafd.errors import MalformedReplyError, ModelError
 from qafd.llm import Message
+
+if TYPE_CHECKING:
+    from qafd.endpoint import Endpoint, EndpointEmbedder
 
 _SCHEMA = {"type": "object", "required": ["word"], "additionalProperties": False,
            "properties": {"word": {"type": "string"}}}
@@ -28,7 +31,7 @@ class Probe:
         return all(check.ok for check in self.checks)
 
 
-def probe(llm: Endpoint, embedder: EndpointEmbedder | None = None) -> Probe:
+def probe(llm: "Endpoint", embedder: "EndpointEmbedder | None" = None) -> Probe:
     """Ask an endpoint for its models, two words, JSON and, with `embedder`, one vector.
 
     Costs a few dozen tokens. What fails is a check that is not ok; nothing is raised.
@@ -45,7 +48,7 @@ def probe(llm: Endpoint, embedder: EndpointEmbedder | None = None) -> Probe:
     return Probe(tuple(checks), models)
 
 
-def _listed(llm: Endpoint) -> tuple[tuple[str, ...], Check]:
+def _listed(llm: "Endpoint") -> tuple[tuple[str, ...], Check]:
     try:
         models = llm.models()
     except ModelError as error:
@@ -58,7 +61,7 @@ def _listed(llm: Endpoint) -> tuple[tuple[str, ...], Check]:
         "them." if models else "The endpoint lists no models; the name is taken as it is."))
 
 
-def _window(llm: Endpoint) -> Check:
+def _window(llm: "Endpoint") -> Check:
     try:
         size = llm.context_length()
     except ModelError as error:
@@ -67,7 +70,7 @@ def _window(llm: Endpoint) -> Check:
                  "The endpoint does not say how much the model can read at once.")
 
 
-def _chat(llm: Endpoint) -> Check:
+def _chat(llm: "Endpoint") -> Check:
     try:
         reply = llm.complete((Message("user", "Reply with the word: ready"),), max_tokens=200)
     except ModelError as error:
@@ -77,7 +80,7 @@ def _chat(llm: Endpoint) -> Check:
     return Check("chat", True, f"{llm.name} answers, and {counted}.")
 
 
-def _json(llm: Endpoint) -> Check:
+def _json(llm: "Endpoint") -> Check:
     try:
         llm.complete(_ASK, schema=_SCHEMA, max_tokens=200)
     except MalformedReplyError:
@@ -88,7 +91,7 @@ def _json(llm: Endpoint) -> Check:
     return Check("JSON", True, f"Asked as {llm.json_mode}, {_JSON[llm.json_mode]}.")
 
 
-def _vectors(embedder: EndpointEmbedder) -> Check:
+def _vectors(embedder: "EndpointEmbedder") -> Check:
     try:
         return Check("embeddings", True, f"{embedder.name} gives {embedder.dimension} dimensions.")
     except ModelError as error:

@@ -5,7 +5,6 @@ from dataclasses import replace
 import streamlit as st
 
 from qafd.cost import Price
-from qafd.endpoint import Endpoint
 from qafd.errors import QafdError
 from qafd.preferences import PROVIDERS, Preferences, save
 from qafd.probe import Probe, probe
@@ -82,6 +81,8 @@ def _connection(wanted: Preferences) -> None:
     """The connection test and what it found."""
     if st.button("Test the connection", key="probe_button", type="primary",
                  disabled=not wanted.base_url):
+        from qafd.endpoint import Endpoint
+
         try:
             allow(wanted.base_url)
             with st.spinner("Asking the endpoint"):

@@ -4,16 +4,19 @@ import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from qafd.address import check_address, is_local
 from qafd.cost import Meter, Metered
-from qafd.endpoint import Endpoint, EndpointEmbedder
 from qafd.errors import ParameterError, QafdError
 from qafd.preferences import PROVIDERS, Preferences, load
 from qafd.ui.keys import key_for
 from qafd.ui.workspaces import home
+
+if TYPE_CHECKING:
+    from qafd.endpoint import Endpoint, EndpointEmbedder
 
 
 def preferences_file() -> Path:
@@ -65,11 +68,14 @@ def allow(base_url: str) -> None:
             "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1")
 
 
-def endpoint() -> Endpoint | None:
+def endpoint() -> "Endpoint | None":
     """The chosen model, None when there is none or its key is missing."""
     chosen = preferences()
     if why_no_model():
         return None
+    # Without a model nobody waits for the openai package, half a second.
+    from qafd.endpoint import Endpoint
+
     return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
 
 
@@ -103,10 +109,12 @@ def why_no_model() -> str:
     return ""
 
 
-def embedding_model(chosen: Preferences) -> EndpointEmbedder | None:
+def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
     """The embedding model of the endpoint, if one is named."""
     if not chosen.embed_model:
         return None
+    from qafd.endpoint import EndpointEmbedder
+
     return EndpointEmbedder(chosen.embed_model, chosen.base_url, key_for(chosen.base_url))
 
 
