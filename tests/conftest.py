@@ -85,3 +85,13 @@ def app_url(app_home: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(10)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the workspaces of a page that is run here, with no model in sight."""
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(Path(__file__).parents[1])
+    return tmp_path

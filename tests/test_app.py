@@ -1,6 +1,5 @@
 """Every page without a browser: on the sample, on empty, one-node and edgeless workspaces."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ from qafd.ui.workspaces import path_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["explore", "evaluate", "documents", "settings"]
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    monkeypatch.delenv("QAFD_DB", raising=False)
-    monkeypatch.chdir(ROOT)
-    return tmp_path
 
 
 def page(name: str, **query: str) -> AppTest:

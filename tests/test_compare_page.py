@@ -20,14 +20,6 @@ PAINTED = "[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    monkeypatch.delenv("QAFD_DB", raising=False)
-    monkeypatch.chdir(ROOT)
-    return tmp_path
-
-
 def page(**query: Any) -> AppTest:
     """The page, run once with these query parameters."""
     app = AppTest.from_string(

@@ -1,11 +1,9 @@
 """The Evaluate page: bundled, uploaded and written gold, and what it says about methods."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from qafd.collection import save_questions, saved_questions
@@ -15,14 +13,6 @@ from qafd.ui.evaluate import Measuring
 
 ROOT = Path(__file__).parents[1]
 FEW = "lexical"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    monkeypatch.delenv("QAFD_DB", raising=False)
-    monkeypatch.chdir(ROOT)
-    return tmp_path
 
 
 def page(**query: str) -> AppTest:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_app import home, page, shown  # noqa: F401
+from test_app import page, shown
 
 from qafd.knowledge import KnowledgeGraph
 
@@ -14,7 +14,7 @@ TABS = ("Why", "Paths", "What if", "Contrast")
 
 @pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("preset", ["As in the paper", "Token budget"])
-def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) -> None:  # noqa: F811
+def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) -> None:
     app = page("explore", tab=tab, preset=preset)
     assert not app.exception
     assert not app.error
@@ -25,14 +25,14 @@ def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) ->
     ("0", "xyzzy plugh frotz"),
     ("118", "Which cities lie on the Amazon?")])
 def test_every_tab_works_without_mass_without_names_and_when_all_is_full(
-        tab: str, mass: str, question: str, home: Path) -> None:  # noqa: F811
+        tab: str, mass: str, question: str, home: Path) -> None:
     app = page("explore", tab=tab, best_mass=mass, q=question)
     assert not app.exception
     assert not app.error
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) -> None:  # noqa: F811
+def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) -> None:
     for query in ({"best_subqueries": "on", "q": "Who founded Apple and which cities lie on the "
                                                  "Amazon?"}, {"best_layer": "entities"}):
         app = page("explore", tab=tab, **query)
@@ -41,40 +41,40 @@ def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) 
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_every_tab_works_on_one_sentence(tab: str, home: Path) -> None:  # noqa: F811
+def test_every_tab_works_on_one_sentence(tab: str, home: Path) -> None:
     KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")
     app = page("explore", ws="tiny", tab=tab, q="Who met Charles Babbage?")
     assert not app.exception
     assert not app.error
 
 
-def test_why_says_from_the_page_alone_why_a_node_is_there(home: Path) -> None:  # noqa: F811
+def test_why_says_from_the_page_alone_why_a_node_is_there(home: Path) -> None:
     text = shown(page("explore", tab="Why", about="iPod"))
     assert "iPod is here because mass poured on Steve Jobs" in text
     assert "pocket music player" in text
     assert "steve-jobs.md" in text
 
 
-def test_why_says_what_would_bring_a_node_in(home: Path) -> None:  # noqa: F811
+def test_why_says_what_would_bring_a_node_in(home: Path) -> None:
     app = page("explore", tab="Why", about="Jeff Bezos")
     assert "It would be full at mass" in shown(app).replace("\\", "")
     assert "Raise the mass" in shown(app)
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(home: Path) -> None:  # noqa: F811
+def test_an_unknown_name_is_answered_with_the_nearest(home: Path) -> None:
     app = page("explore", tab="Why", about="Jeff Bezoss")
     assert not app.exception
     assert "Jeff Bezos" in app.error[0].value
 
 
-def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:  # noqa: F811
+def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:
     app = page("explore", tab="What if", no_doc="steve-jobs.md")
     lost = KnowledgeGraph.sample("apple-amazon", home).explain(
         "Introduce Steve Jobs's products in Apple.").without(documents=["steve-jobs.md"]).lost
     assert f"<b>{len(lost)}</b> nodes lost" in shown(app)
 
 
-def test_the_status_line_has_the_token_budget_and_the_next_node(home: Path) -> None:  # noqa: F811
+def test_the_status_line_has_the_token_budget_and_the_next_node(home: Path) -> None:
     text = shown(page("explore", preset="Token budget", tokens_mass="500")).replace("\\", "")
     found = re.search(r"· (\d+) of 500 tokens ·", text)
     assert found is not None

@@ -5,7 +5,6 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ from qafd.view.panel import NAME_LENGTH
 
 ROOT = Path(__file__).parents[1]
 TABS = ["Sweep", "Timeline", "Movie", "Gates", "Robustness", "Embeddings", "Guarantees", "Scale"]
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    monkeypatch.delenv("QAFD_DB", raising=False)
-    monkeypatch.chdir(ROOT)
-    return tmp_path
 
 
 def page(name: str, **query: str) -> AppTest:

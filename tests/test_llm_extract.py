@@ -105,7 +105,8 @@ def test_a_strength_is_a_number_from_1_to_10_whatever_the_model_wrote(given_, st
 
 @given(st.text(alphabet='("entity<|>relationship#{}),\n AB', max_size=200))
 def test_no_text_breaks_the_reader(text):
-    grounded(CHUNK, local(), read_records(text), "x")
+    found = grounded(CHUNK, local(), read_records(text), "x")
+    assert all(0 <= m.start <= m.end <= len(CHUNK.text) for m in found.mentions)
 
 
 def test_entities_that_are_not_in_the_passage_and_what_hangs_on_them_are_dropped():

@@ -25,15 +25,6 @@ def server() -> Iterator[FaultServer]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(ROOT)
-    return tmp_path
-
-
-@pytest.fixture
 def embedded(home: Path, server: FaultServer) -> KnowledgeGraph:
     """A workspace whose vectors came from the endpoint."""
     knowledge = KnowledgeGraph.open(home / "mine.db")
