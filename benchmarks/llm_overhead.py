@@ -55,6 +55,24 @@ def timed(*asks):
             for times in took]
 
 
+def answers(path, model, context):
+    """Milliseconds until the reply of one call is there, the workspace opened for it, and to close.
+
+    The file's only connection merges its log into it when it closes.
+    """
+    until, closing = [], []
+    for i in range(CALLS):
+        clocks = [(time.perf_counter(), time.process_time())]
+        with LedgerStore.open(path):
+            model.complete([Message("user", f"{i} alone {context}")])
+            clocks.append((time.perf_counter(), time.process_time()))
+        clocks.append((time.perf_counter(), time.process_time()))
+        for times, a, b in ((until, *clocks[:2]), (closing, *clocks[1:])):
+            times.append([1000 * (y - x) for x, y in zip(a, b, strict=True)])
+    return [[statistics.median(column) for column in zip(*times, strict=True)]
+            for times in (until, closing)]
+
+
 def growth(model):
     """MB of memory that an endless stream adds until its deadline, and the seconds it took."""
     before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
@@ -88,21 +106,18 @@ def main():
         def wrapped(i):
             model.complete([Message("user", f"{i} {context}")])
 
-        def closed(i):
-            model.complete([Message("user", f"{i} closed {context}")])
-
-        with LedgerStore.open(path):  # as the worker has it
+        with LedgerStore.open(path):  # as a run has it
             during = timed(alone, wrapped, wrapped)  # the second time, the reply is stored
-        (last,) = timed(closed)  # the file's only connection merges its log when it closes
+        (until, closing) = answers(path, model, context)
         rows = [{"what": what, "median_ms": round(wall, 2), "median_cpu_ms": round(cpu, 2),
                  "calls": CALLS} for what, (wall, cpu) in zip(
-                     ("openai alone", "Metered + Endpoint while the worker runs",
-                      "answered from the workspace", "Metered + Endpoint, workspace else closed"),
-                     (*during, last), strict=True)]
+                     ("openai alone", "a call of a run", "answered from the workspace",
+                      "an answer of one call, with opening the workspace",
+                      "closing the workspace after it"), (*during, until, closing), strict=True)]
         rows += [{"what": f"overhead, {what}", **{
             name: round(row[name] - rows[0][name], 2)
             for name in ("median_ms", "median_cpu_ms")}}
-            for what, row in (("worker runs", rows[1]), ("workspace closed", rows[3]))]
+            for what, row in (("call of a run", rows[1]), ("answer of one call", rows[3]))]
         ours.send("endless")
         ours.recv()
         grown, took, length = growth(model)

@@ -19,7 +19,7 @@ from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
-from qafd.explain.explanation import explained
+from qafd.explain.united import explained
 from qafd.graph import Graph
 from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, layers_of, silent, states
 from qafd.llm import LLM, Reply
@@ -30,7 +30,6 @@ from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever, params_of
-from qafd.retrieve.qafd import FlowDiffusion
 from qafd.seeds import passages_of
 from qafd.store import Evidence, Store
 from qafd.text import passage_names
@@ -188,7 +187,8 @@ class KnowledgeGraph:
         plan = planner.plan(question, subqueries=subqueries)
         if client is None:
             return plan
-        return plan_by(_language_model(client, model), planner, plan, subqueries=subqueries)
+        with self.store():  # else the call would open and close the file
+            return plan_by(_language_model(client, model), planner, plan, subqueries=subqueries)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:
@@ -211,13 +211,7 @@ class KnowledgeGraph:
             On an unknown method or a parameter outside its range.
         """
         graph = graph or self.graph
-        if isinstance(method, str):
-            if "alpha" in params:
-                mass = float(params.pop("alpha"))
-                params = {"rule": "source-degree", **params, "mass": mass}
-            chosen = tuned(method_of(canonical(method)), params, graph)
-        else:
-            chosen = method
+        chosen = _configured(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
@@ -296,6 +290,8 @@ class KnowledgeGraph:
                 plan: QueryPlan | None = None, **params: Any) -> Explanation:
         """Why flow diffusion retrieves what it does, and what would change it.
 
+        A retrieval by subqueries is explained as it was made: diffusion by diffusion, and summed.
+
         Parameters
         ----------
         asked : str, QueryPlan or Retrieval
@@ -306,22 +302,25 @@ class KnowledgeGraph:
         Raises
         ------
         ParameterError
-            When the retrieval is by another method, or its graph has changed since.
+            When the retrieval is by another method or of another plan, or its graph has changed
+            since.
         """
         graph = graph or self.graph
         if not isinstance(asked, Retrieval):
-            plan = self.plan(asked, graph) if isinstance(asked, str) else asked
-            asked = self.retrieve(plan, graph=graph, **params)
+            method = _configured(params.pop("method", "qafd"), params, graph)
+            plan = asked if isinstance(asked, QueryPlan) else self.plan(
+                asked, graph, subqueries=params_of(method).get("subqueries") == "on")
+            asked = self.retrieve(plan, method, graph=graph)
         if asked.method != "qafd":
             raise ParameterError(f"balances and paths are those of flow diffusion; "
                                  f"{asked.method!r} gives its reasons on its nodes")
         if asked.revision != graph.revision:
             raise ParameterError(f"the graph has changed since this was retrieved (version "
                                  f"{asked.revision}, now {graph.revision}); ask again")
-        plan = plan or self.plan(asked.query, graph)
+        plan = plan or self.plan(asked.query, graph, subqueries=bool(asked.parts))
         with self.store() as store:
-            problem = FlowDiffusion(**asked.params).problem(_corpus(graph, store), plan)
-        return explained(problem, asked, self.store, self.evidence,
+            corpus = _corpus(graph, store)
+        return explained(corpus, asked, plan, self.store, self.evidence,
                          partial(self.retrieve, plan, graph=graph))
 
     def wipe(self) -> None:
@@ -364,13 +363,13 @@ class KnowledgeGraph:
             plan = self.plan(asked, subqueries=apart)
             asked = self.retrieve(plan, method)
         plan = plan or self.plan(asked.query, subqueries=bool(asked.parts))
-        with self.store() as store:
+        with self.store() as store:  # to the end, or the call would open and close the file
             answer = extract_answer(asked, plan, store)
-        if llm is None or answer.abstained:
-            return answer
-        draft = self.draft(asked, plan, budget=budget, length=length)
-        reply = llm.complete(draft.messages, max_tokens=ANSWER_TOKENS)
-        return replace(answer, written=self.written(draft, reply, llm.name))
+            if llm is None or answer.abstained:
+                return answer
+            draft = self.draft(asked, plan, budget=budget, length=length)
+            reply = llm.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+            return replace(answer, written=self.written(draft, reply, llm.name))
 
     def draft(self, retrieval: Retrieval, plan: QueryPlan | None = None, *, budget: int = TOKENS,
               length: str = "short") -> Draft:
@@ -433,6 +432,16 @@ def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, 
                 yield name, path.read_bytes()
             except OSError as error:
                 raise ParameterError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -> Retriever:
+    """The method that a name and its parameters mean on a graph."""
+    if not isinstance(method, str):
+        return method
+    if "alpha" in params:
+        mass = float(params.pop("alpha"))
+        params = {"rule": "source-degree", **params, "mass": mass}
+    return tuned(method_of(canonical(method)), params, graph)
 
 
 def _language_model(client: "LLM | openai.OpenAI", model: str) -> LLM:

@@ -32,7 +32,8 @@ def answer_tab(view: View) -> None:
     """Sentences that answer the question, and on request an answer in a model's words."""
     answer = view.knowledge.answer(view.retrieval, view.plan)
     model = language_model(view.knowledge.path, "answer", view.question)
-    with st.container(key="answer"):
+    # Where no connection stays open, each call would open and close the file, 25 ms.
+    with st.container(key="answer"), view.knowledge.store():
         st.html(_STYLE)
         if model is not None:
             _written(view, answer, model)

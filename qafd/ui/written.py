@@ -35,7 +35,8 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
         st.caption(plain(f"{model.name} would read about {sent:,} tokens in {len(missing)} calls."
                          f"{away}"))
         if st.button("Let the model answer each", key="write_each"):
-            with st.spinner(f"{len(missing)} calls"):
+            # one connection for all calls, which would each open and close the file
+            with st.spinner(f"{len(missing)} calls"), knowledge.store():
                 for name, draft in missing:
                     try:
                         known[name] = model.complete(draft.messages, max_tokens=ANSWER_TOKENS)
