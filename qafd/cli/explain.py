@@ -52,7 +52,9 @@ def _why(arguments: argparse.Namespace) -> int:
     if explanation.retrieved(arguments.node):
         why = explanation.why(arguments.node)
         found = {"retrieved": True, **asdict(why)}
-        lines = [why.summary, why.sentence]
+        lines = [why.summary, why.sentence,
+                 *(f"subquery {part.number}: {part.why.sentence}" for part in why.parts
+                   if part.why is not None)]
         for inflow in why.inflows:
             lines += [f"from {inflow.name} ({inflow.share:.0%}): {one_line(e.text, 300)} "
                       f"[{e.document}{'' if e.page is None else f', page {e.page}'}]"
@@ -78,7 +80,8 @@ def _paths(arguments: argparse.Namespace) -> int:
         print_json(asdict(found))
     else:
         for path in found.paths:
-            print(f"{path.mass:10.4f}  {one_line(path.words, 400)}")
+            part = f"  (subquery {path.part})" if path.part else ""
+            print(f"{path.mass:10.4f}  {one_line(path.words, 400)}{part}")
         print(f"{found.rest:10.4f}  all other paths\n{found.total:10.4f}  in all")
     return DONE if found.paths else NOTHING_FOUND
 

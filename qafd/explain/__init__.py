@@ -6,13 +6,16 @@ from qafd.explain.entry import Entry, entries, entry_of
 from qafd.explain.explanation import Explanation
 from qafd.explain.leaning import Lean
 from qafd.explain.paths import Paths, WordedPath, links, shown
+from qafd.explain.run import RunExplanation
 from qafd.explain.streams import FlowPath, Streams
+from qafd.explain.united import UnitedExplanation
 from qafd.explain.whatif import Change, Difference, changed
-from qafd.explain.why import Inflow, Why
+from qafd.explain.why import Inflow, Part, Why
 from qafd.explain.whynot import WhyNot
 
 __all__ = [
     "Balance", "Change", "Contrast", "Difference", "Entry", "Explanation", "FlowPath", "Inflow",
-    "Lean", "Paths", "Streams", "Why", "WhyNot", "WordedPath", "balance_sentence", "changed",
-    "contrast", "core", "entries", "entry_of", "links", "mass_balance", "shown",
+    "Lean", "Part", "Paths", "RunExplanation", "Streams", "UnitedExplanation", "Why", "WhyNot",
+    "WordedPath", "balance_sentence", "changed", "contrast", "core", "entries", "entry_of",
+    "links", "mass_balance", "shown",
 ]

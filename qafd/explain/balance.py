@@ -20,10 +20,19 @@ class Balance:
     outflows: tuple[tuple[str, float], ...]
 
     @property
+    def came(self) -> float:
+        """The sum of the inflows."""
+        return sum(flow for _, flow in self.inflows)
+
+    @property
+    def went(self) -> float:
+        """The sum of the outflows."""
+        return sum(flow for _, flow in self.outflows)
+
+    @property
     def error(self) -> float:
         """Injected plus inflows minus outflows minus the mass held."""
-        moved = sum(flow for _, flow in self.inflows) - sum(flow for _, flow in self.outflows)
-        return self.injected + moved - self.node.mass
+        return self.injected + (self.came - self.went) - self.node.mass
 
 
 def mass_balance(retrieval: Retrieval, node_id: str) -> Balance:
@@ -55,6 +64,10 @@ def balance_sentence(balance: Balance, names: dict[str, str], most: int = 3) -> 
     three digits; `Balance` has them in full.
     """
     node = balance.node
+    name = node.name
+    if node.brought_by:
+        # Each subquery's diffusion has buckets of its own; the sum of several need not be full.
+        name += f" (filled by subquery {' and '.join(str(k + 1) for k in node.brought_by)})"
     head = {
         SATURATED: f"{node.name} is full: it holds {node.mass:.3g} of {node.capacity:.3g}",
         WET: f"{node.name} is touched, not full: it holds {node.mass:.3g} of {node.capacity:.3g}",

@@ -15,13 +15,13 @@ themselves would not do: mass is conserved, so narrowing the only way to a place
 there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qafd.explain.entry import response
-from qafd.explain.streams import Streams
+from qafd.explain.streams import Flags, Streams
 from qafd.records import Floats
 
 
@@ -66,13 +66,20 @@ def worth(streams: Streams, of: int | None = None) -> tuple[Floats, float]:
     of : int, optional
         Index of one retrieved node, whose x is J.
     """
+    found = _counted(streams, of)
+    return response(streams.diffusion, found.astype(np.float64)), float(
+        streams.diffusion.x[found].sum())
+
+
+def _counted(streams: Streams, of: int | None) -> Flags:
+    """The nodes whose x is J."""
     d = streams.diffusion
-    found = d.x > 0
+    found: Flags = d.x > 0
     if of is not None:
         found &= np.arange(len(d.x)) == of
     elif (found & (d.source == 0)).any():
         found &= d.source == 0
-    return response(d, found.astype(np.float64)), float(d.x[found].sum())
+    return found
 
 
 def leans_on(streams: Streams, places: Places, of: int | None = None) -> tuple[Lean, ...]:
@@ -99,5 +106,31 @@ def leans_on(streams: Streams, places: Places, of: int | None = None) -> tuple[L
     value = ((streams.through * y) @ nodes + (d.flow * y[d.v]) @ edges) / found
     leans += [Lean("document", name, tuple(rows[i] for i in places.nodes.get(name, ())),
                    float(passed[k]), float(value[k])) for k, name in enumerate(documents)]
+    return _most_first(leans)
+
+
+def leans_together(runs: Sequence[tuple[Streams, tuple[Lean, ...], int | None]]
+                   ) -> tuple[Lean, ...]:
+    """What several diffusions lean on together: their masses and their J add up.
+
+    Parameters
+    ----------
+    runs : sequence of (streams, what `leans_on` says of them, the `of` it was asked with)
+    """
+    mass = [float(streams.diffusion.source.sum()) for streams, _, _ in runs]
+    found = [float(streams.diffusion.x[_counted(streams, of)].sum()) for streams, _, of in runs]
+    joint: dict[tuple[str, str, tuple[int, ...]], Lean] = {}
+    for (_, leans, _), poured, j in zip(runs, mass, found, strict=True):
+        for lean in leans:
+            key = (lean.kind, lean.name, () if lean.name else lean.rows)
+            so_far = joint.get(key, Lean(lean.kind, lean.name, (), 0.0, 0.0))
+            joint[key] = Lean(
+                lean.kind, lean.name, tuple(dict.fromkeys(so_far.rows + lean.rows)),
+                so_far.share + lean.share * poured / sum(mass),
+                so_far.elasticity + lean.elasticity * j / sum(found))
+    return _most_first(joint.values())
+
+
+def _most_first(leans: Iterable[Lean]) -> tuple[Lean, ...]:
     order = ("document", "edge", "seed")
     return tuple(sorted(leans, key=lambda a: (-a.elasticity, order.index(a.kind), a.rows)))

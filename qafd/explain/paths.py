@@ -14,13 +14,15 @@ from qafd.records import Edge, Node
 class WordedPath:
     """A path of mass: node ids from a seed to where the mass is held, and the path in words.
 
-    `share` is its part of all mass that is told of, between 0 and 1.
+    `share` is its part of all mass that is told of, between 0 and 1; `part` the subquery whose
+    diffusion it belongs to, from 1, and 0 in an undivided question.
     """
 
     nodes: tuple[str, ...]
     mass: float
     share: float
     words: str
+    part: int = 0
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ class WhyNot:
 
     `gate` is the edge it starves behind (None when no way leads there), `beside` the one over which
     the same neighbor sends most; `steps` counts edges from the retrieved part. `remedies` are
-    sorted, the shortest first.
+    sorted, the shortest first. Masses of `entry` and remedies are those of the control. Where a
+    question has subqueries, this is the nearest of `parts`, which has one for each.
     """
 
     id: str
@@ -76,6 +77,7 @@ class WhyNot:
     entry: Entry
     remedies: tuple[Remedy, ...]
     sentences: tuple[str, ...]
+    parts: tuple["WhyNot", ...] = ()
 
     @property
     def shortfall(self) -> float:
@@ -83,10 +85,12 @@ class WhyNot:
         return self.capacity - self.held
 
 
-def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000) -> WhyNot:
+def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
+            runs: int = 1) -> WhyNot:
     """Why the node of a graph row, which is not retrieved, is not.
 
-    The search for the mass at which it enters ends when more than `nodes` are retrieved.
+    The search for the mass at which it enters ends when more than `nodes` are retrieved. `runs`
+    is how many equal diffusions the mass of the control is divided among, of which this is one.
     """
     layer = problem.layer
     i = diffusion.find(row)
@@ -100,12 +104,13 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000)
         other = _most(diffusion, u, v)
         beside = None if other is None else _gate(problem, u, other)
     entry = entry_of(problem, row, diffusion, nodes=nodes)
-    remedies = sorted(_remedies(problem, diffusion, row, capacity - held, entry, gate, way),
+    remedies = sorted(_remedies(problem, diffusion, row, capacity - held, entry, gate, way, runs),
                       key=lambda r: r.length)
     name = shown(layer, row)
     return WhyNot(layer.ids[row], name, held, capacity, gate, beside,
-                  None if way is None else len(way) - 1, entry, tuple(remedies),
-                  tuple(_sentences(problem, layer, row, held, capacity, gate, beside, way, entry)))
+                  None if way is None else len(way) - 1, entry.times(runs), tuple(remedies),
+                  tuple(_sentences(problem, layer, row, held, capacity, gate, beside, way,
+                                   entry.times(runs), runs)))
 
 
 def _nearest(layer: Graph, support: set[int], row: int) -> tuple[int, ...] | None:
@@ -149,12 +154,13 @@ def _gate(problem: Problem, u: int, v: int) -> Gate:
 
 
 def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float, entry: Entry,
-              gate: Gate | None, way: tuple[int, ...] | None) -> list[Remedy]:
+              gate: Gate | None, way: tuple[int, ...] | None, runs: int) -> list[Remedy]:
     name, found = shown(problem.layer, row), []
     mass = problem.method.mass
     if entry.mass is not None and mass > 0:
         found.append(Remedy(
-            "mass", entry.mass / mass, f"Raise the mass from {mass:.4g} to {entry.mass:.6g}.",
+            "mass", entry.mass / mass,
+            f"Raise the mass from {runs * mass:.4g} to {runs * entry.mass:.6g}.",
             problem.at(entry.mass * (1 + MARGIN)).retrieved(row)))
     if problem.layer.degree_of(np.array([row]))[0]:
         poured = changed(problem, Change(poured=((row, shortfall * (1 + MARGIN)),))).solve()
@@ -213,7 +219,7 @@ def _wider(problem: Problem, diffusion: Diffusion, u: int, v: int, weight: float
 
 def _sentences(problem: Problem, layer: Graph, row: int, held: float, capacity: float,
                gate: Gate | None, beside: Gate | None, way: tuple[int, ...] | None,
-               entry: Entry) -> list[str]:
+               entry: Entry, runs: int) -> list[str]:
     name = shown(layer, row)
     said = [f"{name} holds {held:.3g} of {capacity:.3g}, so {capacity - held:.3g} are missing."
             if held > 0 else f"No mass reached {name}."]
@@ -229,7 +235,7 @@ def _sentences(problem: Problem, layer: Graph, row: int, held: float, capacity: 
         said.append(_compared(gate, beside))
     if entry.mass is not None:
         said.append(f"It would be full at mass {entry.mass:.6g}; now it is "
-                    f"{problem.method.mass:.6g}.")
+                    f"{runs * problem.method.mass:.6g}.")
     elif entry.full:
         said.append("More mass would not fill it: what is connected to the seeds is filled to "
                     f"{FILL:.1%} at most, and it is among the last.")

@@ -11,7 +11,7 @@ from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
 from qafd.graph import CAPACITIES, Graph, kind_names
 from qafd.rank import rank
-from qafd.records import Floats, QueryPlan
+from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
     SATURATED,
@@ -148,28 +148,41 @@ class FlowDiffusion(Method):
         """
         started = time.perf_counter()
         plans = plan.subqueries if self.subqueries == "on" and plan.subqueries else (plan,)
-        share = self.mass / len(plans) if self.rule in ("budget", "total") else self.mass
+        share = self.mass / len(plans) if self.divided else self.mass
         problems = [replace(self, mass=share).problem(corpus, part) for part in plans]
         began = time.perf_counter()
         diffusions = [problem.solve() for problem in problems]
         solved = time.perf_counter() - began
-        parts = [problem.retrieval(diffusion)
-                 for problem, diffusion in zip(problems, diffusions, strict=True)]
-        retrieval = parts[0] if len(parts) == 1 else replace(
-            unite(problems[0].layer, parts, diffusions), query=plan.question,
-            params=params_of(self), ranking=self._ranked(corpus, plan, diffusions))
+        retrieval = (problems[0].retrieval(diffusions[0]) if len(plans) == 1 else
+                     self.united(corpus, plan, problems, diffusions))
         return replace(retrieval, work=replace(
             retrieval.work, milliseconds=1000 * solved,
             total_milliseconds=1000 * (time.perf_counter() - started)))
 
-    def _ranked(self, corpus: Corpus, plan: QueryPlan,
-                diffusions: Sequence[Diffusion]) -> tuple[RankedPassage, ...]:
+    @property
+    def divided(self) -> bool:
+        """Whether subqueries divide the mass among them; under other rules each has all of it."""
+        return self.rule in ("budget", "total")
+
+    def united(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
+               diffusions: Sequence[Diffusion]) -> Retrieval:
+        """The retrieval of a question whose subqueries have these problems and solutions."""
+        parts = [problem.retrieval(diffusion)
+                 for problem, diffusion in zip(problems, diffusions, strict=True)]
+        gone = frozenset().union(*(problem.gone for problem in problems))
+        return replace(unite(problems[0].layer, parts, diffusions), query=plan.question,
+                       params=params_of(self),
+                       ranking=self._ranked(corpus, plan, diffusions, gone))
+
+    def _ranked(self, corpus: Corpus, plan: QueryPlan, diffusions: Sequence[Diffusion],
+                gone: frozenset[int]) -> tuple[RankedPassage, ...]:
         """The passages by the importance of all parts together and the whole question."""
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
         order, scores = rank(passages, match(graph, passages, plan), importance)
-        return ranked(graph, order[:self.top], scores[:self.top])
+        kept = _kept(order, gone)[:self.top]
+        return ranked(graph, order[kept], scores[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +230,7 @@ class Problem:
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
         order, scores = rank(self.corpus.passages, self.found, importance)
-        kept = [i for i, row in enumerate(order.tolist()) if row not in self.gone]
-        kept = kept[:self.method.top]
+        kept = _kept(order, self.gone)[:self.method.top]
         unseeded = ("No seed was found for this question.",) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
@@ -228,6 +240,11 @@ class Problem:
             ranking=ranked(graph, order[kept], scores[kept]), certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
             notices=unseeded + diffusion.notices, revision=graph.revision)
+
+
+def _kept(order: Nodes, gone: frozenset[int]) -> list[int]:
+    """Places in an order of rows without those that are taken out."""
+    return [i for i, row in enumerate(order.tolist()) if row not in gone]
 
 
 def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:

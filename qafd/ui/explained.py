@@ -4,38 +4,26 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd.explain import Explanation, shown
+from qafd.explain import Explanation, RunExplanation, shown
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, safe
-from qafd.view.panel import clean
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 TICKED = 300  # retrieved nodes up to which entries are computed while the page waits
 
 
 def explanation_of(view: View) -> Explanation:
-    """The explanation of the view; of one subquery when the question was taken apart."""
-    parts = view.retrieval.parts
-    part = min(int(st.session_state.get("part") or 0), max(len(parts) - 1, 0))
-    return _explanation(view.knowledge.path, view.version, view.question, view.method, part, view)
-
-
-def choose_part(view: View) -> None:
-    """Which subquery is explained: the diffusions of a union run side by side."""
-    parts = view.retrieval.parts
-    if parts:
-        st.selectbox("Subquery", range(len(parts)), key=keep("part"), bind="query-params",
-                     format_func=lambda k: clean(parts[k].query, 120))
+    """The explanation of the view: of all subqueries together, or of the part that is shown."""
+    parts = "\n".join([view.plan.question, view.plan.planner,
+                       *(part.question for part in view.plan.subqueries)])
+    return _explanation(view.knowledge.path, view.version, parts, view.method, view)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _explanation(path: Path, version: str, question: str,  # noqa: ARG001
-                 method: FlowDiffusion, part: int, _view: View) -> Explanation:  # noqa: ARG001
-    retrieval, plan = _view.retrieval, _view.plan
-    if retrieval.parts:
-        retrieval, plan = retrieval.parts[part], plan.subqueries[part]
-    return _view.knowledge.explain(retrieval, graph=_view.graph, plan=plan)
+def _explanation(path: Path, version: str, read: str,  # noqa: ARG001
+                 method: FlowDiffusion, _view: View) -> Explanation:  # noqa: ARG001
+    return _view.knowledge.explain(_view.retrieval, graph=_view.graph, plan=_view.plan)
 
 
 def node_choice(view: View, explanation: Explanation) -> str:
@@ -60,9 +48,7 @@ def node_choice(view: View, explanation: Explanation) -> str:
 
 
 def why_line(view: View, node: str) -> str:
-    """The reasons of one node in a few sentences; none where each subquery has its own."""
-    if view.retrieval.parts:
-        return ""
+    """The reasons of one node in a few sentences."""
     explanation = explanation_of(view)
     if explanation.retrieved(node):
         return explanation.why(node).summary
@@ -70,9 +56,14 @@ def why_line(view: View, node: str) -> str:
 
 
 def next_in(view: View) -> str:
-    """Which node enters next, for the status line; draws ticks where others did, below the mass."""
+    """Which node enters next, for the status line; draws ticks where others did, below the mass.
+
+    Nothing for a question in parts, whose mass each part has a share of.
+    """
     explanation, place = explanation_of(view), st.session_state.get("under_mass")
-    if place is None or len(explanation.diffusion.support) > TICKED or not view.method.mass > 0:
+    if (not isinstance(explanation, RunExplanation) or place is None
+            or view.plan.question != view.question or explanation.full > TICKED
+            or not view.method.mass > 0):
         return ""
     path, high = explanation.entered, view.method.highest(view.graph)
     following = ("" if path.next_row is None or path.next_alpha is None else

@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd.explain import Explanation, Paths, WordedPath, links, shown
 from qafd.export import table_csv
-from qafd.ui.explained import choose_part, explanation_of
+from qafd.ui.explained import explanation_of
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain
 from qafd.view.figures import label
@@ -27,12 +27,11 @@ def chosen_path(view: View) -> tuple[str, ...]:
         return ()
     listed = _paths(explanation_of(view)).paths[:LISTED]
     return next((path.nodes for k, path in enumerate(listed)
-                 if (chosen or asked) in (str(k), plain(path.words))), ())
+                 if (chosen or asked) in (str(k), _said(path))), ())
 
 
 def paths_tab(view: View) -> None:
     """Paths from seeds to where mass is held; together they are all the mass."""
-    choose_part(view)
     explanation = explanation_of(view)
     found = _paths(explanation)
     if not found.paths:
@@ -44,7 +43,7 @@ def paths_tab(view: View) -> None:
         st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
         st.radio("Paths", [str(k) for k in range(len(listed))], index=None, key=keep("path"),
                  bind="query-params", label_visibility="collapsed",
-                 format_func=lambda k: plain(listed[int(k)].words),
+                 format_func=lambda k: _said(listed[int(k)]),
                  captions=[f"{p.mass:.3g} of mass, {p.share:.1%}" for p in listed])
         more = found.paths[LISTED:]
         st.caption(f"{sum(p.mass for p in more):.3g} more on {len(more)} further paths of the "
@@ -52,20 +51,24 @@ def paths_tab(view: View) -> None:
     with right:
         st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
                         config={"displayModeBar": False}, alt=_alt(found, listed))
-        st.caption(f"The {len(listed)} largest paths; width is mass.")
+        st.caption(f"The {len(listed)} largest paths; width is mass."
+                   + " Each subquery has a part of the diagram of its own." * bool(
+                       view.retrieval.parts))
     with st.expander("All paths as a table"):
         st.dataframe({"mass": [p.mass for p in found.paths] + [found.rest],
                       "share": [p.share for p in found.paths] + [found.rest / found.total],
-                      "path": [p.words for p in found.paths] + ["all other paths"]},
+                      "path": [p.words for p in found.paths] + ["all other paths"]}
+                     | ({"subquery": [p.part for p in found.paths] + [None]}
+                        if view.retrieval.parts else {}),
                      hide_index=True, column_config={
                          "share": st.column_config.NumberColumn(format="percent")})
         st.caption("Which unit of mass took which way is a convention: what passes a node, whoever "
                    "sent it, stays and leaves in the same proportions.")
     with st.container(horizontal=True):
         st.download_button("Paths CSV", lambda: table_csv(
-            ("mass", "share", "path", "nodes"),
-            [(p.mass, p.share, p.words, " ".join(p.nodes)) for p in found.paths]
-            + [(found.rest, found.rest / found.total, "all other paths", "")]),
+            ("mass", "share", "path", "nodes", "subquery"),
+            [(p.mass, p.share, p.words, " ".join(p.nodes), p.part or "") for p in found.paths]
+            + [(found.rest, found.rest / found.total, "all other paths", "", "")]),
             "paths.csv", "text/csv", on_click="ignore")
         st.download_button("Diagram CSV", lambda: table_csv(
             ("from", "to", "mass"),
@@ -77,6 +80,10 @@ def _paths(explanation: Explanation) -> Paths:
     return explanation.paths(MOST)
 
 
+def _said(path: WordedPath) -> str:
+    return plain(path.words) + (f" (subquery {path.part})" if path.part else "")
+
+
 def _name(explanation: Explanation, node: str) -> str:
     return shown(explanation.graph, explanation.graph.row[node])
 
@@ -85,19 +92,20 @@ def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str,
     """Paths as a Sankey diagram; links are as wide as the mass that these paths send over them.
 
     A link over several columns gets a bend, without a name, in each, so that it runs behind no
-    node.
+    node. Subqueries stand below one another: two may send mass over one edge both ways.
     """
-    sent = links(paths)
+    sent = [((part, u), (part, v), mass) for part in dict.fromkeys(path.part for path in paths)
+            for u, v, mass in links(path for path in paths if path.part == part)]
     column = {node: 0 for u, v, _ in sent for node in (u, v)}
     for _ in column:  # the longest way to each; mass never runs in circles
         for u, v, _ in sent:
             column[v] = max(column[v], column[u] + 1)
-    names = [_name(explanation, node) for node in column]
+    names = [_name(explanation, node) for _, node in column]
     place = {node: i for i, node in enumerate(column)}
     bends = 0
     bands: list[tuple[int, int, float, str]] = []
     for u, v, mass in sent:
-        said = f"{label(_name(explanation, u), 80)} → {label(_name(explanation, v), 80)}"
+        said = f"{label(_name(explanation, u[1]), 80)} → {label(_name(explanation, v[1]), 80)}"
         stops = [place[u]]
         for _ in range(column[u] + 1, column[v]):
             stops.append(len(column) + bends)

@@ -60,6 +60,9 @@ def layered(view: View) -> View:
         return view
     plan = view.plan.subqueries[shown - 1]
     method = replace(view.method, **parts[shown - 1].params)
+    if method.divided:
+        st.caption(f"This part has {method.mass:.4g} of the {view.method.mass:.4g} of mass, and "
+                   "the tabs below tell of it alone.")
     # The question stays: it is what the layout was made for, and no node shall move.
     return replace(view, plan=plan, method=method, retrieval=view.knowledge.retrieve(
         plan, method, graph=view.graph))

@@ -5,7 +5,7 @@ import streamlit as st
 from qafd.explain import Change, Difference, Explanation, Lean, shown
 from qafd.export import table_csv
 from qafd.retrieve.base import RetrievedNode
-from qafd.ui.explained import choose_part, explanation_of
+from qafd.ui.explained import explanation_of
 from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, placed
 from qafd.ui.workspaces import keep, safe
 from qafd.view.component import panels
@@ -19,11 +19,13 @@ KINDS = {"document": "Document", "edge": "Edge", "seed": "Seed"}
 
 def whatif_tab(view: View) -> None:
     """What the result leans on, and what would be different."""
-    choose_part(view)
     explanation = explanation_of(view)
-    if not len(explanation.diffusion.support):
+    if not explanation.full:
         st.write("Nothing is retrieved that could be taken out; raise the mass.")
         return
+    if view.retrieval.parts:
+        st.caption(f"A change is made for all {len(view.retrieval.parts)} subqueries: each is "
+                   "solved anew, and what they retrieve is united again.")
     _leaning(explanation)
     change = _change(explanation)
     if change == Change():
@@ -43,7 +45,7 @@ def _leaning(explanation: Explanation) -> None:
     loss = explanation.what_if(_taken(first))
     st.html(f"<p style='font-size:1.1rem;margin:0'>{first.share:.0%} of the mass rests on "
             f"{safe(_thing(explanation, first))}: without it, {len(loss.lost)} of "
-            f"{len(explanation.diffusion.support)} nodes are lost and {len(loss.gained)} "
+            f"{explanation.full} nodes are lost and {len(loss.gained)} "
             "gained.</p>")
     with st.expander("What it leans on most"):
         st.dataframe(

@@ -1,19 +1,26 @@
 """The tab Why: a node's reasons in words, or what keeps it out and what would let it in."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from qafd.explain import Inflow, Why, WhyNot
+from qafd.explain import Balance, Inflow, Why, WhyNot
 from qafd.retrieve import METHODS
 from qafd.ui.detail import balance_table, quoted, read_table
-from qafd.ui.explained import SEARCHED, choose_part, explanation_of, node_choice
+from qafd.ui.explained import SEARCHED, explanation_of, node_choice
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.panel import number
 
+_COUNTS: dict[str, Callable[[Balance], float]] = {
+    "poured on it": lambda balance: balance.injected,
+    "came in": lambda balance: balance.came,
+    "went on": lambda balance: balance.went,
+    "held": lambda balance: balance.node.mass}
+
 
 def why_tab(view: View) -> None:
     """Why a node is retrieved, or why not."""
-    choose_part(view)
     explanation = explanation_of(view)
     node = node_choice(view, explanation)
     if not node:
@@ -33,6 +40,32 @@ def why_tab(view: View) -> None:
 def _why(why: Why) -> None:
     _lead(why.summary)
     st.write(plain(why.sentence))
+    if why.parts:
+        _sums(why)
+        for part in why.parts:
+            if part.why is not None:
+                st.subheader(f"Subquery {part.number}: {plain(part.question)}", anchor=False)
+                st.write(plain(part.why.sentence))
+                _shares(part.why)
+    else:
+        _shares(why)
+
+
+def _sums(why: Why) -> None:
+    """What each subquery's diffusion did at the node, and the sums that the picture shows."""
+    st.caption("Each subquery has a diffusion of its own; what they leave on a node adds up")
+    rows = [(f"{part.number}. {part.question}", part.why) for part in why.parts]
+    rows.append(("together", why))
+    st.dataframe(
+        {"subquery": [name for name, _ in rows],
+         **{column: [0.0 if one is None else count(one.balance) for _, one in rows]
+            for column, count in _COUNTS.items()}}, hide_index=True,
+        column_config=dict.fromkeys(
+            _COUNTS, st.column_config.NumberColumn(format="%.4f", width="small")))
+    st.caption("Poured on it and came in, less what went on, is what is held, in units of mass.")
+
+
+def _shares(why: Why) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("Whose mass it holds")

@@ -1,0 +1,163 @@
+"""Explanations of questions in parts, against the diffusions of the parts solved anew."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from qafd.cli import main
+from qafd.diffusion import solve
+from qafd.errors import ParameterError
+from qafd.explain import Change, Explanation, UnitedExplanation
+from qafd.knowledge import KnowledgeGraph
+
+BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
+CHOICE = "Which is older, Paper Lanterns or Salt Road?"
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module", params=[BOTH, CHOICE], ids=["clauses", "choice"])
+def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
+    return songs.explain(request.param, subqueries="on", mass=24.0)
+
+
+def test_it_explains_the_runs_that_were_drawn(told: UnitedExplanation) -> None:
+    assert len(told.parts) == 2
+    for number, part in enumerate(told.retrieval.parts):
+        for node in part.nodes:
+            why = told.why(node.id).parts[number].why
+            assert why is not None
+            assert (why.balance.node.mass, why.balance.injected) == (node.mass, node.source)
+            inflow = sum(e.flow for e in part.edges if e.target == node.id)
+            assert why.balance.came == pytest.approx(inflow, abs=1e-12)
+
+
+def test_every_balance_adds_up_in_each_part_and_over_them(told: UnitedExplanation) -> None:
+    poured = sum(n.source for n in told.retrieval.nodes)
+    for node in told.retrieval.nodes:
+        why = told.why(node.id)
+        found = [part.why for part in why.parts if part.why is not None]
+        assert all(abs(one.balance.error) <= 1e-9 * poured for one in [why, *found])
+        for sum_of in (lambda b: b.injected, lambda b: b.came, lambda b: b.went,
+                       lambda b: b.node.mass):
+            assert sum_of(why.balance) == pytest.approx(sum(sum_of(one.balance) for one in found))
+        assert sum(p.mass for p in why.ways.paths) + why.ways.rest == pytest.approx(node.mass)
+        if node.mass > 0:
+            assert sum(s.share for s in why.seeds) == pytest.approx(1.0)
+
+
+def test_it_says_which_subquery_brought_a_node(told: UnitedExplanation) -> None:
+    for node in told.retrieval.nodes:
+        said = told.why(node.id).summary
+        for number, part in enumerate(told.retrieval.parts):
+            question = f"Subquery {number + 1}, “{part.query}”, brought it."
+            assert (question in said) == (number in node.brought_by)
+    assert {n.brought_by for n in told.retrieval.nodes} >= {(0,), (1,)}
+
+
+def test_paths_are_all_the_mass_of_all_parts(told: UnitedExplanation) -> None:
+    found = told.paths(4000)
+    held = sum(n.mass for part in told.retrieval.parts for n in part.nodes)
+    assert found.total == pytest.approx(held)
+    assert sum(p.mass for p in found.paths) + found.rest == pytest.approx(held)
+    assert [p.mass for p in found.paths] == sorted((p.mass for p in found.paths), reverse=True)
+    for path in found.paths[:20]:  # each runs where its own part has flow
+        flows = {(e.source, e.target) for e in told.retrieval.parts[path.part - 1].edges
+                 if e.flow > 0}
+        assert set(zip(path.nodes, path.nodes[1:], strict=False)) <= flows
+
+
+def test_what_if_solves_every_part_anew(told: UnitedExplanation) -> None:
+    seed = told.retrieval.parts[1].seeds[0]
+    found = told.without(seeds=[seed])
+    assert found.before is told.retrieval
+    full, mass = set(), 0.0
+    for part in told.parts:
+        rows = part.problem.seeds.rows
+        keep = rows != told.graph.row[seed]
+        diffusion = solve(part.problem.layer, part.problem.gates, rows[keep],
+                          part.problem.mass[keep])
+        full |= {told.graph.ids[row] for row in diffusion.support.tolist()}
+        mass += float(diffusion.mass.sum())
+    assert {n.id for n in found.after.nodes if n.state == "saturated"} == full
+    assert sum(n.mass for n in found.after.nodes) == pytest.approx(mass)
+
+
+def test_a_node_that_is_taken_out_is_in_no_part_and_not_ranked(told: UnitedExplanation) -> None:
+    passage = told.retrieval.passages[0].id
+    after = told.without(nodes=[passage]).after
+    assert passage not in {p.id for p in after.ranking} | {n.id for n in after.nodes if n.mass > 0}
+    assert [p.id for p in told.what_if(Change()).after.ranking] == [
+        p.id for p in told.retrieval.ranking]
+
+
+def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
+        songs: KnowledgeGraph, told: UnitedExplanation) -> None:
+    wet = next(n.id for n in told.retrieval.nodes
+               if n.state == "wet" and told.why_not(n.id).entry.mass is not None)
+    not_in = told.why_not(wet)
+    assert "No subquery retrieves" in not_in.sentences[0]
+    enters = min(part.entry.mass for part in not_in.parts if part.entry.mass is not None)
+    for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
+        again = songs.retrieve(told.plan, subqueries="on", mass=enters * factor)
+        assert ({n.id for n in again.nodes if n.state == "saturated"} >= {wet}) == inside
+
+
+def test_leaning_adds_up_over_the_parts(told: UnitedExplanation) -> None:
+    joint = {(a.kind, a.name or a.rows): a for a in told.leans_on()}
+    poured = found = Fraction(0)
+    share: dict[object, Fraction] = {}
+    elasticity: dict[object, Fraction] = {}
+    for part in told.parts:
+        d = part.diffusion
+        mass, counted = Fraction(d.source.sum()), (d.x > 0) & (d.source == 0)
+        j = Fraction(d.x[counted if counted.any() else d.x > 0].sum())
+        poured, found = poured + mass, found + j
+        for a in part.leans_on():
+            key = (a.kind, a.name or a.rows)
+            share[key] = share.get(key, Fraction(0)) + Fraction(a.share) * mass
+            elasticity[key] = elasticity.get(key, Fraction(0)) + Fraction(a.elasticity) * j
+    assert joint.keys() == share.keys()
+    for key, lean in joint.items():
+        assert lean.share == pytest.approx(float(share[key] / poured))
+        assert lean.elasticity == pytest.approx(float(elasticity[key] / found))
+
+
+def test_only_what_is_a_seed_of_some_part_can_be_taken_out_as_one(
+        told: UnitedExplanation) -> None:
+    passage = next(n for n in told.retrieval.nodes if not n.seed)
+    with pytest.raises(ParameterError, match="is not a seed; the seeds are"):
+        told.without(seeds=[passage.id])
+
+
+def test_a_plan_of_other_parts_is_refused(songs: KnowledgeGraph, told: UnitedExplanation) -> None:
+    with pytest.raises(ParameterError, match="in other parts than this plan has"):
+        songs.explain(told.retrieval, plan=replace(told.plan, subqueries=told.plan.subqueries[:1]))
+    other = songs.plan("Who is the singer of Paper Lanterns?")
+    with pytest.raises(ParameterError, match="by another plan"):
+        songs.explain(songs.retrieve("Who founded the prize that Salt Road won?"), plan=other)
+
+
+def test_a_question_of_one_part_is_explained_as_without_subqueries(songs: KnowledgeGraph) -> None:
+    question = "Who is the singer of Paper Lanterns?"
+    on, off = (songs.explain(question, subqueries=choice) for choice in ("on", "off"))
+    top = off.retrieval.nodes[0].id
+    assert on.why(top) == off.why(top)
+    assert np.array_equal(on.problem.mass, off.problem.mass)
+
+
+def test_the_command_line_explains_the_parts(
+        songs: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--db", str(songs.path), "--subqueries", "on", "--mass", "24", BOTH]
+    node = songs.explain(BOTH, subqueries="on", mass=24.0).retrieval.nodes[0].name
+    assert main(["why", *arguments, node]) == 0
+    assert "brought it" in capsys.readouterr().out
+    assert main(["paths", *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "subquery 1" in printed
+    assert "subquery 2" in printed
