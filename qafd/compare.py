@@ -1,12 +1,12 @@
 """Several methods on one question: what each found, what they share, and who left out what."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from qafd.clause import clause, gist, ranks
 from qafd.errors import ParameterError, QafdError
 from qafd.graph import Graph
 from qafd.methods import canonical, label_of, method_of, name_of
@@ -41,6 +41,15 @@ class Column:
         return tuple(n for n in self.retrieval.nodes
                      if n.state == SATURATED and n.kind not in TEXTS) if self.retrieval else ()
 
+    @property
+    def causes(self) -> tuple[tuple[str, str, str], ...]:
+        """Id, name and cause of each passage, best first; its rank when nothing else brings it."""
+        if self.retrieval is None:
+            return ()
+        cause = {n.id: n.cause for n in self.retrieval.nodes}
+        return tuple((p.id, p.title, cause.get(p.id) or ranks(place, "among its passages"))
+                     for place, p in enumerate(self.retrieval.passages, 1))
+
     def ranked(self, of: str) -> tuple[str, ...]:
         """Ids of what was found, best first; `of` is "nodes" or "passages"."""
         if of == "nodes":
@@ -50,12 +59,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Difference:
-    """Nodes that `finder` brings for one reason and `other` leaves out, and a sentence on them."""
+    """Nodes that `finder` brings for one cause and `other` leaves out, and a sentence on them."""
 
     finder: str
     other: str
     nodes: tuple[str, ...]
-    reason: str
+    because: str
     sentence: str
 
 
@@ -91,7 +100,8 @@ class Comparison:
         """The first column against each other one, both ways, in words.
 
         Of all nodes that only one of the two found, a sentence names the largest group with one
-        reason, up to numbers, in the words of the method that brings it; others are counted.
+        cause, in the words of the method that brings it; others are counted. Where one of them
+        brings passages alone, passages are compared.
         """
         worked = [column for column in self.columns if column.retrieval is not None]
         pairs = [pair for other in worked[1:]
@@ -159,9 +169,10 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:
-    """The names as one phrase: "Fuji and Gala", "Fuji, Gala, Cox and 4 more"."""
-    rest = len(names) - most
-    parts = [*names[:most], *([f"{rest} more"] if rest > 0 else [])]
+    """The names as one phrase: "Fuji and Gala", "Fuji, Gala, Cox and 4 more"; never "1 more"."""
+    kept = names if len(names) == most + 1 else names[:most]
+    rest = len(names) - len(kept)
+    parts = [*kept, *([f"{rest} more"] if rest else [])]
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
@@ -171,28 +182,25 @@ def counted(number: int, noun: str) -> str:
 
 
 def _difference(finder: Column, other: Column) -> Difference | None:
-    there = set(other.ranked("nodes"))
-    extra = [n for n in finder.found if n.id not in there]
+    texts = not (finder.found and other.found) and finder.ranked("passages") and (
+        other.ranked("passages"))
+    there = set(other.ranked("passages" if texts else "nodes"))
+    brought = finder.causes if texts else [(n.id, n.name, n.cause) for n in finder.found]
+    extra = [some for some in brought if some[0] not in there]
     if not extra:
         return None
-    groups: dict[str, list[RetrievedNode]] = {}
-    for node in extra:
-        groups.setdefault(_gist(node), []).append(node)
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for some in extra:
+        groups.setdefault(gist(some[2]), []).append(some)
     # The first of the largest: it holds the more important nodes.
-    group = max(groups.values(), key=len)
-    reason = group[0].reason
+    ids, names, causes = zip(*max(groups.values(), key=len), strict=True)
     touched = {n.id for n in other.retrieval.nodes if n.state == WET} if other.retrieval else set()
-    verb = "only touches" if all(n.id in touched for n in group) else "leaves out"
-    told = ("" if all(n.reason == reason for n in group) else f"; of {group[0].name} it says")
-    sentence = (f"{other.label} {verb} {listed([n.name for n in group])}; {finder.label} brings "
-                f"{'them' if len(group) > 1 else 'it'}{told}: “{reason}”")
-    rest = len(extra) - len(group)
+    verb = "only touches" if not texts and touched.issuperset(ids) else "leaves out"
+    noun = f"the passage{'s' * (len(ids) > 1)} " if texts else ""
+    because = clause(causes)
+    sentence = (f"{other.label} {verb} {noun}{listed(names)}; {finder.label} brings "
+                f"{'them' if len(ids) > 1 else 'it'} because {because.rstrip('.')}.")
+    rest = len(extra) - len(ids)
     if rest:
         sentence += f" It brings {rest} other{'s' * (rest != 1)} too."
-    return Difference(finder.name, other.name, tuple(n.id for n in group), reason, sentence)
-
-
-def _gist(node: RetrievedNode) -> str:
-    """The reason without numbers and its own node, so that neighbors can share it."""
-    named = node.reason.replace(node.name, "#") if node.name else node.reason
-    return re.sub(r"[\d.,]+", "#", named)
+    return Difference(finder.name, other.name, ids, because, sentence)

@@ -9,12 +9,15 @@ import numpy as np
 
 from qafd.assemble import node_id
 from qafd.bm25 import Bm25, content_words
+from qafd.clause import ranks
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, nearest
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.text import canonical
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
+NAMED = "is named in the question"
+NEAREST = "is nearest in name to the question's keywords"
 COMMON = 0.2  # total rarity at which names and passages would share the mass equally
 
 
@@ -92,11 +95,15 @@ def match(graph: Graph, passages: Passages, plan: QueryPlan) -> Match:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Rows of the graph, the share of the source mass each takes (they sum to 1), and why."""
+    """Rows of the graph, the share of the source mass each takes (they sum to 1), and why.
+
+    `causes` are the predicates that seeds of one kind share (`qafd.clause`).
+    """
 
     rows: Nodes
     shares: Floats
     reasons: tuple[str, ...]
+    causes: tuple[str, ...]
 
 
 def select_seeds(
@@ -135,7 +142,9 @@ def select_seeds(
                         (1 - share) * above / max(above.sum(), 1e-300)]),
         (*(_named_reason(graph, row, asked) for row in named),
          *(f"number {place} of the passages nearest to the question in meaning and words"
-           for place in range(1, len(chosen) + 1))))
+           for place in range(1, len(chosen) + 1))),
+        (NAMED,) * len(named) + tuple(ranks(place, "by meaning and words")
+                                      for place in range(1, len(chosen) + 1)))
 
 
 def named_rows(graph: Graph, plan: QueryPlan) -> list[int]:
@@ -175,7 +184,7 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
     In a graph of more than `LARGE` nodes the search goes by sign codes (`qafd.nearest`).
     """
     if graph.name_vectors is None or not len(graph) or count == 0:
-        return Seeds(np.zeros(0, np.int64), np.zeros(0), ())
+        return Seeds(np.zeros(0, np.int64), np.zeros(0), (), ())
     among = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else None
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
     codes = _codes_of(graph, layer, among) if len(graph) > LARGE else None
@@ -183,7 +192,8 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
     texts = [keyword.text for keyword in plan.keywords] or ["the question"]
     return Seeds(found.rows, np.full(len(found.rows), 1.0 / max(len(found.rows), 1)), tuple(
         f"similarity {score:.2f} to the keyword {texts[k]}"
-        for score, k in zip(found.scores.tolist(), found.keyword.tolist(), strict=True)))
+        for score, k in zip(found.scores.tolist(), found.keyword.tolist(), strict=True)),
+        (NEAREST,) * len(found.rows))
 
 
 _CODES: WeakKeyDictionary[Graph, dict[str, SignCodes]] = WeakKeyDictionary()

@@ -18,13 +18,13 @@ from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, Retrieve
 from qafd.retrieve.qafd import FlowDiffusion
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
-HOP = "One hop from Apple."
+HOP = "is one hop from Apple"
 CULTIVARS = ("Fuji", "Gala", "Cox", "Elstar", "Braeburn")
 
 
-def node(name: str, state: str = "saturated", reason: str = HOP, kind: str = "entity",
+def node(name: str, state: str = "saturated", cause: str = HOP, kind: str = "entity",
          ) -> RetrievedNode:
-    return RetrievedNode(name.lower(), name, kind, 1.0, 1.0, state, reason)
+    return RetrievedNode(name.lower(), name, kind, 1.0, 1.0, state, "", cause=cause)
 
 
 def passage(name: str) -> RetrievedPassage:
@@ -72,41 +72,54 @@ def test_a_node_found_by_two_of_three_is_not_found_only_by_one() -> None:
     assert three.only() == {"one": (), "two": (), "three": ("c",)}
 
 
-def test_a_difference_names_what_is_left_out_and_the_reason_of_the_other_method() -> None:
+def test_a_difference_names_what_is_left_out_and_why_the_other_method_brings_it() -> None:
     qafd = column("QAFD", [node("Apple")])
     ego = column("LightRAG", [node("Apple"), node("Fuji"), node("Gala")])
     assert sentences(qafd, ego) == [
-        "QAFD leaves out Fuji and Gala; LightRAG brings them: “One hop from Apple.”"]
+        "QAFD leaves out Fuji and Gala; LightRAG brings them because they are one hop from Apple."]
 
 
 def test_a_difference_is_told_from_both_sides() -> None:
-    qafd = column("QAFD", [node("iPod", reason="Filled up: from Steve Jobs.")])
+    qafd = column("QAFD", [node("iPod", cause="fills up with mass from Apple Inc.")])
     ego = column("LightRAG", [node("Fuji")])
     assert sentences(qafd, ego) == [
-        "QAFD leaves out Fuji; LightRAG brings it: “One hop from Apple.”",
-        "LightRAG leaves out iPod; QAFD brings it: “Filled up: from Steve Jobs.”"]
+        "QAFD leaves out Fuji; LightRAG brings it because it is one hop from Apple.",
+        "LightRAG leaves out iPod; QAFD brings it because it fills up with mass from Apple Inc."]
 
 
-def test_the_largest_group_of_one_reason_is_named_and_the_rest_counted() -> None:
-    others = [node("Amazon", reason="A seed."), *map(node, CULTIVARS)]
+def test_the_largest_group_of_one_cause_is_named_and_the_rest_counted() -> None:
+    others = [node("Amazon", cause="is a seed"), *map(node, CULTIVARS)]
     assert sentences(column("QAFD", []), column("LightRAG", others)) == [
-        "QAFD leaves out Fuji, Gala, Cox and 2 more; LightRAG brings them: “One hop from Apple.” "
-        "It brings 1 other too."]
+        "QAFD leaves out Fuji, Gala, Cox and 2 more; LightRAG brings them because they are one hop "
+        "from Apple. It brings 1 other too."]
 
 
-def test_reasons_that_differ_in_numbers_or_their_own_name_are_one_group() -> None:
-    shares = [node(name, reason=f"{share}% of the walk reaches {name}.")
-              for name, share in (("Fuji", 1.5), ("Gala", 0.25))]
-    assert sentences(column("QAFD", []), column("HippoRAG", [node("Cox"), *shares])) == [
-        "QAFD leaves out Fuji and Gala; HippoRAG brings them; of Fuji it says: "
-        "“1.5% of the walk reaches Fuji.” It brings 1 other too."]
+def test_nodes_with_different_ranks_in_one_order_are_one_group() -> None:
+    near = [node(name, cause=f"ranks {place} by similarity")
+            for name, place in (("Fuji", "9th"), ("Gala", "10th"), ("Elstar", "12th"))]
+    assert sentences(column("QAFD", []), column("GraphRAG", [node("Cox"), *near])) == [
+        "QAFD leaves out Fuji, Gala and Elstar; GraphRAG brings them because they rank 9th to 12th "
+        "by similarity. It brings 1 other too."]
+
+
+def test_methods_of_which_one_brings_texts_alone_are_told_apart_by_their_passages() -> None:
+    below = node("b", "wet", "lies below the summary of Apple", "passage")
+    qafd = column("QAFD", [node("iPod")], "ax")
+    raptor = column("RAPTOR", [below], "ayb")
+    assert sentences(qafd, raptor) == [
+        "QAFD leaves out the passage y; RAPTOR brings it because it ranks 2nd among its passages. "
+        "It brings 1 other too.",
+        "RAPTOR leaves out the passage x; QAFD brings it because it ranks 2nd among its passages."]
+    assert sentences(qafd, column("RAPTOR", [below], "ab"))[0] == (
+        "QAFD leaves out the passage b; RAPTOR brings it because it lies below the summary of "
+        "Apple.")
 
 
 def test_nodes_that_were_reached_but_not_filled_are_only_touched() -> None:
     qafd = column("QAFD", [node("Apple"), node("Fuji", "wet")])
     ego = column("LightRAG", [node("Apple"), node("Fuji")])
     assert sentences(qafd, ego) == [
-        "QAFD only touches Fuji; LightRAG brings it: “One hop from Apple.”"]
+        "QAFD only touches Fuji; LightRAG brings it because it is one hop from Apple."]
 
 
 def test_the_first_column_is_compared_with_each_other_one() -> None:
@@ -119,7 +132,7 @@ def test_the_first_column_is_compared_with_each_other_one() -> None:
 
 @pytest.mark.parametrize(("names", "phrase"), [
     ([], ""), (["A"], "A"), (["A", "B"], "A and B"), (["A", "B", "C"], "A, B and C"),
-    (["A", "B", "C", "D"], "A, B, C and 1 more")])
+    (["A", "B", "C", "D"], "A, B, C and D"), (["A", "B", "C", "D", "E"], "A, B, C and 2 more")])
 def test_names_are_listed_as_people_do(names: list[str], phrase: str) -> None:
     assert listed(names) == phrase
 
@@ -187,6 +200,29 @@ def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together
     assert together.passages == alone.passages[:len(together.passages)]
     assert compared.columns[1].tokens == sum(tokens) <= 300
     assert np.diag(compared.overlap()).tolist() == [1, 1]
+
+
+def test_causes_say_what_the_edges_and_reasons_of_their_methods_show(
+        sample: KnowledgeGraph) -> None:
+    found = sample.compare(QUESTION, ["qafd", "ego", "path"]).retrievals
+    inflow: dict[str, tuple[float, str]] = {}
+    names = {n.id: n.name for n in found["qafd"].nodes}
+    for edge in found["qafd"].edges:
+        inflow[edge.target] = max(inflow.get(edge.target, (0.0, "")),
+                                  (edge.flow, names[edge.source]))
+    assert all(n.cause == f"fills up with mass that comes mostly from {inflow[n.id][1]}"
+               for n in found["qafd"].nodes if n.cause.startswith("fills"))
+    graph = sample.graph.layer({"relation"})
+    near = {graph.ids[v] for v in graph.around(graph.ids.index(
+        next(n.id for n in found["ego"].nodes if n.name == "Apple")))}
+    hops = {n.id for n in found["ego"].nodes if n.cause == "is one hop from Apple"}
+    assert hops
+    assert hops <= near
+    for node in found["path"].nodes:
+        if node.cause:
+            way = node.reason.rstrip(".").rpartition(": ")[2].split(" - ")
+            assert node.cause == f"stands on the path from {way[0]} to {way[-1]}"
+            assert node.name in way
 
 
 def test_small_workspaces_build_the_layers_that_a_comparison_needs(

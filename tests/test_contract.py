@@ -9,7 +9,7 @@ from qafd.diffusion import solve
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, Vectors
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import Corpus, Retrieval, Retriever
+from qafd.retrieve.base import SATURATED, Corpus, Retrieval, Retriever
 from qafd.retrieve.pagerank import PRESETS as PAGERANKS
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
 from qafd.seeds import Seeds, passages_of
@@ -82,6 +82,16 @@ def test_nodes_are_ranked_and_edges_stay_among_them(
     assert min((e.flow for e in retrieval.edges), default=0) >= 0
     assert scores == sorted(scores, reverse=True)
     assert all(n.reason for n in retrieval.nodes)
+
+
+VERBS = {"is", "belongs", "fills", "lies", "ranks", "stands", "takes"}
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_what_is_brought_has_a_cause_that_begins_with_its_verb(
+        method: Retriever, shelves: Corpus) -> None:
+    causes = [n.cause for n in run(method, shelves).nodes if n.state == SATURATED]
+    assert {cause.partition(" ")[0] for cause in causes} <= VERBS
 
 
 @pytest.mark.parametrize("method", CASES)
@@ -191,7 +201,8 @@ def test_the_reason_names_where_the_largest_part_came_from() -> None:
     # Leaves shed what they cannot hold: 0.2 from "narrow", 0.6 from "wide" into the hub.
     graph = Graph.build(["a", "b", "c"], ["hub", "narrow", "wide"], ["entity"] * 3, [0, 0], [1, 2])
     diffusion = solve(graph, PLAIN, np.array([1, 2]), np.array([1.2, 1.6]))
-    seeds = Seeds(np.array([1, 2]), np.array([0.5, 0.5]), ("one", "another"))
+    seeds = Seeds(np.array([1, 2]), np.array([0.5, 0.5]), ("one", "another"),
+                  ("is one", "is another"))
     reasons = {n.name: n.reason for n in _nodes(graph, diffusion, seeds)}
     assert reasons == {
         "hub": "Touched by the front but not full: the largest part of its mass came from wide.",

@@ -32,8 +32,8 @@ def posed(variant: str, seed: int, n: int = 14, mass: float | None = None) -> Pr
     shares = np.array([0.35, 0.65])
     method = FlowDiffusion(mass=float(total), rule="total", capacity=capacity, variant=variant)
     gates = Gates(Weights.named(variant), alignment=rng.uniform(0.05, 1.0, n))
-    return Problem(method, NOTHING, NOTHING, NOTHING, Seeds(rows, shares, ("one", "two")), graph,
-                   gates, total * shares)
+    return Problem(method, NOTHING, NOTHING, NOTHING, Seeds(
+        rows, shares, ("one", "two"), ("is one", "is two")), graph, gates, total * shares)
 
 
 def edge_list(graph: Graph) -> dict[tuple[int, int], float]:

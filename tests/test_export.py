@@ -21,7 +21,7 @@ def node(i, name, x=0.0, **fields):
     return RetrievedNode(**{
         "id": i, "name": name, "kind": "entity", "importance": x, "mass": 1.0,
         "state": "saturated" if x else "wet", "reason": f"{name} is near.", "capacity": 1.0,
-        "degree": 2, **fields})
+        "degree": 2, "cause": "is near", **fields})
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
     assert dict(graph.nodes["a"]) == {
         "name": "Steve Jobs", "kind": "entity", "seed": True, "state": "saturated",
         "importance": 2.0, "mass": 1.0, "capacity": 1.0, "source": 3.0, "degree": 2,
-        "alignment": 0.8, "reason": "Steve Jobs is near."}
+        "alignment": 0.8, "reason": "Steve Jobs is near.", "cause": "is near"}
     assert list(graph.edges(keys=True)) == [
         ("a", "b", "relation"), ("b", "p", "mention"), ("b", "c", "relation"),
         ("b", "c", "synonym")]

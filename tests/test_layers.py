@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
     ("errors", "package", "records", "llm"),
-    ("graph", "text", "address", "plaintext", "bm25", "formats", "parsing", "schema", "gold",
-     "markdown", "measures"),
+    ("graph", "text", "address", "clause", "plaintext", "bm25", "formats", "parsing", "schema",
+     "gold", "markdown", "measures"),
     ("weights", "certificate", "sources", "integers", "models", "wire", "endpoint",
      "prompts", "prompts_answer", "region",
      "elimination", "kernel", "compiled", "nearest"),
@@ -19,7 +19,7 @@ LAYERS = (
      "subqueries"),
     ("workspace", "ledger", "log"),
     ("store",),
-    ("engine", "seeds", "cost", "llm_extract", "reader"),
+    ("engine", "seeds", "cost", "embedding", "llm_extract", "reader"),
     ("index", "rank", "layers"),
     ("retrieve",),
     ("methods",),

@@ -105,7 +105,9 @@ def changed(problem: Problem, change: Change) -> Problem:
         seeds, rows=np.concatenate([rows[keep], np.array([r for r, _ in fresh], np.int64)]),
         shares=np.concatenate([seeds.shares[keep], np.zeros(len(fresh))]),
         reasons=(*(r for r, k in zip(seeds.reasons, keep.tolist(), strict=True) if k),
-                 *("it was made one" for _ in fresh)))
+                 *("it was made one" for _ in fresh)),
+        causes=(*(c for c, k in zip(seeds.causes, keep.tolist(), strict=True) if k),
+                *("is a seed by choice" for _ in fresh)))
     return replace(problem, layer=layer, seeds=seeds, gone=problem.gone | change.nodes,
                    mass=np.concatenate([mass[keep], np.array([m for _, m in fresh])]))
 

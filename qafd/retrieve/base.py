@@ -24,8 +24,10 @@ class RetrievedNode:
     always >= 0; `mass`, `capacity` and `source` are in units of mass (0 where a method has
     none); `degree` counts the node's neighbors in the graph the method ran on. `state` is
     "saturated" (retrieved), "wet" (touched by the front, not retrieved) or "dry" (a seed
-    that took nothing). `reason` is one sentence in the method's own terms; `brought_by` lists
-    the subqueries (from 0) that retrieved it, where a question has several.
+    that took nothing). `reason` is one sentence in the method's own terms; `cause` the part of it
+    that other nodes may share, a predicate such as "is one hop from Apple" (`qafd.clause`), ""
+    for what is not brought; `brought_by` lists the subqueries (from 0) that retrieved it, where a
+    question has several.
     """
 
     id: str
@@ -41,6 +43,7 @@ class RetrievedNode:
     seed: bool = False
     alignment: float = 0.0
     brought_by: tuple[int, ...] = ()
+    cause: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from qafd.clause import ranks
 from qafd.graph import Graph
 from qafd.layers.communities import Communities
 from qafd.records import Floats, Nodes, QueryPlan
@@ -69,6 +70,8 @@ class CommunityReports(Method):
                              else (np.zeros(0, np.int64), np.zeros(0)))
         chosen, votes = self._choose(home, near, seeds)
         reasons = dict.fromkeys(seeds.tolist(), "")
+        causes = {row: ranks(place, "by similarity to the question")
+                  for place, row in enumerate(seeds.tolist(), 1)}
         importance = dict(zip(seeds.tolist(), similarity.tolist(), strict=True))
         for place, community in enumerate(chosen.tolist(), 1):
             said = (f"in community {community} ({found.titles[community]}), number {place} for "
@@ -77,6 +80,8 @@ class CommunityReports(Method):
             for row in np.flatnonzero(home == community).tolist():
                 importance[row] = max(importance.get(row, 0.0), float(near[community]))
                 reasons[row] = said
+                causes[row] = ("belongs to the community around "
+                               + " and ".join(found.titles[community].rsplit(", ", 1)))
         for place, row in enumerate(seeds.tolist(), 1):
             reasons[row] = (f"Entity {place} nearest to the question; "
                             + (reasons[row] or "its community was not among those taken."))
@@ -89,7 +94,8 @@ class CommunityReports(Method):
         order = np.array(list(islice(_passages(
             corpus, groups, match(graph, corpus.passages, plan).dense), self.top)), np.int64)
         kept = nodes(layer, plan, rows, np.array(list(importance.values())),
-                     [_sentence(reasons[row]) for row in rows.tolist()], seeds=set(seeds.tolist()))
+                     [_sentence(reasons[row]) for row in rows.tolist()],
+                     [causes[row] for row in rows.tolist()], seeds=set(seeds.tolist()))
         among = entries_among(layer, rows)
         total = 1000 * (time.perf_counter() - started)
         return Retrieval(

@@ -1,7 +1,7 @@
 """Ego nets around the question's keywords, after LightRAG."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import ClassVar
@@ -12,7 +12,7 @@ from qafd.graph import Graph
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.subgraph import edges, ends, entries_around, foremost, nodes, ranked
-from qafd.seeds import keyword_seeds, match, select_seeds
+from qafd.seeds import Seeds, keyword_seeds, match, select_seeds
 
 MODES = ("hybrid", "local", "global")
 
@@ -65,17 +65,18 @@ class EgoNet(Method):
         near: list[int] = []
         far: list[int] = []
         if local:
-            rows, cosines, reasons = entity_seeds(corpus, low, self.entities, self.seeding)
-            net.add_entities(rows, cosines, reasons, self.neighbors)
-            near = list(_passages_of_entities(graph, layer, corpus, rows, dense))
+            seeds, cosines = entity_seeds(corpus, low, self.entities, self.seeding)
+            net.add_entities(seeds, cosines, self.neighbors)
+            near = list(_passages_of_entities(graph, layer, corpus, seeds.rows, dense))
         if wide:
             entries = net.add_relations(high, self.relations)
             far = list(_passages_of_relations(graph, corpus, *ends(layer, entries), dense))
         order = np.array(list(_in_turn(near, far))[:self.top], np.int64)
         rows = np.array(list(net.found), np.int64)
         total = 1000 * (time.perf_counter() - started)
-        kept = nodes(layer, plan, rows, np.array([x for x, _ in net.found.values()]),
-                     [reason for _, reason in net.found.values()], seeds=net.seeds)
+        kept = nodes(layer, plan, rows, np.array([x for x, _, _ in net.found.values()]),
+                     [reason for _, reason, _ in net.found.values()],
+                     [cause for _, _, cause in net.found.values()], seeds=net.seeds)
         return Retrieval(
             query=plan.question, method="ego", params=params_of(self),
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
@@ -86,8 +87,8 @@ class EgoNet(Method):
 
 
 def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
-                 seeding: str) -> tuple[Nodes, Floats, tuple[str, ...]]:
-    """Entities to start from, best first: rows, cosines at least 0 with the keywords, and why.
+                 seeding: str) -> tuple[Seeds, Floats]:
+    """Entities to start from, best first, and their cosines with the keywords, at least 0.
 
     By "keywords" the `count` entities nearest to the plan's keywords, or to the question when it
     has none; by "question" the names in the question, unless there are none.
@@ -99,32 +100,32 @@ def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
                              entity_share=1.0, best=0)
         seeds = named if len(named.rows) else seeds
     if graph.name_vectors is None or not len(seeds.rows):
-        return seeds.rows, np.zeros(len(seeds.rows)), seeds.reasons
+        return seeds, np.zeros(len(seeds.rows))
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
     cosines = (graph.name_vectors[seeds.rows] @ asked.T).max(axis=1).astype(np.float64)
-    return seeds.rows, np.maximum(cosines, 0.0), seeds.reasons
+    return seeds, np.maximum(cosines, 0.0)
 
 
 class _Net:
-    """What the keywords brought so far: importance and reason by row, relations by their ends."""
+    """What the keywords brought so far: importance, reason and cause by row, relations by ends."""
 
     def __init__(self, layer: Graph) -> None:
         self._layer = layer
-        self.found: dict[int, tuple[float, str]] = {}
+        self.found: dict[int, tuple[float, str, str]] = {}
         self.entries: dict[tuple[int, int], int] = {}
         self.seeds: set[int] = set()
         self.looked_at = 0
 
-    def add_entities(self, rows: Nodes, cosines: Floats, reasons: Iterable[str],
-                     most: int) -> None:
+    def add_entities(self, seeds: Seeds, cosines: Floats, most: int) -> None:
         """Entities, and the ends of up to `most` of their relations.
 
         Relations between ends of high degree come first, then those of high similarity.
         """
-        layer = self._layer
-        for row, cosine, reason in zip(rows.tolist(), cosines.tolist(), reasons, strict=True):
+        layer, rows = self._layer, seeds.rows
+        for row, cosine, reason, cause in zip(rows.tolist(), cosines.tolist(), seeds.reasons,
+                                              seeds.causes, strict=True):
             self.seeds.add(row)
-            self._keep(row, cosine, f"Hop 0: {reason}.")
+            self._keep(row, cosine, f"Hop 0: {reason}.", cause)
         around = entries_around(layer, rows)
         self.looked_at += len(around)
         u, v = ends(layer, around)
@@ -141,8 +142,9 @@ class _Net:
         for a, b in kept:
             for near, far in ((a, b), (b, a)):
                 if near in hop and far not in hop:
-                    self._keep(far, hop[near] / 2, "Hop 1: a neighbor of "
-                               f"{layer.names[near].rstrip('.')}, which a keyword brought.")
+                    name = layer.names[near].rstrip(".")
+                    self._keep(far, hop[near] / 2, f"Hop 1: a neighbor of {name}, which a keyword "
+                               "brought.", f"is one hop from {name}")
 
     def add_relations(self, plan: QueryPlan, count: int) -> Nodes:
         """The relations nearest to the plan's keywords and their ends; their entries, in order."""
@@ -165,12 +167,13 @@ class _Net:
                 self.seeds.add(row)
                 self._keep(row, max(0.0, float(scores[i])),
                            f"Hop 0: end of relation number {place} for the keyword {word}, cosine "
-                           f"{scores[i]:.2f}; the other end is {layer.names[other].rstrip('.')}.")
+                           f"{scores[i]:.2f}; the other end is {layer.names[other].rstrip('.')}.",
+                           f"takes part in relations near the keyword {word}")
         return entries[best]
 
-    def _keep(self, row: int, importance: float, reason: str) -> None:
+    def _keep(self, row: int, importance: float, reason: str, cause: str) -> None:
         if row not in self.found or importance > self.found[row][0]:
-            self.found[row] = importance, reason
+            self.found[row] = importance, reason, cause
 
 
 def _pair(u: int, v: int) -> tuple[int, int]:

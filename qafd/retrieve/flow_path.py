@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from qafd.clause import ranks
 from qafd.graph import Graph, sum_at
 from qafd.layers.sentences import Sentences
 from qafd.layers.summaries import Summaries
@@ -244,18 +245,23 @@ def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequ
            branches: Sequence[_Branch]) -> tuple[RetrievedNode, ...]:
     """Entities and passages with energy, and why."""
     activated: dict[int, str] = {}
+    causes: dict[int, str] = {}
     for branch in branches:
         for place, row in branch.links:
             if branch.cosines[place] == start[row]:
                 text = branch.layer.texts[int(branch.nearest[place])]
                 activated.setdefault(row, f"activated by the {branch.kind} “{_short(text)}”, "
                                           f"{branch.said(place)}, cosine {start[row]:.2f}")
+                causes.setdefault(row, f"is named in the {branch.kind} “{_short(text)}”, which "
+                                  + ranks(place + 1, "by similarity to the question"))
     walked: dict[int, str] = {}
     for place, (score, path) in enumerate(paths, 1):
         shown = " → ".join(graph.names[row] for row in path)
         for row in path:
             walked.setdefault(row, f"on path {place} of {len(paths)}, mean energy {score:.2f}: "
                                    f"{shown}")
+            causes.setdefault(row, f"stands on the path from {graph.names[path[0]]} to the "
+                                   f"passage {graph.names[path[-1]].rstrip('.')}")
     largest: dict[int, tuple[float, int]] = {}
     for hop in flow.hops:
         for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),
@@ -270,6 +276,7 @@ def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequ
                 else " from its own summary"))
         reasons.append(said[0].upper() + said[1:].rstrip(".") + ".")
     return nodes(graph.layer({"mention"}), plan, rows, flow.energy[rows], reasons,
+                 [causes.get(row, "") for row in rows.tolist()],
                  seeds=set(np.flatnonzero(start).tolist()),
                  states=[SATURATED if row in walked or row in activated else WET
                          for row in rows.tolist()])

@@ -34,6 +34,6 @@ class FusedPassages(Method):
         found = match(corpus.graph, corpus.passages, plan)
         dense, words = minmax(found.dense), minmax(found.lexical)
         return passages_by(
-            self, "fusion", corpus, plan, found.fusion(self.lexical),
+            self, "fusion", corpus, plan, found.fusion(self.lexical), "by meaning and words",
             lambda place: f"meaning {dense[place]:.2f} + {self.lexical:g} x words "
                           f"{words[place]:.2f}", started)

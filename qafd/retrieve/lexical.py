@@ -44,4 +44,5 @@ class LexicalPassages(Method):
             shared = [words[i] for i in np.argsort(-said, kind="stable")[:SHOWN] if said[i] > 0]
             return f"BM25 {scores[place]:.2f}, for {', '.join(shared)}"
 
-        return passages_by(self, "lexical", corpus, plan, scores, because, started)
+        return passages_by(self, "lexical", corpus, plan, scores, "by the question's words",
+                           because, started)

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from qafd.clause import ranks
 from qafd.graph import Graph
 from qafd.layers.sentences import Sentences
 from qafd.records import Floats, Nodes, QueryPlan
@@ -24,7 +25,7 @@ from qafd.retrieve.base import (
 from qafd.retrieve.pagerank import net_flow, pagerank
 from qafd.retrieve.qafd import SHARE
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
-from qafd.seeds import match, minmax
+from qafd.seeds import NEAREST, match, minmax
 
 SHOWN = 5  # passages that count as seeds when no entity does
 
@@ -100,7 +101,7 @@ class TriGraph(Method):
         seeds |= set() if seeds else set(order[:SHOWN].tolist())
         rows = np.union1d(best, np.array(sorted(seeds), np.int64))
         kept = nodes(layer, plan, rows, score[rows],
-                     _reasons(graph, spread, score, rows), seeds=seeds)
+                     *_reasons(graph, spread, score, rows), seeds=seeds)
         entries = entries_among(layer, rows)
         lines = edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                       weight[entries])
@@ -218,24 +219,30 @@ def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
     return weight
 
 
-def _reasons(graph: Graph, spread: Activation, score: Floats, rows: Nodes) -> list[str]:
+def _reasons(graph: Graph, spread: Activation, score: Floats,
+             rows: Nodes) -> tuple[list[str], list[str]]:
+    """For each row how it was activated and its share of the walk; its cause."""
     place = {row: at for at, row in enumerate(
         rows[foremost(graph, rows, score[rows], len(rows))].tolist(), 1)}
-    reasons = []
+    reasons, causes = [], []
     for row in rows.tolist():
         share = f"{score[row]:.2%} of the walk is here, number {place[row]}"
         if row not in spread.level:
             reasons.append(share + ".")
+            causes.append(ranks(place[row], "in its walk"))
             continue
         sentence, origin = spread.through.get(row, (-1, row))
         if sentence < 0:
             reasons.append("Seed: the name nearest to a keyword, similarity "
                            f"{spread.score.get(row, 0.0):.2f}. {share}.")
+            causes.append(NEAREST)
         else:
+            name = graph.names[origin].rstrip(".")
             reasons.append(
-                f"Activated by {graph.names[origin].rstrip('.')} through a sentence of similarity "
+                f"Activated by {name} through a sentence of similarity "
                 f"{spread.cosine[sentence]:.2f}, score {spread.score[row]:.2f}. {share}.")
-    return reasons
+            causes.append(f"is activated by {name} through a sentence near the question")
+    return reasons, causes
 
 
 def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedNode]:

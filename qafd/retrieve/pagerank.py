@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from qafd.clause import ranks
 from qafd.graph import Graph, sum_at
 from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
@@ -22,6 +23,7 @@ from qafd.retrieve.subgraph import (
     ranked,
 )
 from qafd.seeds import (
+    NAMED,
     Match,
     Seeds,
     keyword_seeds,
@@ -104,12 +106,12 @@ class PageRank(Method):
         reached = np.flatnonzero(score > 0)
         best = reached[foremost(layer, reached, score[reached], self.nodes)]
         rows = np.union1d(best, np.array(list(shown), np.int64))
-        reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
+        reasons, causes = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
         entries = entries_among(layer, rows)
         return Retrieval(
             query=plan.question, method="pagerank", params=params_of(self),
             seeds=tuple(graph.ids[row] for row in shown),
-            nodes=nodes(layer, plan, rows, score[rows], reasons, seeds=shown),
+            nodes=nodes(layer, plan, rows, score[rows], reasons, causes, seeds=shown),
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
             ranking=ranked(graph, order[:self.top], scores[:self.top]),
@@ -140,7 +142,10 @@ class PageRank(Method):
             reasons += [f"number {i} of the passages nearest to the question in meaning"
                         for i in range(1, min(self.seeds, len(order)) + 1)]
         return Seeds(np.concatenate([named, passages.rows[order]])[kept],
-                     shares[kept] / max(shares.sum(), 1e-300), tuple(reasons))
+                     shares[kept] / max(shares.sum(), 1e-300), tuple(reasons),
+                     (NAMED,) * len(named) + tuple(
+                         ranks(i, "by similarity to the question")
+                         for i in range(1, len(reasons) - len(named) + 1)))
 
 
 def entry_weights(graph: Graph, gates: Gates) -> Floats:
@@ -204,13 +209,14 @@ def net_flow(graph: Graph, weight: Floats, score: Floats, entries: Nodes,
 
 
 def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: dict[int, str],
-             seeds: Seeds, damping: float) -> list[str]:
-    """For each row its share of the walk, and where the largest part of that came from."""
+             seeds: Seeds, damping: float) -> tuple[list[str], list[str]]:
+    """For each row its share of the walk, where the largest part of that came from; its cause."""
     total = strengths(layer, weight)
     place = {row: i for i, row in enumerate(
         rows[foremost(layer, rows, score[rows], len(rows))].tolist(), 1)}
     restart = dict(zip(seeds.rows.tolist(), seeds.shares.tolist(), strict=True))
-    reasons = []
+    why = dict(zip(seeds.rows.tolist(), seeds.causes, strict=False))
+    reasons, causes = [], []
     for row in rows.tolist():
         around = entries_around(layer, np.array([row]))
         _, near = ends(layer, around)
@@ -218,13 +224,17 @@ def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: di
         share = f"{score[row]:.2%} of the walk is here, number {place[row]}"
         if row in shown:
             reasons.append(f"Seed: {shown[row]}. {share}.")
+            causes.append(why[row])
         elif not len(came) or (1 - damping) * restart.get(row, 0.0) >= came.max():
             reasons.append(f"{share}; the largest part came straight from the question.")
+            causes.append(ranks(place[row], "in its walk, which starts there"))
         else:
             best = near[came.argmax()]
-            reasons.append(f"{share}; the largest part came from the {layer.kinds[best]} "
-                           f"{layer.names[best].rstrip('.')}.")
-    return reasons
+            kind, name = layer.kinds[best], layer.names[best].rstrip(".")
+            reasons.append(f"{share}; the largest part came from the {kind} {name}.")
+            texts = "the passage " * (kind == "passage")
+            causes.append(f"is reached by its walk mostly from {texts}{name}")
+    return reasons, causes
 
 
 PRESETS = {

@@ -72,19 +72,21 @@ class RelationalPaths(Method):
         """The kept paths as one subgraph with its resource, and the passages that support them."""
         started = time.perf_counter()
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
-        rows, _, because = entity_seeds(corpus, plan, self.seeds, self.seeding)
+        seeds, _ = entity_seeds(corpus, plan, self.seeds, self.seeding)
+        rows = seeds.rows
         found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]
         solved = 1000 * (time.perf_counter() - started)
-        best: dict[int, tuple[float, str]] = {
-            row: (0.0, f"Seed: {reason}. No path of 3 steps keeps its resource.")
-            for row, reason in zip(rows.tolist(), because, strict=True)}
+        best: dict[int, tuple[float, str, str]] = {
+            row: (0.0, f"Seed: {reason}. No path of 3 steps keeps its resource.", "")
+            for row, reason in zip(rows.tolist(), seeds.reasons, strict=True)}
         for place, path in enumerate(kept, 1):
-            way = " - ".join(layer.names[row].rstrip(".") for row in path.rows)
+            way = [layer.names[row].rstrip(".") for row in path.rows]
             for row in path.rows:
-                if path.reliability > best.get(row, (0.0, ""))[0]:
-                    best[row] = path.reliability, (
-                        f"On path {place}, reliability {path.reliability:.2f}: {way}.")
+                if path.reliability > best.get(row, (0.0, "", ""))[0]:
+                    best[row] = (
+                        path.reliability, f"On path {place}, reliability {path.reliability:.2f}: "
+                        f"{' - '.join(way)}.", f"stands on the path from {way[0]} to {way[-1]}")
         carried: dict[tuple[int, int], float] = defaultdict(float)
         for path in kept:
             for step, resource in zip(pairwise(path.rows), path.resources, strict=True):
@@ -96,9 +98,10 @@ class RelationalPaths(Method):
             query=plan.question, method="path", params=params_of(self),
             seeds=tuple(graph.ids[row] for row in rows.tolist()),
             nodes=nodes(layer, plan, np.array(list(best), np.int64),
-                        np.array([x for x, _ in best.values()]),
-                        [reason for _, reason in best.values()], seeds=set(rows.tolist()),
-                        states=[SATURATED if x > 0 else DRY for x, _ in best.values()]),
+                        np.array([x for x, _, _ in best.values()]),
+                        [reason for _, reason, _ in best.values()],
+                        [cause for _, _, cause in best.values()], seeds=set(rows.tolist()),
+                        states=[SATURATED if x > 0 else DRY for x, _, _ in best.values()]),
             edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
                         np.array([carried[step] for step in steps])),
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),

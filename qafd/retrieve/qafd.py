@@ -261,6 +261,7 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
 
 def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedNode, ...]:
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
+    causes = dict(zip(seeds.rows.tolist(), seeds.causes, strict=True))
     rows = diffusion.rows.tolist()
     origin = [None if at < 0 else layer.names[rows[at]] for at in diffusion.origin.tolist()]
     degree = layer.degree_of(diffusion.rows).tolist()
@@ -269,7 +270,9 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedN
             id=layer.ids[row], name=layer.names[row], kind=str(layer.kinds[row]), importance=x,
             mass=mass, state=state,
             reason=_sentence(reasons[row]) if row in reasons else _reason(state, came),
-            capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment)
+            capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment,
+            cause="" if state != SATURATED else causes.get(
+                row, f"fills up with mass that comes mostly from {came}"))
         for row, x, mass, state, capacity, source, deg, alignment, came in zip(
             rows, diffusion.x.tolist(), diffusion.mass.tolist(), diffusion.state,
             diffusion.capacity.tolist(), diffusion.source.tolist(), degree,

@@ -14,7 +14,8 @@ from qafd.weights import clip
 
 
 def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats, reasons: Sequence[str],
-          *, seeds: Collection[int] = (), states: Sequence[str] = ()) -> tuple[RetrievedNode, ...]:
+          causes: Sequence[str], *, seeds: Collection[int] = (),
+          states: Sequence[str] = ()) -> tuple[RetrievedNode, ...]:
     """Some rows as retrieved nodes, most important first, ties by id; no mass.
 
     Parameters
@@ -30,10 +31,11 @@ def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats, reason
                   else clip((layer.vectors[rows] @ plan.embedding).astype(np.float64)))
     listed = [
         RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), x, 0.0, state,
-                      reason, degree=degree, seed=row in seeds, alignment=s)
-        for row, x, reason, state, degree, s in zip(
-            rows.tolist(), importance.tolist(), reasons, states or [SATURATED] * len(rows),
-            layer.degree_of(rows).tolist(), similarity.tolist(), strict=True)]
+                      reason, degree=degree, seed=row in seeds, alignment=s, cause=cause)
+        for row, x, reason, cause, state, degree, s in zip(
+            rows.tolist(), importance.tolist(), reasons, causes,
+            states or [SATURATED] * len(rows), layer.degree_of(rows).tolist(),
+            similarity.tolist(), strict=True)]
     return tuple(sorted(listed, key=lambda n: (-n.importance, n.id)))
 
 

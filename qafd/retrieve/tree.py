@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from qafd.clause import ranks
 from qafd.graph import Graph
 from qafd.layers.tree import Tree
 from qafd.records import Floats, Nodes, QueryPlan
@@ -102,7 +103,7 @@ def _leaves(graph: Graph, plan: QueryPlan, rows: Nodes, tree: Tree, leaves: dict
             own: Floats, near: Floats, above: Nodes) -> tuple[RetrievedNode, ...]:
     """Retrieved passages, and those below a retrieved summary, which are touched only."""
     some = np.union1d(np.array(list(leaves), np.int64), np.flatnonzero(above >= 0))
-    reasons = []
+    reasons, causes = [], []
     for at in some.tolist():
         reason = (f"Number {leaves[at]} of all passages and summaries, cosine {own[at]:.2f}"
                   if at in leaves else f"Cosine {own[at]:.2f}")
@@ -110,8 +111,10 @@ def _leaves(graph: Graph, plan: QueryPlan, rows: Nodes, tree: Tree, leaves: dict
             reason += (f"; below the summary of {tree.titles[above[at]].rstrip('.')}, cosine "
                        f"{near[above[at]]:.2f}")
         reasons.append(reason + ".")
+        causes.append(_below(tree.titles[above[at]]) if above[at] >= 0 and near[above[at]] > own[at]
+                      else _near(leaves[at]) if at in leaves else "")
     return nodes(graph.layer({"mention"}), plan, rows[some], np.maximum(own[some], 0.0), reasons,
-                 seeds=set(rows[list(leaves)].tolist()),
+                 causes, seeds=set(rows[list(leaves)].tolist()),
                  states=[SATURATED if at in leaves else WET for at in some.tolist()])
 
 
@@ -124,7 +127,15 @@ def _summaries(graph: Graph, tree: Tree, summaries: dict[int, int],
             tree.id(graph, at), f"Summary of {tree.titles[at]}", "summary", max(cosine, 0.0), 0.0,
             SATURATED, f"Number {number} of all passages and summaries, cosine {cosine:.2f}; "
             f"level {tree.level[at]}, sums up {passages} passages: {tree.texts[at]}",
-            degree=passages, seed=True, alignment=cosine)
+            degree=passages, seed=True, alignment=cosine, cause=_near(number))
+
+
+def _near(number: int) -> str:
+    return ranks(number, "of all passages and summaries by similarity to the question")
+
+
+def _below(title: str) -> str:
+    return f"lies below the summary of {title.rstrip('.')}"
 
 
 def _edges(graph: Graph, rows: Nodes, tree: Tree, summaries: dict[int, int], near: Floats,

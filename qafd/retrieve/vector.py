@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from qafd.clause import ranks
 from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
@@ -34,7 +35,7 @@ class DensePassages(Method):
         """The nearest passages and the names they mention; importance is the cosine."""
         started = time.perf_counter()
         scores = match(corpus.graph, corpus.passages, plan).dense
-        return passages_by(self, "vector", corpus, plan, scores,
+        return passages_by(self, "vector", corpus, plan, scores, "by similarity to the question",
                            lambda place: f"cosine {scores[place]:.2f} with the question", started)
 
 
@@ -53,7 +54,7 @@ class PassageMethod(Protocol):
 
 
 def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
-                because: Callable[[int], str], started: float) -> Retrieval:
+                order_of: str, because: Callable[[int], str], started: float) -> Retrieval:
     """The passages with the highest scores, and the names that the first of them mention.
 
     A name is as important as the best retrieved passage that mentions it; a score below 0
@@ -63,6 +64,8 @@ def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPla
     ----------
     scores : ndarray, shape (c,)
         One for each of `corpus.passages`; -inf leaves a passage out.
+    order_of : str
+        What the scores order by, such as "by similarity to the question".
     because : callable
         Why the passage at a place was found.
     started : float
@@ -80,13 +83,18 @@ def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPla
                for i, place in enumerate(chosen.tolist(), 1)]
     reasons += [f"Mentioned by passage number {i + 1}, "
                 f"{graph.names[rows[chosen[i]]].rstrip('.')}." for i in best.tolist()]
+    places = [ranks(i, order_of) for i in range(1, len(chosen) + 1)]
+    causes = [*places, *(
+        f"is mentioned in the passage {graph.names[rows[chosen[i]]].rstrip('.')}, which {places[i]}"
+        for i in best.tolist())]
     picked = np.concatenate([rows[chosen], names])
     importance = np.maximum(np.concatenate([scores[chosen], scores[chosen][best]]), 0.0)
     total = 1000 * (time.perf_counter() - started)
     return Retrieval(
         query=plan.question, method=name, params=params_of(method),
         seeds=tuple(graph.ids[row] for row in rows[chosen].tolist()),
-        nodes=nodes(layer, plan, picked, importance, reasons, seeds=set(rows[chosen].tolist())),
+        nodes=nodes(layer, plan, picked, importance, reasons, causes,
+                    seeds=set(rows[chosen].tolist())),
         edges=edges(layer, entries_among(layer, picked)),
         ranking=ranked(graph, rows[order], scores[order]),
         work=Work(len(rows) + len(names), len(around.neighbors), 0, total, total),
