@@ -40,6 +40,49 @@ def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) 
         assert not app.error
 
 
+PARTS = "Who founded Apple and which cities lie on the Amazon?"
+
+
+def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
+    told = KnowledgeGraph.sample("apple-amazon", home).explain(PARTS, subqueries="on")
+    node = next(told.find(n.id) for n in told.retrieval.nodes if n.brought_by == (0,))
+    app = page("explore", tab="Why", best_subqueries="on", q=PARTS, about=told.graph.names[node])
+    sums = next(t.value for t in app.dataframe if "subquery" in t.value)
+    assert list(sums["held"][:-1]) == [
+        0.0 if (i := part.diffusion.find(node)) is None else part.diffusion.mass[i]
+        for part in told.parts]
+    assert sums["held"].iloc[-1] == pytest.approx(sums["held"][:-1].sum())
+    assert "“Who founded Apple?”, brought it" in shown(app)
+
+
+def test_a_part_that_is_shown_alone_is_explained_alone(home: Path) -> None:
+    app = page("explore", tab="Paths", best_subqueries="on", q=PARTS)
+    seen = []
+    for number in (1, 2):
+        control = next(b for b in app.button_group if b.label == "Show")
+        control.set_value(number).run()
+        assert not app.exception
+        seen.append(next(r for r in app.radio if r.label == "Paths").options[0])
+    told = KnowledgeGraph.sample("apple-amazon", home).explain(PARTS, subqueries="on")
+    assert seen == [part.paths(1).paths[0].words for part in told.parts]
+
+
+def test_subqueries_are_contrasted_as_layers_with_their_stable_core(home: Path) -> None:
+    app = page("explore", tab="Contrast", best_subqueries="on", q=PARTS, by="Subqueries")
+    parts = KnowledgeGraph.sample("apple-amazon", home).retrieve(PARTS, subqueries="on").parts
+    full = [{n.id for n in part.nodes if n.state == "saturated"} for part in parts]
+    text = shown(app)
+    assert (f"<b>{len(full[0] & full[1])}</b> of {len(full[0] | full[1])} nodes are retrieved by "
+            "all 2 subqueries") in text
+    assert f"<b>{len(full[0] - full[1])}</b> only in the first" in text
+
+
+def test_without_subqueries_a_link_to_them_is_still_a_contrast(home: Path) -> None:
+    app = page("explore", tab="Contrast", by="Subqueries")
+    assert not app.exception
+    assert "only in the second" in shown(app)
+
+
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_works_on_one_sentence(tab: str, home: Path) -> None:
     KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")

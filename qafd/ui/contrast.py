@@ -1,5 +1,6 @@
 """The tab Contrast: this result against another question, phrasing or setting, on one layout."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -18,18 +19,24 @@ from qafd.weights import SIMILARITIES, VARIANTS
 
 BY = {"question": "Another question", "variant": "Edge weight", "similarity": "Similarity map",
       "preset": "Preset", "mass": "Mass"}
+PARTS = {"part": "Subqueries"}
 
 
 def contrast_tab(view: View) -> None:
     """Two results with their signed difference, or the stable core of several phrasings."""
-    by = st.segmented_control("Contrast with", list(BY), default="question", required=True,
-                              key=keep("by"), bind="query-params", format_func=BY.__getitem__)
+    offered = BY | PARTS if view.retrieval.parts else BY
+    by = st.segmented_control("Contrast with", list(offered), default="question", required=True,
+                              key=keep("by"), bind="query-params",
+                              format_func=offered.__getitem__)
     if by == "question":
         _questions(view)
         return
+    if by == "part":
+        _subqueries(view)
+        return
     method, words = _other(view, by or "variant")
-    _drawn(view, explored(view.knowledge, view.question, method).retrieval,
-           _words(view.method, by or "variant"), words)
+    _drawn(view, (view.retrieval, explored(view.knowledge, view.question, method).retrieval),
+           (_words(view.method, by or "variant"), words))
 
 
 def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
@@ -70,34 +77,50 @@ def _questions(view: View) -> None:
     others = [explored(view.knowledge, question, view.method).retrieval for question in asked]
     if len(others) > 1:
         _core(view, [view.retrieval, *others])
-    _drawn(view, others[0], clean(view.question, 80), clean(asked[0], 80))
+    _drawn(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
 
 
-def _core(view: View, retrievals: list[Retrieval]) -> None:
+def _subqueries(view: View) -> None:
+    """Two subqueries as layers on one layout that has room for all, and what all retrieve."""
+    parts = view.retrieval.parts
+    _core(view, parts, "subqueries")
+    left, right = st.columns(2, gap="medium")
+    words = [f"{number}. {clean(part.query, 80)}" for number, part in enumerate(parts, 1)]
+    chosen = [place.selectbox(label, range(len(parts)), index, key=keep(f"part_{label}"),
+                              bind="query-params", format_func=words.__getitem__)
+              for index, (place, label) in enumerate(((left, "First"), (right, "Second")))]
+    first, second = (k if 0 <= k < len(parts) else 0 for k in chosen)
+    _drawn(view, (parts[first], parts[second]), (words[first], words[second]), parts)
+
+
+def _core(view: View, retrievals: Sequence[Retrieval], of: str = "phrasings") -> None:
     found = core(retrievals)
     stable = [node for node, times in found if times == len(retrievals)]
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(stable)}</b> of {len(found)} nodes "
-            f"are retrieved by all {len(retrievals)} phrasings.</p>")
+            f"are retrieved by all {len(retrievals)} {of}.</p>")
     with st.expander("Stable core"):
         st.dataframe({"name": [shown(view.graph, view.graph.row[n]) for n, _ in found],
-                      "phrasings": [times for _, times in found]}, hide_index=True,
-                     column_config={"phrasings": st.column_config.ProgressColumn(
+                      of: [times for _, times in found]}, hide_index=True,
+                     column_config={of: st.column_config.ProgressColumn(
                          format="%d", min_value=0, max_value=len(retrievals))})
 
 
-def _drawn(view: View, other: Retrieval, first: str, second: str) -> None:
-    found = contrast(view.retrieval, other)
+def _drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
+           among: Sequence[Retrieval] = ()) -> None:
+    """Two retrievals and their difference; the layout has room for all that may be chosen."""
+    found = contrast(*both)
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(found.both)}</b> nodes in both, "
             f"<b>{len(found.only_first)}</b> only in the first, <b>{len(found.only_second)}</b> "
             f"only in the second: overlap {found.overlap:.0%}.</p>")
-    both = (found.first, found.second)
-    positions, others = freeze(both, set(found.both), DRAWN, ASPECT)
+    among = among or both
+    stable = {node for node, times in core(among) if times == len(among)}
+    positions, others = freeze(among, stable, DRAWN, ASPECT)
     drawing = chosen_drawing()
     data = panel_data(
         both, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
         contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
         signed=dict(found.signed),
-        captions=[Caption("First", first), Caption("Second", second)])
+        captions=[Caption("First", words[0]), Caption("Second", words[1])])
     panels(data, key="contrast")
     with st.expander("The difference as a table"):
         _table(view, found)
