@@ -71,6 +71,7 @@ class Citation:
 class Draft:
     """What a model would be asked, and the context that is in it."""
 
+    question: str
     context: Context
     messages: tuple[Message, ...] = field(repr=False)
 
@@ -200,7 +201,8 @@ def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budge
           length: str = "short") -> Draft:
     """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`."""
     context = build_context(retrieval, store, ways, budget)
-    return Draft(context, answer_messages(retrieval.query, context.text, length))
+    return Draft(retrieval.query, context,
+                 answer_messages(retrieval.query, context.text, length))
 
 
 def written(draft: Draft, reply: Reply, model: str, store: Store, embedder: Embedder) -> Written:

@@ -1,10 +1,10 @@
-"""What language models cost: prices, a cap that stops before the call, the plan of a run."""
+"""What language models cost: prices, and a cap that stops before the call."""
 
 import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -247,85 +247,6 @@ def tokens_of(messages: Sequence[Message]) -> int:
     return math.ceil(1.1 * sum(8 + count_tokens(message.content) for message in messages))
 
 
-Range = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class RunPlan:
-    """What reading passages with a model will take, from the least to the most.
-
-    `cost` is None without a price, `seconds` None before the first call to this model. All but
-    `passages`, `cached` and `calls` are estimates. The most is one retry for every passage and
-    replies of full length.
-    """
-
-    passages: int
-    cached: int
-    calls: tuple[int, int]
-    tokens_in: tuple[int, int]
-    tokens_out: tuple[int, int]
-    cost: Range | None
-    seconds: Range | None
-
-    @property
-    def sentence(self) -> str:
-        """The plan in words."""
-        money = "cost unknown: enter a price in Settings" if self.cost is None else (
-            f"${self.cost[0]:,.2f} to ${self.cost[1]:,.2f}")
-        duration = "time unknown before the first call" if self.seconds is None else (
-            f"{_duration(self.seconds[0])} to {_duration(self.seconds[1])}")
-        return (f"{self.passages:,} passages, {self.cached:,} of them answered before; "
-                f"{self.calls[0]:,} to {self.calls[1]:,} calls, "
-                f"~{self.tokens_in[0]:,} to {self.tokens_in[1]:,} tokens in, "
-                f"~{self.tokens_out[0]:,} to {self.tokens_out[1]:,} out; {money}; {duration}.")
-
-
-def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: int, *,
-             rounds: int = 1, in_flight: int = 4) -> RunPlan:
-    """The plan of a run with one request for each passage.
-
-    Parameters
-    ----------
-    requests : iterable of messages
-    max_tokens : int
-        Of a reply.
-    rounds : int
-        Calls for a passage when all goes well.
-
-    Notes
-    -----
-    What this workspace knows of the model's earlier replies (mean tokens out, seconds) gives the
-    lower end; without any, a reply is taken for half as long as its request.
-    """
-    sent = []
-    cached = 0
-    with LedgerStore.open(llm.path) as store:
-        before = [total for total in store.ledger("model") if total.what == llm.name]
-        for messages in requests:
-            if store.good_call(llm.key(messages, None, max_tokens)) is not None:
-                cached += 1
-            else:
-                sent.append(tokens_of(messages))
-    total = sum(sent)
-    mean = before[0].tokens_out / before[0].calls if before and before[0].tokens_out else None
-    low = round(mean * len(sent)) if mean else sum(min(n // 2, max_tokens) for n in sent)
-    out = (rounds * low, (rounds + 1) * len(sent) * max_tokens)
-    into = (rounds * total, (rounds + 1) * total + rounds * len(sent) * max_tokens)
-    pace = before[0].seconds / before[0].calls if before else None
-    calls = (rounds * len(sent), (rounds + 1) * len(sent))
-    return RunPlan(
-        len(sent) + cached, cached, calls, into, out,
-        None if llm.price is None else (llm.price.of(into[0], out[0]),
-                                        llm.price.of(into[1], out[1])),
-        None if pace is None else (calls[0] * pace / in_flight, calls[1] * pace / in_flight))
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 def meter_of(path: Path, cap: Cap, run: str) -> Meter:
     """A meter that knows what an interrupted part of the same run has spent."""
     with LedgerStore.open(path) as store:
@@ -333,4 +254,3 @@ def meter_of(path: Path, cap: Cap, run: str) -> Meter:
     return Meter(cap, Spent(sum(t.calls for t in totals),
                             sum(t.tokens_in + t.tokens_out for t in totals),
                             sum(t.cost for t in totals)))
-

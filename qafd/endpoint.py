@@ -1,12 +1,12 @@
 """OpenAI-compatible chat and embeddings, every call bounded in time, bytes and retries."""
 
 import random
+import re
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from functools import partial
 from typing import Any, TypeVar
 
 import httpx2
@@ -42,6 +42,9 @@ _ODD = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, Value
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx",
             "n_ctx_train")
 _FORMAT = ("response_format", *_JSON[:2], "grammar")  # names of what some servers do not know
+# How OpenAI and vLLM, TEI, and llama.cpp (which calls it an error of its own, 500) say it.
+_TOO_LONG = re.compile(r"context length|less than \d+ tokens|too long|too large to process")
+_SHORT = 100  # characters of a text that is not cut any more
 
 Answer = TypeVar("Answer")
 
@@ -146,7 +149,7 @@ class _Connection:
             return RefusedError(
                 f"{self.host} redirects to another address ({status}), which is not followed; "
                 "enter the final address."), None
-        if (status in _LATER or status >= 500) and not any(
+        if (status in _LATER or status >= 500) and not _TOO_LONG.search(said) and not any(
                 word in said for word in ("insufficient_quota", *_FORMAT)):
             wait = _seconds(error.response.headers.get("retry-after", ""))
             return UnreachableError(f"{self.host} cannot answer now ({status}: {said})."), wait
@@ -313,10 +316,21 @@ class Endpoint:
         return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
 
 
+@dataclass(frozen=True)
+class Embedded:
+    """Unit rows, shape (k, d), and how many tokens were read; `estimated` when counted here."""
+
+    vectors: Vectors
+    tokens: int
+    estimated: bool
+
+
 class EndpointEmbedder:
     """An embedding model behind an OpenAI-compatible address; an `Embedder`.
 
-    Vectors are scaled to unit length. A batch that the server declines is halved.
+    Vectors are scaled to unit length. A request that is declined or answered with something
+    else is halved; a single text that is too long for the model is halved too, and has the mean of
+    its halves, weighted by their lengths.
 
     Parameters
     ----------
@@ -334,7 +348,7 @@ class EndpointEmbedder:
         self.name = model
         self._connection = _Connection(base_url, key, client, deadline, attempts, pause)
         self._batch = batch
-        self._dimension = dimension
+        self.known_dimension = dimension
 
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self.name!r}, {self._connection.host!r})"
@@ -342,9 +356,9 @@ class EndpointEmbedder:
     @property
     def dimension(self) -> int:
         """The length d of a vector; asked for once, with a word."""
-        if not self._dimension:
+        if not self.known_dimension:
             self.embed(["word"])
-        return self._dimension
+        return self.known_dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit rows, shape (k, d).
@@ -354,35 +368,61 @@ class EndpointEmbedder:
         MalformedReplyError
             Vectors are missing, of several lengths, zero or not finite.
         """
-        rows: list[Vectors] = []
-        at = 0
-        while at < len(texts):
-            some = [text or " " for text in texts[at:at + self._batch]]
-            try:
-                rows.append(self._connection.call(partial(self._ask, some)))
-            except (RefusedError, MalformedReplyError):
-                if len(some) == 1:
-                    raise
-                self._batch = max(1, len(some) // 2)
-                continue
-            at += len(some)
+        rows = [*self.in_requests(texts, lambda some: self.ask(some).vectors)]
         return np.concatenate(rows or [np.zeros((0, self.dimension), np.float32)])
 
-    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[Vectors, Vectors]:
-        """The text's vector, shape (d,), and one for each span, (k, d), out of its context."""
-        rows = self.embed([text, *(text[start:end] for start, end in spans)])
-        return rows[0], rows[1:]
+    def in_requests(self, texts: Sequence[str],
+                    ask: Callable[[Sequence[str]], Vectors]) -> Iterator[Vectors]:
+        """The rows of one request after the other, in the order of `texts`; `ask` makes one."""
+        at, size = 0, self._batch
+        while at < len(texts):
+            some = [text or " " for text in texts[at:at + size]]
+            failure: ModelError | None = None
+            try:
+                rows = ask(some)
+            except (RefusedError, MalformedReplyError) as error:
+                failure = error
+            too_long = failure is not None and _TOO_LONG.search(str(failure)) is not None
+            if failure is not None and len(some) > 1:
+                size = len(some) // 2
+                if not too_long:  # of one long text the others know nothing
+                    self._batch = size
+                continue
+            if failure is not None:
+                if not too_long or len(some[0]) < _SHORT:
+                    raise failure
+                rows = self._in_halves(some[0], ask)
+            yield rows
+            at += len(some)
+            size = self._batch
 
-    def _ask(self, texts: list[str]) -> Vectors:
+    def _in_halves(self, text: str, ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        middle = len(text) // 2
+        cut = max(text.rfind(" ", 1, middle), middle // 2)
+        halves = [text[:cut], text[cut:]]
+        rows = np.concatenate([*self.in_requests(halves, ask)])  # (2, d)
+        mean = np.array([len(half) for half in halves], np.float64) @ rows
+        return np.asarray(mean / np.linalg.norm(mean), np.float32)[None, :]
+
+    def ask(self, texts: Sequence[str]) -> Embedded:
+        """The vectors of one request.
+
+        Raises
+        ------
+        MalformedReplyError, DeadlineError, UnreachableError, RefusedError, MissingKeyError
+        """
+        return self._connection.call(lambda: self._ask(texts))
+
+    def _ask(self, texts: Sequence[str]) -> Embedded:
         answer = self._connection.client.embeddings.create(
-            model=self.name, input=texts, encoding_format="float")
+            model=self.name, input=list(texts), encoding_format="float")
         rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
         sizes = {len(row) for row in rows}
-        if len(sizes) == 1 and self._dimension not in (0, *sizes):
+        if len(sizes) == 1 and self.known_dimension not in (0, *sizes):
             raise MalformedReplyError(
                 f"{self.name} gave a vector of {min(sizes)} numbers where it gave "
-                f"{self._dimension} before; choose the former model again, or embed the workspace "
-                "anew (`qafd index --re-embed`).")
+                f"{self.known_dimension} before; choose the former model again, or embed the "
+                "workspace anew (`qafd index --re-embed`).")
         if len(rows) != len(texts) or len(sizes) != 1:
             raise MalformedReplyError(
                 f"{self.name} gave {len(rows)} vectors of the lengths {sorted(sizes)} for "
@@ -392,8 +432,12 @@ class EndpointEmbedder:
         if not np.isfinite(lengths).all() or not lengths.all():
             raise MalformedReplyError(
                 f"{self.name} gave vectors that are zero or not finite; choose another model.")
-        self._dimension = vectors.shape[1]
-        return np.asarray(vectors / lengths, np.float32)
+        self.known_dimension = vectors.shape[1]
+        usage = getattr(answer, "usage", None)
+        read = getattr(usage, "prompt_tokens", 0) or getattr(usage, "total_tokens", 0)
+        counted = isinstance(read, int) and read > 0
+        return Embedded(np.asarray(vectors / lengths, np.float32),
+                        read if counted else sum(map(count_tokens, texts)), not counted)
 
 
 def tokens_of(messages: Sequence[Message]) -> int:

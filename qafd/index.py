@@ -1,10 +1,10 @@
 """Files to graph: parse, chunk, extract, embed, log, assemble; stops and resumes anywhere."""
 
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -12,28 +12,21 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.assemble import Reading, assemble
-from qafd.cost import RunPlan
-from qafd.engine import Batch, BatchExtractor, Engine, Here, Models, Readings
+from qafd.engine import Batch, BatchExtractor, Engine, Models, Readings
 from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
+from qafd.estimate import NO_READING, RunPlan, plan_embedding
 from qafd.extract import LocalExtractor
 from qafd.llm import Recorded
 from qafd.models import LocalEmbedder, PassageEmbedder
 from qafd.parsing import parse_with_notices
-from qafd.reader import (
-    NO_KEYS,
-    Choice,
-    Keys,
-    base_engine,
-    chosen,
-    embedder_of,
-    engine_of,
-    extractor_of,
-)
+from qafd.reader import NO_KEYS, Choice, Keys, Local, chosen, engine_of, extractor_of
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.store import DocumentNameError, Store, embedding_key, now, vector_keys
-from qafd.text import chunk
+from qafd.text import chunk, count_tokens
 
 Item = TypeVar("Item")
+
+_ENDS = re.compile(r"[.!?](?=\s|$)")
 
 BATCH = 16  # passages a child reads at a time
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
@@ -104,14 +97,12 @@ def index(
         for name, data in sources:
             store.add_file(name, data)
         done: list[str] = []
-        with store.lease(), ExitStack() as stack:
+        with store.lease(), Local(extractor, embedder, processes) as local:
             engine: Engine | None = None
             # again, for what others add or delete meanwhile
             while not stopped() and ((names := _claim(store)) or store.stale):
-                if engine is None:
-                    choice = chosen(store)
-                    engine = engine_of(choice, store, keys, run or f"index {now()}", base_engine(
-                        choice, keys, stack, extractor, embedder, processes))
+                engine = engine or engine_of(
+                    chosen(store), store, keys, run or f"index {now()}", local)
                 extend(store, names, engine, progress, stopped)
                 done += names
         return tuple(dict.fromkeys(done))
@@ -142,13 +133,14 @@ def refresh(
     """
     with Store.open(path) as store:
         if store.stale:
-            bring_up_to_date(store, Here(
-                extractor(), embedder_of(chosen(store), keys) or embedder()))
+            bring_up_to_date(store, engine_of(
+                replace(chosen(store), model=""), store, keys, f"refresh {now()}",
+                Local(extractor, embedder)))
 
 
 def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (),
-         choice: Choice | None = None) -> RunPlan:
-    """What the language model of a workspace would cost for all it has not read, and for new files.
+         choice: Choice | None = None, anew: bool = False) -> RunPlan:
+    """What the endpoints of a workspace would cost for all that is not read, and for new files.
 
     Nothing is changed and no call is made. Files that cannot be read cost nothing.
 
@@ -156,19 +148,45 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
     ----------
     choice : Choice, optional
         By default the workspace's own.
+    anew : bool
+        All vectors are to be computed again.
     """
-    with TemporaryDirectory() as folder, Store.open(Path(folder, "plan.db")) as aside:
-        with Store.open(path if Path(path).exists() else aside.path) as store:
-            chosen_one = choice or chosen(store)
-            extractor = extractor_of(chosen_one, store, Recorded([], chosen_one.model))
-            files = [f for f in store.files() if f.deleted_at is None]
-            passages = {c.id: c for f in files for c in store.pending(f.name, extractor.name)}
-            for name, data in (*store.unread(), *sources):
-                aside.add_file(name, data)
-        for name in [file.name for file in aside.files()]:
-            _parse(aside, name)
-            passages |= {c.id: c for c in aside.pending(name, extractor.name)}
-        return extractor.plan(passages.values(), chosen_one.in_flight)
+    with TemporaryDirectory() as folder, Store.open(Path(folder, "plan.db")) as aside, \
+            Store.open(path if Path(path).exists() else aside.path) as store:
+        choice = choice or chosen(store)
+        extractor = extractor_of(choice, store, Recorded([], choice.model))
+        name = extractor.name if choice.model else store.extractor
+        files = [f.name for f in store.files() if f.deleted_at is None]
+        passages = {c.id: c for f in files for c in store.pending(f, name)}
+        for new, data in (*store.unread(), *sources):
+            aside.add_file(new, data)
+        added = [file.name for file in aside.files()]
+        for file in added:
+            _parse(aside, file)
+            passages |= {c.id: c for c in aside.pending(file, name)}
+        planned = (extractor.plan(passages.values(), choice.in_flight) if choice.model
+                   else NO_READING)
+        if not choice.embedder:
+            return planned
+        known = dict(_embeddable(store, choice.embedder, anew))
+        sizes = [size for size in known.values() if size is not None]
+        sizes += [(len(_ENDS.findall(c.text)) or 1, count_tokens(f"{c.title}\n{c.text}"))
+                  for c in passages.values() if c.id not in known]
+        return replace(planned, embedding=plan_embedding(
+            store.path, choice.embedder, choice.embed_rate, sizes, len(files) + len(added)))
+
+
+def _embeddable(store: Store, model: str, anew: bool
+                ) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    """Every passage of the log with its sentences and tokens, None where its vectors are stored."""
+    log = store.log()
+    pairs = list(zip(log.chunks, log.extractions, strict=True))
+    keys = [_keys(model, *pair) for pair in pairs]
+    missing = store.without_vector(key for some in keys for key in some)
+    for (passage, extraction), some in zip(pairs, keys, strict=True):
+        wanted = anew or not missing.isdisjoint(some)
+        yield passage.id, (len(extraction.sentences), count_tokens(
+            f"{passage.title}\n{passage.text}")) if wanted else None
 
 
 def extend(

@@ -11,18 +11,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from qafd.address import OPENAI
-from qafd.engine import BatchExtractor, Engine
+from qafd.engine import BatchExtractor
 from qafd.errors import BusyError, DiskFullError, QafdError
 from qafd.extract import LocalExtractor
 from qafd.index import Progress, extend
 from qafd.layers import bring_up_to_date
 from qafd.models import LocalEmbedder, PassageEmbedder
-from qafd.reader import NO_KEYS, Keys, base_engine, chosen, engine_of
+from qafd.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.store import Store, now
 
 REPORT_SECONDS = 0.5
@@ -167,14 +167,10 @@ def work(
     """
     with Store.open(path) as store:
         try:
-            with store.lease(), ExitStack() as stack:
-                base: Engine | None = None
+            with store.lease(), Local(extractor, embedder, processes) as local:
                 while (job := _claim(store)) is not None:
                     try:
-                        choice = chosen(store)
-                        base = base or base_engine(
-                            choice, keys, stack, extractor, embedder, processes)
-                        engine = engine_of(choice, store, keys, f"job {job}", base)
+                        engine = engine_of(chosen(store), store, keys, f"job {job}", local)
                         report = _Report(store, job)
                         extend(store, _files(store, job), engine, report, report.cancelled)
                         bring_up_to_date(store, engine, _layers(store, job), report.layer,
@@ -184,8 +180,7 @@ def work(
                         raise
                     except QafdError as error:
                         _close(store, job, "failed", str(error))
-                        stack.close()
-                        base = None
+                        local.close()
         except DiskFullError as error:
             with store.transaction() as connection:
                 connection.execute(

@@ -17,6 +17,8 @@ from qafd.assemble import node_id
 from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
+from qafd.cost import Meter
+from qafd.embedding import MeteredEmbedder
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
 from qafd.explain.united import explained
@@ -63,21 +65,25 @@ class KnowledgeGraph:
         the bundled local one if it was told nothing.
     keys : mapping of str to str, optional
         Address to API key, for an embedding model behind an endpoint; never stored.
+    meter : Meter, optional
+        Counts and caps the requests to such a model; by default under the cap of a run.
     """
 
     def __init__(self, path: Path, embedder: Embedder | None = None,
-                 keys: Mapping[str, str] | None = None) -> None:
+                 keys: Mapping[str, str] | None = None, meter: Meter | None = None) -> None:
         self.path = path
         self._embedder = embedder
         self._keys = keys or {}
+        self._meter = meter
         self._remote: tuple[object, Embedder] | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str],
-             keys: Mapping[str, str] | None = None) -> "KnowledgeGraph":
+             keys: Mapping[str, str] | None = None,
+             meter: Meter | None = None) -> "KnowledgeGraph":
         """The workspace at `path`; raises StoreError when the file is not one."""
         with Store.open(path):
-            return cls(Path(path), keys=keys)
+            return cls(Path(path), keys=keys, meter=meter)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
@@ -151,8 +157,14 @@ class KnowledgeGraph:
 
         with self.store() as store:
             choice = chosen(store)
-            name, dimension = store.embedder
-        return embedder_of(choice, self._keys, dimension if name == choice.embedder else 0)
+            self._meter = self._meter or Meter(choice.cap)
+            return embedder_of(choice, store, self._keys, self._meter)
+
+    def _asked(self, question: str) -> Embedder:
+        """The embedding model, with the question that its requests are for."""
+        embedder = self.embedder
+        return (embedder.about(question=question) if isinstance(embedder, MeteredEmbedder)
+                else embedder)
 
     def version(self, graph: Graph) -> str:
         """Names the state of the workspace that a graph was read from."""
@@ -183,7 +195,7 @@ class KnowledgeGraph:
             if stored is not None and not subqueries and client is None:
                 return stored
             store.check_embedder(self.embedder.name, self.embedder.dimension)
-        planner = Planner(graph or self.graph, self.embedder)
+        planner = Planner(graph or self.graph, self._asked(question))
         plan = planner.plan(question, subqueries=subqueries)
         if client is None:
             return plan
@@ -397,7 +409,7 @@ class KnowledgeGraph:
     def written(self, draft: Draft, reply: Reply, model: str) -> Written:
         """A model's reply to a draft with its citations resolved."""
         with self.store() as store:
-            return written(draft, reply, model, store, self.embedder)
+            return written(draft, reply, model, store, self._asked(draft.question))
 
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""

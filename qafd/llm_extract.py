@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.cost import Metered, RunPlan, plan_run
+from qafd.cost import Metered
 from qafd.engine import Batch, Engine, Readings
 from qafd.errors import MalformedReplyError, MissingKeyError, ModelError, SpendingCapError
+from qafd.estimate import RunPlan, plan_run
 from qafd.llm import LLM, Message, Reply
 from qafd.prompts import (
     ENTITY_TYPES,
@@ -94,7 +95,6 @@ class ModelExtractor:
             cut = cut or reply.cut
         extraction = grounded(chunk, local, records, self.name, self._types)
         return Reading(extraction, "the model's reply was too long and is not whole" if cut else "")
-
 
     def plan(self, chunks: Iterable[Chunk], in_flight: int = 4) -> RunPlan:
         """What reading these chunks would take; no call is made."""

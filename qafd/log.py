@@ -295,23 +295,24 @@ class LogStore(LedgerStore):
             bump(connection, "log_revision")
 
     def _forget_vectors(self, connection: sqlite3.Connection, names: set[str]) -> None:
-        """Drop the vectors that only the passages and names of these documents need."""
+        """Keep only the vectors that passages and names of other documents need.
+
+        Of a passage that was not read to its end, nothing else tells what was embedded.
+        """
         model = meta(connection, "embedder")
-        keys: set[str] = set()
         kept: set[str] = set()
         for document, title, text, extraction in connection.execute(
                 "SELECT document, title, text, extractions.id FROM chunks "
                 "JOIN extractions ON chunk = chunks.id").fetchall():
-            (keys if document in names else kept).update(
-                embedding_key(model, row[0]) for row in connection.execute(
+            if document not in names:
+                kept.update(embedding_key(model, row[0]) for row in connection.execute(
                     "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,)))
-            if document in names:
-                spans = connection.execute(
+                kept.update(vector_keys(model, title, text, connection.execute(
                     'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
-                    (extraction,)).fetchall()
-                keys.update(vector_keys(model, title, text, spans))
+                    (extraction,)).fetchall()))
+        stored = {row[0] for row in connection.execute("SELECT key FROM embeddings")}
         connection.executemany(
-            "DELETE FROM embeddings WHERE key = ?", [(key,) for key in keys - kept])
+            "DELETE FROM embeddings WHERE key = ?", [(key,) for key in stored - kept])
 
     # The extraction log
 
@@ -468,6 +469,14 @@ class LogStore(LedgerStore):
                 "SELECT key, vector FROM embeddings "
                 "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
             return {key: np.frombuffer(vector, "<f4") for key, vector in rows}
+
+    def without_vector(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys under which no vector is stored."""
+        wanted = list(keys)
+        with self.snapshot() as connection:
+            return set(wanted) - {row[0] for row in connection.execute(
+                "SELECT key FROM embeddings WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps(wanted),))}
 
     def put_vectors(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep vectors, each of shape (d,), by `embedding_key`.

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 from qafd.address import OPENAI, check_address, is_local
-from qafd.cost import FREE, Cap, Metered, Price, meter_of
+from qafd.cost import FREE, Cap, Meter, Metered, Price, meter_of
+from qafd.embedding import EndpointEngine, MeteredEmbedder
 from qafd.engine import BatchExtractor, Engine, Here, Pool
 from qafd.errors import ParameterError
 from qafd.llm import LLM
@@ -40,6 +40,8 @@ class Choice:
         Of the model; an endpoint on this machine or network is free without one.
     embedder, embedder_url : str
         The embedding model, and its endpoint.
+    embed_price : Price, optional
+        Of the embedding model; free as the other.
     """
 
     model: str = ""
@@ -54,6 +56,7 @@ class Choice:
     price: Price | None = None
     embedder: str = ""
     embedder_url: str = OPENAI
+    embed_price: Price | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
@@ -68,8 +71,13 @@ class Choice:
 
     @property
     def rate(self) -> Price | None:
-        """The price, or nothing where the endpoint is the user's own."""
+        """The price of the model, or nothing where the endpoint is the user's own."""
         return self.price or (FREE if is_local(self.base_url) else None)
+
+    @property
+    def embed_rate(self) -> Price | None:
+        """The price of the embedding model, likewise."""
+        return self.embed_price or (FREE if is_local(self.embedder_url) else None)
 
 
 def chosen(store: Store) -> Choice:
@@ -78,9 +86,10 @@ def chosen(store: Store) -> Choice:
     if not stored:
         return Choice()
     values = json.loads(stored)
-    price = values.pop("price")
-    return Choice(**{**values, "types": tuple(values["types"]), "cap": Cap(**values["cap"]),
-                     "price": price and Price(**price)})
+    prices = {name: Price(**price) for name in ("price", "embed_price")
+              if (price := values.pop(name, None))}
+    return Choice(**{**values, **prices, "types": tuple(values["types"]),
+                     "cap": Cap(**values["cap"])})
 
 
 def choose(store: Store, choice: Choice) -> None:
@@ -92,12 +101,6 @@ def choose(store: Store, choice: Choice) -> None:
     same = all(getattr(before, name) == getattr(choice, name)
                for name in ("model", "types", "language", "gleanings"))
     store.choose(json.dumps(asdict(choice)), anew=not same)
-
-
-def metered(choice: Choice, store: Store, run: str, purpose: str, llm: LLM) -> Metered:
-    """The model with the price and cap of a choice; calls are noted in the workspace."""
-    return Metered(llm, store.path, meter_of(store.path, choice.cap, run), choice.rate,
-                   choice.base_url, purpose, run)
 
 
 def model_of(choice: Choice, keys: Keys) -> LLM:
@@ -115,39 +118,95 @@ def model_of(choice: Choice, keys: Keys) -> LLM:
                     deadline=choice.deadline, attempts=choice.attempts)
 
 
-def embedder_of(choice: Choice, keys: Keys, dimension: int = 0) -> PassageEmbedder | None:
-    """The chosen embedding model, None for the bundled one; `dimension` if it is known."""
+def embedder_of(choice: Choice, store: Store, keys: Keys, meter: Meter,
+                run: str = "") -> MeteredEmbedder | None:
+    """The chosen embedding model, its requests noted in the workspace; None for the bundled one.
+
+    Raises
+    ------
+    MissingKeyError
+        Its endpoint needs a key.
+    """
     if not choice.embedder:
         return None
     from qafd.endpoint import EndpointEmbedder
 
-    return EndpointEmbedder(
+    name, dimension = store.embedder
+    model = EndpointEmbedder(
         choice.embedder, choice.embedder_url, keys.get(choice.embedder_url),
-        deadline=choice.deadline, attempts=choice.attempts, dimension=dimension)
+        deadline=choice.deadline, attempts=choice.attempts,
+        dimension=dimension if name == choice.embedder else 0)
+    return MeteredEmbedder(model, store.path, meter, choice.embed_rate, run)
 
 
-def extractor_of(choice: Choice, store: Store, llm: LLM, run: str = "") -> ModelExtractor:
+def extractor_of(choice: Choice, store: Store, llm: LLM, meter: Meter | None = None,
+                 run: str = "") -> ModelExtractor:
     """A language model as an extractor of this workspace."""
-    paid = metered(choice, store, run, "extract", llm)
-    return ModelExtractor(replace(paid, accepts=accepted), choice.types, choice.language,
-                          choice.gleanings)
+    paid = Metered(llm, store.path, meter or Meter(), choice.rate, choice.base_url, "extract", run,
+                   accepts=accepted)
+    return ModelExtractor(paid, choice.types, choice.language, choice.gleanings)
 
 
-def base_engine(choice: Choice, keys: Keys, stack: ExitStack,
-                extractor: Callable[[], BatchExtractor],
-                embedder: Callable[[], PassageEmbedder], processes: int) -> Engine:
-    """The engine that reads locally and embeds as chosen; `stack` ends its processes."""
-    remote = embedder_of(choice, keys)
-    if remote is not None:
-        return Here(extractor(), remote)
-    if processes > 1:
-        return stack.enter_context(Pool(extractor, embedder, processes))
-    return Here(extractor(), embedder())
+class Local:
+    """What reads on this machine: made when it is first needed, and kept until `close`.
+
+    Parameters
+    ----------
+    extractor, embedder, processes
+        See `qafd.index.index`.
+    """
+
+    def __init__(self, extractor: Callable[[], BatchExtractor],
+                 embedder: Callable[[], PassageEmbedder], processes: int = 1) -> None:
+        self._makers, self._processes = (extractor, embedder), processes
+        self._engine: Pool | Here | None = None
+        self._extractor: BatchExtractor | None = None
+
+    def __enter__(self) -> "Local":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End its processes."""
+        if isinstance(self._engine, Pool):
+            self._engine.close()
+        self._engine = None
+
+    @property
+    def extractor(self) -> BatchExtractor:
+        """The extractor alone, in this process."""
+        self._extractor = self._extractor or self._makers[0]()
+        return self._extractor
+
+    @property
+    def engine(self) -> Engine:
+        """Extractor and embedder, in `processes`."""
+        if self._engine is None:
+            self._engine = (Pool(*self._makers, self._processes) if self._processes > 1 else
+                            Here(self.extractor, self._makers[1]()))
+        return self._engine
 
 
-def engine_of(choice: Choice, store: Store, keys: Keys, run: str, base: Engine) -> Engine:
-    """The engine of a run: the base, or a language model on top of it."""
+def engine_of(choice: Choice, store: Store, keys: Keys, run: str, local: Local) -> Engine:
+    """The engine of a run: local, with vectors from an endpoint, or under a language model.
+
+    All calls of the run are counted in one meter.
+
+    Raises
+    ------
+    ParameterError
+        The cost is capped, and the embedding model has no price.
+    """
+    meter = meter_of(store.path, choice.cap, run)
+    embedder = embedder_of(choice, store, keys, meter, run)
+    if embedder is not None and embedder.price is None and choice.cap.cost is not None:
+        raise ParameterError(
+            f"there is no price for {embedder.name}, so its cost cannot be capped; enter its price "
+            "in Settings or with --embed-price, or cap calls or tokens")
+    base = local.engine if embedder is None else EndpointEngine(local.extractor, embedder)
     if not choice.model:
         return base
-    return ModelEngine(
-        extractor_of(choice, store, model_of(choice, keys), run), base, choice.in_flight)
+    return ModelEngine(extractor_of(choice, store, model_of(choice, keys), meter, run), base,
+                       choice.in_flight)

@@ -34,6 +34,7 @@ class FaultServer:
         self.bodies: list[Body] = []
         self.faults: Counter[str] = Counter()
         self.usage: Body | None = {"prompt_tokens": 11, "completion_tokens": 7}
+        self.embedding_usage: Body | None = None
         self.dimension, self.largest = 4, 1000
         self.over = threading.Event()
         self._lock = threading.Lock()
@@ -112,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _fail(self, kind: str, body: Body) -> None:
         server = self.server_of
-        good = server.reply(body)
+        good = server.reply(body) if "messages" in body else ""
         if kind.isdecimal():
             self._json(int(kind), {"error": {"message": f"no, {body['key']} cannot"}})
         elif kind.startswith("says "):
@@ -179,9 +180,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         rows = [list(hashlib.sha256(text.encode()).digest()[:self.server_of.dimension])
                 for text in texts]
-        self._json(200, {"object": "list", "model": "tiny", "data": [
-            {"object": "embedding", "index": i, "embedding": rows[i]}
-            for i in reversed(range(len(rows)))]})
+        self._json(200, {
+            "object": "list", "model": "tiny", "usage": self.server_of.embedding_usage, "data": [
+                {"object": "embedding", "index": i, "embedding": rows[i]}
+                for i in reversed(range(len(rows)))]})
 
     def _stream(self, text: str) -> None:
         self._head(200, None, {"Content-Type": "text/event-stream"})

@@ -7,7 +7,7 @@ from faults import serving
 from test_llm_extract import answering, digest, indexed, lines
 from tiny import TinyEmbedder, TinyExtractor, killed, started
 
-from qafd.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, plan_run, tokens_of
+from qafd.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,
@@ -15,6 +15,7 @@ from qafd.errors import (
     RefusedError,
     SpendingCapError,
 )
+from qafd.estimate import plan_run
 from qafd.index import index
 from qafd.llm import Message, Recorded, Reply
 from qafd.reader import Choice, choose

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from qafd.address import OPENAI, check_address
-from qafd.cost import RunPlan
+from qafd.estimate import RunPlan
 from qafd.index import plan
 from qafd.jobs import retry, start_worker
 from qafd.knowledge import KnowledgeGraph

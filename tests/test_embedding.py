@@ -1,0 +1,250 @@
+"""Vectors from an endpoint: in the ledger, under the cap, in full requests, and paid for once."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from faults import FaultServer, serving
+from test_llm_extract import answering, lines
+from tiny import TinyEmbedder, TinyExtractor
+
+from qafd.cost import Cap, Meter, Price, Spent
+from qafd.embedding import MeteredEmbedder
+from qafd.endpoint import EndpointEmbedder
+from qafd.errors import ParameterError, RefusedError, SpendingCapError
+from qafd.index import index, plan
+from qafd.knowledge import KnowledgeGraph
+from qafd.reader import Choice, choose
+from qafd.store import Store
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with serving(answering) as running:
+        yield running
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work.db"
+
+
+def indexed(path: Path, server: FaultServer, files=(), run: str = "", **choice) -> None:
+    with Store.open(path) as store:
+        choose(store, Choice(**{"embedder": "vectors", "embedder_url": server.url, "attempts": 1}
+                             | choice))
+    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, run=run)
+
+
+def sent(server: FaultServer) -> list[list[str]]:
+    return [body["input"] for body in server.bodies if "input" in body]
+
+
+def texts(server: FaultServer) -> list[str]:
+    """What was sent of documents, without the word that tells the dimension."""
+    return [text for some in sent(server) for text in some if text != "word"]
+
+
+def test_many_passages_are_one_request_and_keep_their_vectors(path, server):
+    indexed(path, server, [("many.jsonl", lines(40))])
+    # 40 passages of one sentence in reads of 16, then at most 40 titles, 41 names and 7 places
+    assert len(sent(server)) <= 1 + 3 + 2
+    alone = EndpointEmbedder("vectors", server.url)
+    with Store.open(path) as store:
+        log = store.log()
+        for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
+            (found,) = store.sentences([chunk.id]).values()
+            start, end = extraction.sentences[0]
+            assert np.array_equal(found[0][2], alone.embed([chunk.text[start:end]])[0])
+
+
+def test_no_text_is_sent_twice(path, server):
+    indexed(path, server, [("a.txt", b"Ada met Bob. Ada met Bob. Bob met Cyd.")])
+    assert len(texts(server)) == len(set(texts(server)))
+
+
+def test_requests_are_in_the_ledger_with_document_tokens_money_and_time(path, server):
+    indexed(path, server, [("many.jsonl", lines(3)), ("a.txt", b"Ada met Bob.")], run="r1",
+            embed_price=Price(2.0, 0.0))
+    with Store.open(path) as store:
+        (total,) = store.ledger("purpose")
+        documents = {total.what for total in store.ledger("document")}
+        assert [t.what for t in store.ledger("run")] == ["r1"]
+    assert (total.what, total.calls, total.tokens_out) == ("embed", len(sent(server)), 0)
+    assert total.estimated
+    assert total.tokens_in >= sum(len(text.split()) for text in texts(server))
+    assert total.cost == pytest.approx(total.tokens_in * 2e-6)
+    assert total.seconds > 0
+    assert "a.txt" in documents
+
+
+def test_tokens_that_the_endpoint_counts_are_taken_as_they_are(path, server):
+    server.embedding_usage = {"prompt_tokens": 5, "total_tokens": 5}
+    indexed(path, server, [("a.txt", b"Ada met Bob.")])
+    with Store.open(path) as store:
+        (total,) = store.ledger("model")
+    assert (total.tokens_in, total.estimated) == (5 * len(sent(server)), False)
+
+
+@pytest.mark.parametrize("cap", [Cap(calls=3), Cap(tokens=1000), Cap(cost=1000e-6)],
+                         ids=["calls", "tokens", "money"])
+def test_a_cap_stops_before_the_request_and_nothing_is_paid_twice(path, server, tmp_path, cap):
+    files = [("many.jsonl", lines(60))]
+    with pytest.raises(SpendingCapError, match="so it was not made"):
+        indexed(path, server, files, cap=cap, embed_price=Price(1.0, 0.0))
+    with Store.open(path) as store:
+        (total,) = store.ledger("model")
+    assert 0 < total.calls <= (cap.calls or 99)
+    assert total.tokens_in <= (cap.tokens or 1000)
+    assert total.calls == len(sent(server))
+    indexed(path, server)
+    assert len(texts(server)) == len(set(texts(server)))
+    indexed(tmp_path / "other.db", server, files)
+    with Store.open(path) as store, Store.open(tmp_path / "other.db") as other:
+        assert store.digest() == other.digest()
+
+
+def test_one_cap_holds_for_reading_and_embedding(path, server):
+    with pytest.raises(SpendingCapError, match="cap of 6 calls"):
+        indexed(path, server, [("many.jsonl", lines(20))], model="tiny", base_url=server.url,
+                cap=Cap(calls=6))
+    assert len(server.bodies) == 6
+    assert 0 < len(sent(server)) < 6
+
+
+def test_an_outage_between_requests_repeats_none_of_them(path, server):
+    files = [("many.jsonl", lines(60))]
+    for stop in (2, 4):
+        server.fault = lambda n, _, stop=stop: "ok" if n < stop else "400"
+        with pytest.raises(RefusedError, match="400"):
+            indexed(path, server, files)
+        server.bodies[stop:] = []  # what was refused is not paid for
+    server.fault = lambda *_: "ok"
+    indexed(path, server)
+    assert len(texts(server)) == len(set(texts(server)))
+
+
+def test_vectors_of_a_passage_that_the_model_could_not_read_are_kept(path, server):
+    server.fault = lambda _, body: "ok" if "input" in body else "500"
+    indexed(path, server, [("many.jsonl", lines(12))], model="tiny", base_url=server.url)
+    before = len(texts(server))
+    server.fault = lambda *_: "ok"
+    with Store.open(path) as store:
+        assert store.files()[0].status == "failed"
+        store.retry(["many.jsonl"])
+    indexed(path, server, model="tiny", base_url=server.url)
+    assert len(texts(server)) == len(set(texts(server))) > before
+    with Store.open(path) as store:
+        store.purge("many.jsonl")
+        with store.snapshot() as connection:
+            assert connection.execute("SELECT count(*) FROM embeddings").fetchone() == (0,)
+
+
+def test_a_price_that_is_missing_is_asked_for_before_a_run(path, server):
+    url = "https://api.example.com/v1"
+    with Store.open(path) as store:
+        choose(store, Choice(embedder="vectors", embedder_url=url, cap=Cap(cost=1.0)))
+    with pytest.raises(ParameterError, match=r"no price for vectors.*--embed-price"):
+        index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, processes=1,
+              keys={url: "k"})
+
+
+def test_a_question_is_counted_once_and_for_itself(path, server):
+    indexed(path, server, [("a.txt", b"Ada met Bob in Paris.")])
+    for _ in range(2):
+        knowledge = KnowledgeGraph.open(path)
+        before = len(sent(server))
+        knowledge.plan("Who met Ada?")
+    assert len(sent(server)) == before
+    with Store.open(path) as store:
+        totals = {total.what: total.calls for total in store.ledger("question")}
+    assert totals["Who met Ada?"] == 1
+
+
+def test_a_question_stops_at_the_cap_of_its_session(path, server):
+    indexed(path, server, [("a.txt", b"Ada met Bob in Paris.")])
+    meter = Meter(Cap(calls=0))
+    with pytest.raises(SpendingCapError, match="cap of 0 calls"):
+        KnowledgeGraph.open(path, meter=meter).plan("Who met Ada?")
+    assert meter.spent == Spent()
+
+
+def test_the_plan_holds_what_the_run_then_takes(path, server):
+    files = [("many.jsonl", lines(50)), ("a.txt", b"Ada met Bob. Bob met Cyd. Dan met Ada.")]
+    choice = Choice(embedder="vectors", embedder_url=server.url, embed_price=Price(3.0, 0.0))
+    before = plan(path, files, choice)
+    assert before.passages == 0
+    found = before.embedding
+    assert found is not None
+    assert server.bodies == []
+    assert not path.exists()
+    indexed(path, server, files, embed_price=Price(3.0, 0.0))
+    with Store.open(path) as store:
+        (total,) = store.ledger("model")
+    words = [text for some in sent(server) for text in some if text != "word"]
+    assert found.calls[0] <= total.calls - 1 <= found.calls[1]  # one asks for the dimension
+    assert len(words) <= found.texts[1]
+    assert total.tokens_in <= found.tokens[1] + 1
+    assert found.cost == (pytest.approx(found.tokens[0] * 3e-6),
+                          pytest.approx(found.tokens[1] * 3e-6))
+    assert found.seconds is None
+    after = plan(path, (), choice).embedding
+    assert after is not None
+    assert (after.texts, after.calls, after.tokens) == ((0, 0), (0, 0), (0, 0))
+    assert after.seconds is not None
+    anew = plan(path, (), choice, anew=True).embedding
+    assert anew is not None
+    assert anew.texts[0] == 50 * 2 + 4  # each passage with its sentences
+    assert anew.calls[0] == 2
+
+
+def test_a_text_that_is_too_long_has_the_mean_of_its_halves_and_harms_no_other(server):
+    def fault(_: int, body: dict) -> str:
+        if any(len(text) > 200 for text in body["input"]):
+            return "says 500 input (600 tokens) is too large to process"
+        return "ok"
+
+    server.fault = fault
+    model = EndpointEmbedder("m", server.url, attempts=3, pause=0.001)
+    long = "word " * 30 + "other " * 25  # 300 characters
+    rows = model.embed(["a", "b", long, "c"])
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+    server.fault = lambda *_: "ok"
+    assert np.array_equal(rows[[0, 1, 3]], model.embed(["a", "b", "c"]))
+    cut = long.rfind(" ", 1, 150)
+    halves = model.embed([long[:cut], long[cut:]]) * [[cut], [300 - cut]]
+    mean = halves.sum(axis=0)
+    assert np.allclose(rows[2], mean / np.linalg.norm(mean), atol=1e-6)
+    server.bodies.clear()
+    model.embed([str(i) for i in range(64)])
+    assert len(server.bodies) == 1  # the others are still sent together
+
+
+def test_what_is_refused_for_another_reason_is_not_cut(server):
+    server.fault = lambda *_: "says 400 no such model"
+    with pytest.raises(Exception, match="no such model"):
+        EndpointEmbedder("m", server.url).embed(["word " * 100])
+    assert len(server.bodies) == 1
+
+
+def test_a_workspace_of_another_model_keeps_no_foreign_vector(path, server):
+    indexed(path, server, [("a.txt", b"Ada met Bob.")], embedder="", model="")
+    model = MeteredEmbedder(EndpointEmbedder("vectors", server.url), path, Meter())
+    assert model.embed(["x", "y", "x"]).shape == (3, 4)
+    assert sent(server) == [["x", "y"]]
+    with Store.open(path) as store, store.snapshot() as connection:
+        names = connection.execute("SELECT DISTINCT model FROM embeddings").fetchall()
+    assert names == [("tiny",)]
+
+
+def test_the_key_is_in_no_file_after_a_run(path, server):
+    key = "sk-CANARY-0123456789"
+    with Store.open(path) as store:
+        choose(store, Choice(embedder="vectors", embedder_url=server.url))
+    index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
+          processes=1, keys={server.url: key})
+    assert server.bodies[0]["key"] == f"Bearer {key}"
+    assert not [file for file in path.parent.iterdir()
+                if re.search(key.encode(), file.read_bytes())]
