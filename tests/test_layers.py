@@ -19,7 +19,7 @@ LAYERS = (
      "subqueries"),
     ("workspace", "ledger", "log"),
     ("store",),
-    ("engine", "seeds", "cost", "embedding", "llm_extract", "reader"),
+    ("engine", "seeds", "cost", "embedding", "estimate", "llm_extract", "reader"),
     ("index", "rank", "layers"),
     ("retrieve",),
     ("methods",),
