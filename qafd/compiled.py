@@ -94,21 +94,29 @@ def align(kind, floor, gamma, vectors, query, given, rows, first, last, s):
 
 
 @njit(fastmath=_fast, error_model="numpy")
-def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p, q, inverse,
-                        allowed):
+def pull(low, high, weight, count, p, q):
+    """q = A p, A the weights of `count` edges between low and high, each given once."""
+    q[:] = 0.0
+    for e in range(count):
+        i, j, w = low[e], high[e], weight[e]
+        q[i] += w * p[j]
+        q[j] += w * p[i]
+
+
+@njit(fastmath=_fast, error_model="numpy")
+def conjugate_gradients(low, high, weight, count, total, b, sink, x, inner, residual, p, q,
+                        inverse, allowed):
     """Solve for the active nodes from the present x, in place; whether `inner` was reached."""
     k = len(b)
     for i in range(k):
         inverse[i] = 1.0 / total[i]
     for _ in range(4):
+        pull(low, high, weight, count, x, q)
         rho = 0.0
         worst = 0.0
         for i in range(k):
-            pulled = 0.0
-            for e in range(ptr[i], ptr[i + 1]):
-                pulled += weight[e] * x[end[e]]
-            r = b[i] - total[i] * x[i] + pulled
-            tolerance = 0.5 * (inner * sink[i] + ROUNDING * (total[i] * abs(x[i]) + abs(pulled)))
+            r = b[i] - total[i] * x[i] + q[i]
+            tolerance = 0.5 * (inner * sink[i] + ROUNDING * (total[i] * abs(x[i]) + abs(q[i])))
             residual[i] = r
             allowed[i] = 2.0 / tolerance
             worst = max(worst, abs(r) / tolerance)
@@ -117,22 +125,21 @@ def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p,
         if worst <= 1.0:
             return True
         for _ in range(50 + k):
+            pull(low, high, weight, count, p, q)
             below = 0.0
             for i in range(k):
-                pulled = 0.0
-                for e in range(ptr[i], ptr[i + 1]):
-                    pulled += weight[e] * p[end[e]]
-                q[i] = total[i] * p[i] - pulled
+                q[i] = total[i] * p[i] - q[i]
                 below += p[i] * q[i]
             step = rho / below
             after = 0.0
-            worst = 0.0
+            unsolved = 0
             for i in range(k):
                 x[i] += step * p[i]
-                residual[i] -= step * q[i]
-                after += residual[i] * residual[i] * inverse[i]
-                worst = max(worst, abs(residual[i]) * allowed[i])
-            if worst <= 1.0:
+                r = residual[i] - step * q[i]
+                residual[i] = r
+                after += r * r * inverse[i]
+                unsolved += not (abs(r) * allowed[i] <= 1.0)
+            if unsolved == 0:
                 break
             ratio = after / rho
             rho = after
@@ -141,7 +148,7 @@ def conjugate_gradients(ptr, end, weight, total, b, sink, x, inner, residual, p,
     return False
 
 
-@njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.float64,
+@njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.int64,
                    _f64x2, _i64x2, _i32x2, _f64x2))(
     _in64, _in32, _real, _real, _rows, _row, _real, types.int64, types.float64,
     types.float64, types.int64, types.int64, types.float64, types.float64, types.float64,
@@ -153,11 +160,12 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
            most_rounds, most_touched):
     """Grow the support as `qafd.diffusion` does.
 
-    Returns (status, rounds, expansions, touched, residual, reals, whole, ends, weights): the
+    Returns (status, rounds, expansions, touched, entries, reals, whole, ends, weights): the
     buffers it was given, or larger ones. The first rows of `reals` are x, Delta, T, s, w_v, m - T
     and the sum of the terms of m; of `whole`, graph row, place among the active nodes (-1:
-    inactive), first entry (-1: not read) and degree. Entries of a node are consecutive in the
-    first row of `ends` and `weights`. All other rows are scratch memory.
+    inactive), first entry (-1: not read) and degree. The first rows of `ends` are the far and the
+    near end of every entry, the first of `weights` its weight; entries of a node are consecutive.
+    All other rows are scratch memory.
     """
     t = len(seeds)
     if t + 1 > reals.shape[1]:
@@ -165,7 +173,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
     x, source, sink, s, total, over, through = (
         reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6])
     rows, place, first, degree, late = whole[0], whole[1], whole[2], whole[3], whole[4]
-    end, weight = ends[0], weights[0]
+    end, owner, weight = ends[0], ends[1], weights[0]
     late_count = 0
     for i in range(t):
         row = seeds[i]
@@ -183,6 +191,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
     inner = max(COARSE, rtol)
     expansions, rounds = 0, 0
     status, residual = ROUNDS, np.inf
+    k, joined, near_count, restart = 0, 0, 0, False
     while rounds < most_rounds:
         rounds += 1
         # Read the late nodes and push each once; whoever this makes late is next in line.
@@ -192,17 +201,20 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             before, more = t, 0
             for j in range(head, level):
                 i = late[j]
-                if first[i] < 0:
+                if first[i] >= 0:
+                    restart = True
+                else:
                     degree[i] = indptr[rows[i] + 1] - indptr[rows[i]]
                     more += degree[i]
             if entries + more + 1 > len(end):
                 ends, weights = wider(ends, entries + more + 1), wider(weights, entries + more + 1)
-                end, weight = ends[0], weights[0]
+                end, owner, weight = ends[0], ends[1], weights[0]
             if t + more + 1 > reals.shape[1]:
                 reals, whole = wider(reals, t + more + 1), wider(whole, t + more + 1)
                 x, source, sink, s, total, over, through = (
                     reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6])
                 rows, place, first, degree, late = whole[0], whole[1], whole[2], whole[3], whole[4]
+            opened = entries
             for j in range(head, level):
                 i = late[j]
                 if first[i] < 0:
@@ -211,16 +223,17 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                     total[i] = -1.0
                     start = indptr[rows[i]]
                     for e in range(start, start + degree[i]):
-                        other = neighbors[e]
-                        known = mark[other]
-                        if known < token:
-                            known = token | t
-                            mark[other] = known
-                            rows[t] = other
-                            t += 1
-                        end[entries] = known - token
+                        end[entries], owner[entries] = neighbors[e], i
                         weight[entries] = similarity[e]
                         entries += 1
+            for e in range(opened, entries):
+                known = mark[end[e]]
+                if known < token:
+                    known = token | t
+                    mark[end[e]] = known
+                    rows[t] = end[e]
+                    t += 1
+                end[e] = known - token
             for j in range(before, t):
                 sink[j] = sink_of[rows[j]]
                 over[j] = -sink[j]
@@ -250,62 +263,58 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                         late[late_count] = o
                         late_count += 1
             head = level
-        late_count = 0
         if t > most_touched:
             status = TOUCHED
             break
         if widest > WIDE * narrowest:
             status = TOO_WIDE
             break
-        # The active part, compact: edges inside it and edges that leave it.
-        k = 0
-        for i in range(t):
-            if place[i] >= 0:
-                place[i] = k
-                k += 1
-        inside, ptr, out_ptr = whole[5], whole[6], whole[7]
-        near, out, near_weight, out_weight = ends[1], ends[2], weights[1], weights[2]
-        w_total, load, room, kept = reals[7][:k], reals[8][:k], reals[9][:k], reals[10][:k]
-        near_count, out_count, j = 0, 0, 0
-        for i in range(t):
-            if place[i] < 0:
-                continue
-            ptr[j], out_ptr[j], inside[j] = near_count, out_count, i
-            w_total[j], load[j], room[j], kept[j] = total[i], source[i] - sink[i], sink[i], x[i]
-            for e in range(first[i], first[i] + degree[i]):
-                other = place[end[e]]
-                near[near_count], near_weight[near_count] = other, weight[e]
-                out[out_count], out_weight[out_count] = end[e], weight[e]
-                near_count += other >= 0
-                out_count += other < 0
-            j += 1
-        ptr[k], out_ptr[k] = near_count, out_count
+        # The active nodes and the edges between them, those of the rounds before kept.
+        inside, kept = whole[5], reals[10]
+        if restart:
+            k, joined, near_count, late_count = 0, 0, 0, 0
+            for i in range(t):
+                if place[i] >= 0:
+                    late[late_count] = i
+                    late_count += 1
+        for j in range(late_count):
+            i = late[j]
+            place[i], inside[k] = k, i
+            reals[7, k], reals[8, k], reals[9, k], kept[k] = (
+                total[i], source[i] - sink[i], sink[i], x[i])
+            k += 1
+        late_count = 0
+        low, high, near = ends[2], ends[3], weights[1]
+        for e in range(joined, entries):
+            i, j = place[owner[e]], place[end[e]]
+            low[near_count], high[near_count], near[near_count] = i, j, weight[e]
+            near_count += (j >= 0) & (j < i)
+        joined = entries
         if not conjugate_gradients(
-                ptr, near, near_weight, w_total, load, room, kept, inner, reals[11][:k],
-                reals[12][:k], reals[13][:k], reals[14][:k], reals[15][:k]):
+                ends[2], ends[3], weights[1], near_count, reals[7][:k], reals[8][:k],
+                reals[9][:k], kept[:k], inner, reals[11][:k], reals[12][:k], reals[13][:k],
+                reals[14][:k], reals[15][:k]):
             status = TOO_WIDE
             break
         dropped = False
-        for i in range(t):
-            over[i], through[i] = source[i] - sink[i], 0.0
-        for j in range(k):
-            if kept[j] < 0:
-                kept[j] = 0.0
-                place[inside[j]] = -1
-                dropped = True
-            x[inside[j]] = kept[j]
         for j in range(k):
             i = inside[j]
-            pulled = 0.0
-            for e in range(ptr[j], ptr[j + 1]):
-                pulled += near_weight[e] * kept[near[e]]
-            sent = total[i] * kept[j]
-            over[i] += pulled - sent
-            through[i] += pulled + sent
-            for e in range(out_ptr[j], out_ptr[j + 1]):
-                pushed = out_weight[e] * kept[j]
-                over[out[e]] += pushed
-                through[out[e]] += pushed
+            if kept[j] < 0:
+                kept[j] = 0.0
+                place[i] = -1
+                dropped = True
+            x[i] = kept[j]
+        for i in range(t):
+            over[i] = source[i] - sink[i]
+        for e in range(entries):
+            over[end[e]] += weight[e] * x[owner[e]]
+        for i in range(t):
+            through[i] = over[i] - source[i] + sink[i]
+        for j in range(k):
+            i = inside[j]
+            sent = total[i] * x[i]
+            over[i] -= sent
+            through[i] += sent
         residual = 0.0
         for i in range(t):
             allowed = rtol * sink[i] + ROUNDING * through[i]
@@ -320,6 +329,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                 residual = max(residual, excess / allowed)
         if dropped:  # too coarse: a node could be added and dropped for ever
             inner = max(0.1 * inner, rtol * LAST)
+        restart = dropped
         if late_count or dropped:
             continue
         if residual <= 1.0:
@@ -335,6 +345,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                     x[i] = 0.0
                     place[i] = -1
                     trifle = True
+            restart = trifle
             if not trifle:
                 status = CONVERGED
                 break
@@ -345,40 +356,30 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
     for i in range(t):  # a solve that ended early leaves late nodes unread
         if first[i] < 0:
             place[i] = -1
-    return status, rounds, expansions, t, residual, reals, whole, ends, weights
+    return status, rounds, expansions, t, entries, reals, whole, ends, weights
 
 
 @njit(types.Tuple((_i64, _i64, _f64, _f64, _f64))(
-    types.int64, _f64x2, _i64x2, _i32x2, _f64x2), nogil=True, cache=True)
-def edges(t, reals, whole, ends, weights):
+    types.int64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2), nogil=True, cache=True)
+def edges(t, entries, reals, whole, ends, weights):
     """Edges with an active end, downhill in x: u, v, weight, flow; and the mass of every node."""
-    x, end, weight = reals[0], ends[0], weights[0]
-    place, first, degree = whole[1], whole[2], whole[3]
+    x, end, owner, weight, place = reals[0], ends[0], ends[1], weights[0], whole[1]
+    u = np.empty(entries, np.int64)
+    v = np.empty(entries, np.int64)
+    w = np.empty(entries)
+    flow = np.empty(entries)
     count = 0
-    for i in range(t):
-        if place[i] >= 0:
-            for e in range(first[i], first[i] + degree[i]):
-                count += place[end[e]] < 0 or end[e] > i
-    u = np.empty(count, np.int64)
-    v = np.empty(count, np.int64)
-    w = np.empty(count)
-    flow = np.empty(count)
+    for e in range(entries):
+        i, j = owner[e], end[e]
+        falls = x[i] >= x[j]
+        u[count], v[count] = (i, j) if falls else (j, i)
+        w[count], flow[count] = weight[e], weight[e] * abs(x[i] - x[j])
+        count += (place[i] >= 0) & ((place[j] < 0) | (j > i))
     mass = reals[1, :t].copy()
-    k = 0
-    for i in range(t):
-        if place[i] < 0:
-            continue
-        for e in range(first[i], first[i] + degree[i]):
-            j = end[e]
-            if place[j] >= 0 and j < i:
-                continue
-            high, low = (i, j) if x[i] >= x[j] else (j, i)
-            amount = weight[e] * (x[high] - x[low])
-            u[k], v[k], w[k], flow[k] = high, low, weight[e], amount
-            mass[high] -= amount
-            mass[low] += amount
-            k += 1
-    return u, v, w, flow, mass
+    for e in range(count):
+        mass[u[e]] -= flow[e]
+        mass[v[e]] += flow[e]
+    return u[:count].copy(), v[:count].copy(), w[:count].copy(), flow[:count].copy(), mass
 
 
 @dataclass(frozen=True)
@@ -408,7 +409,7 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     else:
         kind, vectors = _KINDS[h.kind], np.asarray(graph.vectors)
         query = np.ascontiguousarray(gates.query, np.float32)
-    status, rounds_used, expansions, t, _, reals, whole, ends, weights = grow(
+    status, rounds_used, expansions, t, entries, reals, whole, ends, weights = grow(
         graph.indptr, graph.neighbors, graph.similarity, sink, vectors, query, given, kind,
         h.floor, h.gamma, TIMES if w.outer == "times" else PLUS,
         TIMES if w.inner == "times" else PLUS, w.a, w.b, w.c, workspace.mark, workspace.token,
@@ -420,7 +421,7 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
         positive(reals[3, :t])
     if status == TOO_WIDE:
         return None
-    u, v, edge_weight, flow, mass = edges(t, reals, whole, ends, weights)
+    u, v, edge_weight, flow, mass = edges(t, entries, reals, whole, ends, weights)
     x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))
     reason = {CONVERGED: "", ROUNDS: f"{rounds} rounds were not enough",
               ROUNDED: "rounding keeps the residual above the tolerance",

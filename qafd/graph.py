@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +67,8 @@ class Workspace:
         self.token = 0
         self.reals = np.empty((16, 4096))
         self.whole = np.empty((8, 4096), np.int64)
-        self.ends = np.empty((3, 16384), np.int32)
-        self.weights = np.empty((3, 16384))
+        self.ends = np.empty((4, 16384), np.int32)
+        self.weights = np.empty((2, 16384))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +113,7 @@ class Graph:
     _layers: dict[tuple[frozenset[str] | None, frozenset[str] | None], "Graph"] = field(
         default_factory=dict, repr=False)
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False)
+    _total: dict[str, float] = field(default_factory=dict, repr=False)
     _workspaces: deque[Workspace] = field(default_factory=deque, repr=False)
 
     @classmethod
@@ -279,10 +280,17 @@ class Graph:
                 self.component, self.capacity(choice), 0)
         return self._totals[choice]
 
+    def total_capacity(self, choice: str) -> float:
+        """Sum of T over all rows; computed once."""
+        if choice not in self._total:
+            self._total[choice] = float(self.capacity(choice).sum())
+        return self._total[choice]
+
     def prepare(self) -> "Graph":
         """Compute everything of size n that the first query would otherwise pay for."""
         for choice in CAPACITIES:
             self.component_capacity(choice)
+            self.total_capacity(choice)
         self.release(self.acquire())
         return self
 
@@ -360,6 +368,7 @@ def components(n: int, low: Nodes, high: Nodes) -> Rows:
     return label
 
 
+@cache
 def kind_names(bits: int) -> tuple[str, ...]:
     """The edge kinds that a value of `Graph.edge_kinds` stands for."""
     return tuple(kind for i, kind in enumerate(EDGE_KINDS) if bits >> i & 1)

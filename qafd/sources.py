@@ -70,7 +70,7 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         raise ParameterError("the shares of the seeds must be positive")
     part = part / part.sum() if k else part
     if rule == "budget":
-        return alpha * float(sink.mean()) * part
+        return alpha * graph.total_capacity(capacity) / max(len(graph), 1) * part
     if rule == "total":
         return alpha * part
     if rule == "source-degree":
@@ -93,7 +93,7 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         filled: Floats = alpha * part * room / inside
         return filled
     if rule == "paper-literal":
-        mass = np.full(k, alpha * float(sink.sum()))
+        mass = np.full(k, alpha * graph.total_capacity(capacity))
         held = float(graph.component_capacity(capacity)[np.unique(graph.component[rows])].sum())
         if mass.sum() >= held:
             raise InfeasibleError(

@@ -95,7 +95,7 @@ class FlowDiffusion(Method):
         own start.
         """
         if self.rule == "total":
-            held = SHARE * float(graph.capacity(self.capacity).sum())
+            held = SHARE * graph.total_capacity(self.capacity)
             return replace(self, mass=float(min(self.mass, max(2, round(held)))))
         if self.rule != "budget":
             default = self.__dataclass_fields__["mass"].default
@@ -106,7 +106,7 @@ class FlowDiffusion(Method):
         """The largest mass worth choosing for a graph, where the control ends."""
         high = HIGHEST[self.rule]
         if self.rule == "total":
-            return float(min(high, max(4, graph.capacity(self.capacity).sum())))
+            return float(min(high, max(4, graph.total_capacity(self.capacity))))
         return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
 
     def problem(self, corpus: Corpus, plan: QueryPlan) -> "Problem":
@@ -303,13 +303,19 @@ def _edges(layer: Graph, diffusion: Diffusion) -> tuple[RetrievedEdge, ...]:
     """The edges of the diffusion in the direction of flow."""
     u, v = diffusion.rows[diffusion.u], diffusion.rows[diffusion.v]
     return tuple(
-        RetrievedEdge(layer.ids[a], layer.ids[b], _kind(layer, a, b), flow, weight)
-        for a, b, flow, weight in zip(u.tolist(), v.tolist(), diffusion.flow.tolist(),
-                                      diffusion.weight.tolist(), strict=True))
+        RetrievedEdge(layer.ids[a], layer.ids[b], kind_names(bits)[0], flow, weight)
+        for a, b, bits, flow, weight in zip(
+            u.tolist(), v.tolist(), _kinds(layer, u, v), diffusion.flow.tolist(),
+            diffusion.weight.tolist(), strict=True))
 
 
-def _kind(layer: Graph, u: int, v: int) -> str:
-    return kind_names(int(layer.edge_kinds[layer.entry(u, v)]))[0]
+def _kinds(layer: Graph, u: Nodes, v: Nodes) -> list[int]:
+    """The bits of the kinds of some edges, given their ends."""
+    starts, own = np.unique(u, return_inverse=True)
+    around = layer.expand(starts)
+    keys = np.repeat(np.arange(len(starts)), around.counts) * len(layer) + around.neighbors
+    bits: list[int] = around.edge_kinds[np.searchsorted(keys, own * len(layer) + v)].tolist()
+    return bits
 
 
 @dataclass(frozen=True)
