@@ -2,7 +2,7 @@
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,18 +82,19 @@ def contract_passages(retrieval: Retrieval) -> Contraction:
     count = csr_array(enters @ leaves)
     which = csr_array(enters @ diags_array(np.arange(n - m, dtype=np.float64)) @ leaves)
     edges = []
-    lines = {(int(u), int(v)) for u, v in zip(*drawn.nonzero(), strict=True)}
-    lines |= {(u, v) for u, v in stated if (v, u) not in lines}
-    for u, v in sorted(lines, key=lambda at: (entities[at[0]].id, entities[at[1]].id)):
+    found = {(int(u), int(v)) for u, v in zip(*drawn.nonzero(), strict=True)}
+    found |= {(u, v) for u, v in stated if (v, u) not in found}
+    lines = sorted(found, key=lambda at: (entities[at[0]].id, entities[at[1]].id))
+    for (u, v), carriers, place, amount, strong in zip(
+            lines, *(_at(matrix, lines) for matrix in (count, which, drawn, joined)), strict=True):
         direct = stated.get((u, v)) or stated.get((v, u))
-        carriers = round(float(count[u, v]))
         label = direct.label if direct else ""
-        if carriers and not label:
-            label = (f"via {passages[round(float(which[u, v]))].name}" if carriers == 1
-                     else f"via {carriers} passages")
+        if round(carriers) and not label:
+            label = (f"via {passages[round(place)].name}" if round(carriers) == 1
+                     else f"via {round(carriers)} passages")
         edges.append(RetrievedEdge(
             entities[u].id, entities[v].id, direct.kind if direct else "contracted",
-            float(drawn[u, v]), float(joined[u, v]), label))
+            amount, strong, label))
 
     def per_entity(amounts: Floats) -> dict[str, float]:
         return {node.id: float(a) for node, a in zip(entities, amounts, strict=True)}
@@ -101,6 +102,15 @@ def contract_passages(retrieval: Retrieval) -> Contraction:
     return Contraction(
         replace(retrieval, nodes=tuple(entities), edges=tuple(edges)), per_entity(absorbed),
         per_entity(booked[:m]), per_entity(opposite.sum(axis=1)), float(booked[m]))
+
+
+def _at(matrix: csr_array, places: Sequence[tuple[int, int]]) -> list[float]:
+    """The values of a matrix at some places, looked up all at once."""
+    if not places:
+        return []
+    u, v = np.array(places, np.int64).reshape(-1, 2).T
+    values: list[float] = np.asarray(matrix[u, v]).tolist()
+    return values
 
 
 def _onward(among: csr_array, out: csr_array, total: Floats) -> csr_array:
