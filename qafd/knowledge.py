@@ -234,10 +234,13 @@ class KnowledgeGraph:
             return replace(_with_texts(retrieval, store),
                            notices=plan.notices + retrieval.notices)
 
-    def corpus(self, graph: Graph | None = None) -> Corpus:
-        """What methods retrieve from: a graph, by default the one of this moment, its passages."""
+    def corpus(self, graph: Graph | None = None, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
+        """What methods retrieve from: a graph, by default the one of this moment, its passages.
+
+        `needs` names the layers that are read if they are built; by default all.
+        """
         with self.store() as store:
-            return _corpus(graph or self.graph, store)
+            return _corpus(graph or self.graph, store, needs)
 
     def compare(self, question: str | QueryPlan,
                 methods: Iterable[str | Retriever] = DEFAULT, *, budget: int = BUDGET,
@@ -530,12 +533,10 @@ def _with_texts(retrieval: Retrieval, store: Store) -> Retrieval:
     found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
              if ranked.id in nodes and nodes[ranked.id].key in chunks]
     edges = retrieval.edges
-    if any(edge.kind == "relation" for edge in edges):
-        ids = [n.id for n in retrieval.nodes if n.importance > 0]
-        said = {frozenset((e.source, e.target)): e.label for e in store.edges(ids)
-                if e.kind == "relation" and e.label}
-        edges = tuple(replace(e, label=said.get(frozenset((e.source, e.target)), ""))
-                      for e in edges)
+    related = {end for e in edges if e.kind == "relation" for end in (e.source, e.target)}
+    if related and (said := store.labels(related)):
+        edges = tuple(replace(e, label=said[ends]) if (ends := frozenset((e.source, e.target)))
+                      in said else e for e in edges)
     return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
                          ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading)

@@ -163,6 +163,16 @@ class Store(LogStore):
             Edge(*(*row[:6], tuple((chunk, at) for chunk, at in json.loads(row[6]))))
             for row in rows)
 
+    def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
+        """What the relations between these nodes are called, by their two ends."""
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                "WITH wanted AS (SELECT value FROM json_each(?)) "
+                "SELECT source, target, label FROM edges WHERE kind = 'relation' AND label <> '' "
+                "AND source IN wanted AND target IN wanted ORDER BY source, target, label",
+                (json.dumps(list(ids)),))
+            return {frozenset(row[:2]): row[2] for row in rows}
+
     def passages(self, ids: Iterable[str]) -> dict[str, Chunk]:
         """The passages of the graph among these chunk ids."""
         with self.snapshot() as connection:

@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
 from qafd import schema
+from qafd.assemble import node_id
 from qafd.errors import (
     BusyError,
     EmbedderMismatchError,
@@ -734,3 +735,11 @@ def test_mentions_of_a_log_come_back_as_they_went_in(path):
 def test_nothing_in_the_package_loads_pickles():
     for file in (Path(schema.__file__).parent).rglob("*.py"):
         assert "pickle" not in file.read_text().replace("allow_pickle=False", ""), file
+
+
+def test_relations_are_called_by_their_label_where_both_ends_are_asked_for(store):
+    ids = {name: node_id("entity", name.lower()) for name in ("Bob", "Paris", "Ada")}
+    met = {frozenset((ids["Bob"], ids["Paris"])): "met"}
+    assert store.labels([ids["Bob"], ids["Paris"]]) == met
+    assert store.labels([ids["Bob"]]) == {}
+    assert store.labels([]) == {}

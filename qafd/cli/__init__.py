@@ -18,6 +18,8 @@ GROUPS = (start, workspace, ask, answer, compare, evaluate, explain, layers, mod
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    # Threads that wait for each other over small matrices take longer than one alone.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     parser = _parser()
     arguments = parser.parse_args(argv)
     try:

@@ -188,11 +188,11 @@ def retrieved(path: Path, version: str, question: str, method: Retriever,  # noq
 def _frozen(path: Path, version: str, question: str, _view: View,  # noqa: ARG001
             ) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for what the presets show at their largest mass: no slider moves a node."""
-    widest = [_view.knowledge.retrieve(_view.plan, replace(
-        p.method, mass=p.method.highest(_view.graph)), graph=_view.graph)
-        for p in PRESETS.values()]
-    first = {n.id for n in _view.knowledge.retrieve(_view.plan, graph=_view.graph).nodes
-             if n.state == SATURATED}
+    corpus = _view.knowledge.corpus(_view.graph, FlowDiffusion.needs)
+    widest = [replace(p.method, mass=p.method.highest(_view.graph)).retrieve(corpus, _view.plan)
+              for p in PRESETS.values()]
+    usual = FlowDiffusion().fitted(_view.graph).retrieve(corpus, _view.plan)
+    first = {n.id for n in usual.nodes if n.state == SATURATED}
     return freeze(widest, first, DRAWN, ASPECT)
 
 
