@@ -5,7 +5,7 @@ const STATES = { saturated: "retrieved", wet: "touched, not full", dry: "nothing
 const BOXES = 6, NAMED = 24;
 const pictures = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data: [data], parentElement, setStateValue }) {
   let picture = pictures.get(parentElement);
   if (!picture || !picture.root.isConnected) {
     picture = create(parentElement.querySelector(".qafd"));

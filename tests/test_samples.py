@@ -1,5 +1,7 @@
 """The bundled samples: what Figure 1 claims, and that they are what their documents make."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from qafd.knowledge import EXAMPLES, SAMPLES, KnowledgeGraph
 from qafd.package import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.schema import STEPS
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}
@@ -78,3 +81,9 @@ def test_example_questions_need_no_model(name: str, tmp_path: Path) -> None:
             plan = store.stored_plan(question)
             assert plan is not None
             assert plan.question == question
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_a_bundled_workspace_has_the_newest_schema(name: str) -> None:
+    with closing(sqlite3.connect(assets() / "samples" / f"{name}.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)

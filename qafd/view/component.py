@@ -25,7 +25,8 @@ def panels(data: dict[str, Any], *, key: str) -> str | None:
     """
     runs = f"{key}-runs"
     st.session_state[runs] = st.session_state.get(runs, 0) + 1
-    result = _component()(key=key, data={**data, "run": st.session_state[runs]},
+    # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
+    result = _component()(key=key, data=[{**data, "run": st.session_state[runs]}],
                           default={"selected": data["selected"]}, on_selected_change=lambda: None)
     selected: str | None = result.selected
     return selected
