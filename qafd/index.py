@@ -173,7 +173,7 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
         sizes += [(len(_ENDS.findall(c.text)) or 1, count_tokens(f"{c.title}\n{c.text}"))
                   for c in passages.values() if c.id not in known]
         return replace(planned, embedding=plan_embedding(
-            store.path, choice.embedder, choice.embed_rate, sizes, len(files) + len(added)))
+            store.path, choice.embedder, choice.embed_rate, sizes, len({*files, *added})))
 
 
 def _embeddable(store: Store, model: str, anew: bool

@@ -57,9 +57,12 @@ class Preferences:
 
     def cap(self, model: str) -> Cap:
         """The most that a run with a model may spend; its dollars only when its price is known."""
-        priced = self.most_dollars and self.price(model) is not None
+        return self.cap_where(self.price(model) is not None)
+
+    def cap_where(self, priced: bool) -> Cap:
+        """The caps; that on dollars only where all prices are known."""
         return Cap(self.most_calls or None, self.most_tokens or None,
-                   self.most_dollars if priced else None)
+                   (self.most_dollars or None) if priced else None)
 
 
 def load(path: Path) -> Preferences:

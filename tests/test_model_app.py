@@ -171,3 +171,68 @@ def test_a_model_answers_for_each_method_blind_and_once(
     assert 'src="http' not in text
     assert shown(page("compare", **query)).count("Written by tiny") == 2
     assert len(server.bodies) == 2
+
+
+def test_what_an_endpoint_embeds_waits_for_its_plan_too(
+        home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker",
+                        lambda path, given: work(path, processes=1, keys=given))
+    save(home / "settings.json", Preferences(
+        "custom", server.url, "", "vectors", most_calls=7, prices=(("vectors", Price(2.0, 0.0)),)))
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+    with knowledge.store() as store:
+        choose(store, Choice(embedder="vectors", embedder_url=server.url))
+    app = page("documents", ws="mine")
+    app.text_area[0].set_value("Ada Lovelace was born in London. She met Babbage.")
+    press(app, "Add the text")
+    text = shown(app)
+    assert "To be embedded by vectors" in text
+    assert "~3 to 7 texts to embed; ~1 to 3 calls" in text  # a passage and its two sentences
+    assert "exceeds 7 calls, 5,000,000 tokens, 5.0 dollars" in text
+    assert "Read by" not in text
+    assert server.bodies == []
+    press(app, "Start reading")
+    again = page("documents", ws="mine")
+    assert "To be embedded by" not in shown(again)
+    again.segmented_control(key="ledger_by").set_value("purpose").run()
+    row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
+    assert (row["purpose"], row["calls"], row["counted"]) == (
+        "embed", len(server.bodies), "~ by qafd")
+    assert row["dollars"] == pytest.approx(row["tokens in"] * 2e-6)
+
+
+def test_settings_say_what_new_vectors_would_cost(
+        embedded: KnowledgeGraph, server: FaultServer, home: Path) -> None:
+    save(home / "settings.json", Preferences(
+        "custom", server.url, "", "vectors", prices=(("vectors", Price(2.0, 0.0)),)))
+    before = len(server.bodies)
+    text = shown(page("settings", ws="mine"))
+    assert "~3 to " in text  # the passage and its two sentences
+    assert "texts to embed" in text
+    assert len(server.bodies) == before
+
+
+def test_a_question_is_under_the_cap_of_the_session(
+        embedded: KnowledgeGraph, server: FaultServer, home: Path) -> None:
+    save(home / "settings.json", Preferences("custom", server.url, "tiny", most_calls=1))
+    before = len(server.bodies)
+    app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?")
+    assert not app.error
+    assert len(server.bodies) == before + 1
+    app.text_input(key="q").set_value("Where is London?").run()
+    assert "could exceed the cap of 1 calls" in shown(app)
+    assert len(server.bodies) == before + 1
+
+
+def test_a_price_entered_later_is_in_the_plan(
+        read_by_a_model: KnowledgeGraph, server: FaultServer, home: Path) -> None:
+    with read_by_a_model.store() as store:
+        choose(store, Choice("tiny", "https://api.openai.com/v1"))
+        store.hold([("ada.txt", b"Ada Lovelace met Charles Babbage.")])
+    save(home / "settings.json", Preferences("openai", "https://api.openai.com/v1", "tiny"))
+    assert "cost unknown" in shown(page("documents", ws="mine"))
+    save(home / "settings.json", Preferences(
+        "openai", "https://api.openai.com/v1", "tiny", prices=(("tiny", Price(1.0, 2.0)),)))
+    text = shown(page("documents", ws="mine"))
+    assert "cost unknown" not in text
+    assert "5.0 dollars" in text

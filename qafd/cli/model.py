@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qafd.cost import Price
     from qafd.reader import Choice
 
+
 LOCAL = "local"  # as --model or --embed-model: what is bundled
 
 
@@ -56,15 +57,16 @@ def add_reader(index: argparse.ArgumentParser) -> None:
     group.add_argument("--embed-model", help=f"embed with this model; '{LOCAL}' for the bundled "
                                              "one; a workspace that has vectors needs --re-embed")
     group.add_argument("--embed-url", help="its address (default: --base-url)")
+    group.add_argument("--embed-price", type=float, metavar="DOLLARS",
+                       help="of a million tokens (default: from the settings)")
     group.add_argument("--dry-run", action="store_true",
-                       help="print what the language model would cost, and do nothing")
+                       help="print what the endpoints would cost, and do nothing")
 
 
 def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
     """The choice of a workspace with the options that were given."""
     from qafd.address import OPENAI
-    from qafd.cost import Cap
-    from qafd.reader import Choice
+    from qafd.cost import Cap, Price
 
     names = {"model": "model", "base_url": "base_url", "language": "language",
              "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline",
@@ -87,7 +89,10 @@ def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
         choice = replace(choice, cap=Cap(*caps))
     if choice.model:
         choice = replace(choice, price=_price(arguments, choice.model) or choice.price)
-        assert isinstance(choice, Choice)
+    if choice.embedder:
+        price = (Price(arguments.embed_price, 0.0) if arguments.embed_price is not None
+                 else settings().price(choice.embedder))
+        choice = replace(choice, embed_price=price or choice.embed_price)
     return choice
 
 
@@ -100,18 +105,21 @@ def _price(arguments: argparse.Namespace, model: str) -> "Price | None":
 
 
 def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice",
-            as_json: bool) -> int:
-    """Print the plan of a run."""
+            as_json: bool, anew: bool = False) -> int:
+    """Print the plan of a run; `anew` when all vectors are to be computed again."""
     from qafd.index import plan
 
-    if not choice.model:
-        raise ParameterError("no language model is chosen, so nothing is to be paid; name one with "
-                             "--model")
-    planned = plan(path, sources, choice)
+    if not choice.model and not choice.embedder:
+        raise ParameterError("no model behind an endpoint is chosen, so nothing is to be paid; "
+                             "name one with --model or --embed-model")
+    planned = plan(path, sources, choice, anew)
     if as_json:
         print_json(asdict(planned))
-    else:
+        return DONE
+    if choice.model:
         print(f"{one_line(choice.model, 100)}: {planned.sentence}")
+    if planned.embedding is not None:
+        print(f"{one_line(choice.embedder, 100)}: {planned.embedding.sentence}")
     return DONE
 
 
@@ -120,11 +128,11 @@ def print_spent(path: Path, run: str) -> None:
     from qafd.store import Store
 
     with Store.open(path) as store:
-        totals = store.ledger("run", run)
+        totals = store.ledger("purpose", run)
     for total in totals:
         about = "~" if total.estimated else ""
         money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
-        print(f"qafd: {total.calls:,} calls, {about}{total.tokens_in:,} tokens in, "
+        print(f"qafd: {total.what}: {total.calls:,} calls, {about}{total.tokens_in:,} tokens in, "
               f"{about}{total.tokens_out:,} out, {money}", file=sys.stderr)
 
 

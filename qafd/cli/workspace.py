@@ -69,7 +69,7 @@ def _index(arguments: argparse.Namespace) -> int:
             before = chosen(store)
     choice = choice_of(arguments, before)
     if arguments.dry_run:
-        return dry_run(path, sources, choice, arguments.json)
+        return dry_run(path, sources, choice, arguments.json, arguments.re_embed)
     stopped = False
     run = f"index {now()}"
 

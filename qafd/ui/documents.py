@@ -55,7 +55,8 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
         st.warning("There is nothing to add yet; choose a file or write some text first.")
         return
-    if choice_of(knowledge).model:  # what costs money waits for its plan to be read
+    choice = choice_of(knowledge)
+    if choice.model or choice.embedder:  # what costs money waits for its plan to be read
         with knowledge.store() as store:
             store.hold(files)
         return
@@ -123,6 +124,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         files = store.files()
         made_by = store.extractor
+        working = bool(open_jobs(store))
         graph = knowledge.graph
     live = [f for f in files if f.deleted_at is None]
     said = notices(knowledge)
@@ -135,7 +137,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                f"{entities:,} entities · {graph.edge_count:,} edges"
                + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
     event = st.dataframe(
-        [_row(f, said.get(f.name, "")) for f in files], hide_index=True, on_select="rerun",
+        [_row(f, said.get(f.name, ""), working) for f in files], hide_index=True, on_select="rerun",
         selection_mode="multi-row", key="files_table", column_config={
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
@@ -160,8 +162,10 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                "never been there, and can be brought back.")
 
 
-def _row(file: File, notice: str) -> dict[str, object]:
+def _row(file: File, notice: str, working: bool) -> dict[str, object]:
     state = "deleted" if file.deleted_at else _STATUS.get(file.status, file.status)
+    if state in ("reading", "extracting") and not working:
+        state = "interrupted"
     return {"file": clean(file.name, 160), "state": state, "size": file.size,
             "documents": file.documents, "passages": file.passages,
             "read": file.extracted / file.passages if file.passages else float(

@@ -18,15 +18,32 @@ from qafd.ui.provider import allow, preferences
 from qafd.ui.workspaces import plain
 from qafd.view.panel import clean
 
+_BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
+       "purpose": "purpose", "model": "model"}
+
 
 def choice_of(knowledge: KnowledgeGraph) -> Choice:
-    """What the workspace is read with."""
+    """What the workspace is read with, at the prices and under the caps of the settings."""
     with knowledge.store() as store:
-        return chosen(store)
+        return _priced(chosen(store))
+
+
+def _priced(choice: Choice) -> Choice:
+    wanted = preferences()
+    if not choice.model and not choice.embedder:
+        return choice
+    priced = replace(choice, price=wanted.price(choice.model) or choice.price,
+                     embed_price=wanted.price(choice.embedder) or choice.embed_price)
+    rates = [rate for name, rate in ((choice.model, priced.rate),
+                                     (choice.embedder, priced.embed_rate)) if name]
+    return replace(priced, cap=wanted.cap_where(None not in rates))
 
 
 def start(knowledge: KnowledgeGraph) -> None:
-    """Start a worker with the keys of this session."""
+    """Start a worker with the keys, prices and caps of this session."""
+    with knowledge.store() as store:
+        if (now := chosen(store)) != (priced := _priced(now)):
+            choose(store, priced)
     start_worker(knowledge.path, keys())
 
 
@@ -61,12 +78,10 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                     allow(pick.base_url)
                     pick = replace(
                         pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
-                        language=language.strip() or "English", gleanings=int(gleanings),
-                        price=wanted.price(pick.model) or pick.price,
-                        cap=wanted.cap(pick.model))
+                        language=language.strip() or "English", gleanings=int(gleanings))
                 with knowledge.store() as store:
-                    choose(store, replace(pick, embedder=now.embedder,
-                                          embedder_url=now.embedder_url))
+                    choose(store, _priced(replace(pick, embedder=now.embedder,
+                                                  embedder_url=now.embedder_url)))
                 st.rerun()
 
 
@@ -104,13 +119,26 @@ def use_embedder(knowledge: KnowledgeGraph, choice: Choice) -> None:
         allow(choice.embedder_url)
         check_address(choice.embedder_url, keys().get(choice.embedder_url))
     with knowledge.store() as store:
-        choose(store, choice)
+        choose(store, _priced(choice))
+
+
+def embedding_plan(knowledge: KnowledgeGraph, choice: Choice) -> None:
+    """What all vectors would cost when they are computed anew by an endpoint."""
+    if not choice.embedder:
+        return
+    stamp = repr((knowledge.path, knowledge.graph.revision, choice := _priced(choice)))
+    kept = st.session_state.get("embedding_plan")
+    if kept is None or kept[0] != stamp:
+        kept = st.session_state["embedding_plan"] = (stamp, plan(
+            knowledge.path, (), replace(choice, model=""), anew=True))
+    if kept[1].embedding is not None:
+        st.caption(plain(kept[1].embedding.sentence + _caps(choice)))
 
 
 def plan_card(knowledge: KnowledgeGraph) -> None:
-    """What the model would cost for all that it has not read, and the button that starts it."""
+    """What endpoints would cost for all that is not read, and the button that starts it."""
     choice = choice_of(knowledge)
-    if not choice.model:
+    if not choice.model and not choice.embedder:
         return
     with knowledge.store() as store:
         files = [f for f in store.files() if f.deleted_at is None]
@@ -127,17 +155,17 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
             kept = st.session_state["plan"] = (stamp, plan(knowledge.path, (), choice))
     planned: RunPlan = kept[1]
     waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
-    if not planned.passages and not waiting:
+    vectors = planned.embedding
+    if not planned.passages and not waiting and not (vectors and vectors.texts[1]):
         return
     with st.container(border=True):
-        st.markdown(f"**To be read by {_name(choice)}**")
-        st.markdown(plain(planned.sentence))
-        caps = [f"{value:,} {name}" for value, name in (
-            (choice.cap.calls, "calls"), (choice.cap.tokens, "tokens"),
-            (choice.cap.cost, "dollars")) if value is not None]
-        st.caption(plain("The run stops before it exceeds " + ", ".join(caps) + ". " if caps
-                         else "No cap is set. ")
-                   + "Caps and prices are in Settings; ~ marks estimates.")
+        if choice.model:
+            st.markdown(f"**To be read by {_name(choice)}**")
+            st.markdown(plain(planned.sentence))
+        if vectors is not None:
+            st.markdown(f"**To be embedded by {plain(embedder_name(choice))}**")
+            st.markdown(plain(vectors.sentence))
+        st.caption(plain(_caps(choice) + " Caps and prices are in Settings; ~ marks estimates."))
         if doubted:
             many = sum(map(len, doubted.values()))
             st.caption(f"Also {many:,} passages again that were not read as they should be.")
@@ -146,6 +174,14 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
                 retry(store, waiting)
             start(knowledge)
             st.rerun()
+
+
+def _caps(choice: Choice) -> str:
+    caps = [f"{value:,} {name}" for value, name in (
+        (choice.cap.calls, "calls"), (choice.cap.tokens, "tokens"),
+        (choice.cap.cost, "dollars")) if value is not None]
+    return (f" The run stops before it exceeds {', '.join(caps)}." if caps
+            else " No cap is set.")
 
 
 def meter(knowledge: KnowledgeGraph, job: int) -> None:
@@ -157,18 +193,26 @@ def meter(knowledge: KnowledgeGraph, job: int) -> None:
 
 
 def ledger(knowledge: KnowledgeGraph) -> None:
-    """What models have cost here, by run, document and question."""
+    """What models have cost here, summed up by what it was for."""
     with knowledge.store() as store:
         if not store.ledger("model"):
             return
         with st.expander("What language models have cost"):
-            by = st.segmented_control("Sum up by", ("run", "document", "question", "model"),
-                                      default="run", key="ledger_by") or "run"
+            by = st.segmented_control("Sum up by", list(_BY), default="run", required=True,
+                                      format_func=_BY.__getitem__, key="ledger_by") or "run"
+            totals = store.ledger(by)
+            names = {}
+            if by == "chunk":
+                names = {chunk.id: f"{chunk.document}, characters {chunk.start}-{chunk.end}"
+                         for chunk in store.passages(total.what for total in totals).values()}
             st.dataframe(
-                [{by: clean(t.what, 120) or "-", "calls": t.calls, "tokens in": t.tokens_in,
-                  "tokens out": t.tokens_out, "counted": "~ by qafd" if t.estimated else
-                  "by the endpoint", "dollars": None if t.unpriced else t.cost,
-                  "seconds": round(t.seconds, 1)} for t in store.ledger(by)], hide_index=True)
+                [{_BY[by]: clean(names.get(t.what, t.what), 120) or "-", "calls": t.calls,
+                  "tokens in": t.tokens_in, "tokens out": t.tokens_out,
+                  "counted": "~ by qafd" if t.estimated else "by the endpoint",
+                  "dollars": None if t.unpriced else t.cost, "seconds": round(t.seconds, 1)}
+                 for t in totals], hide_index=True)
+            st.caption("A request for vectors is for many passages; it counts for their document, "
+                       "or for none where there are several.")
 
 
 def _words(total: Total) -> str:

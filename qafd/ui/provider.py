@@ -12,8 +12,8 @@ from qafd.address import check_address, is_local
 from qafd.cost import Meter, Metered
 from qafd.errors import ParameterError, QafdError
 from qafd.preferences import PROVIDERS, Preferences, load
+from qafd.ui.home import home
 from qafd.ui.keys import key_for
-from qafd.ui.workspaces import home
 
 if TYPE_CHECKING:
     from qafd.endpoint import Endpoint, EndpointEmbedder
@@ -82,16 +82,21 @@ def endpoint() -> "Endpoint | None":
 def language_model(path: Path, purpose: str, question: str = "") -> Metered | None:
     """The chosen model, with its calls noted in a workspace, capped, and never paid for twice.
 
-    The caps are for all that this session asks; None when there is no model.
+    None when there is no model.
     """
     llm, chosen = endpoint(), preferences()
     if llm is None:
         return None
-    cap = chosen.cap(llm.name)
-    meter: Meter = st.session_state.setdefault("meter", Meter())
-    meter.cap = cap
-    return Metered(llm, path, meter, chosen.price(llm.name), chosen.base_url, purpose,
+    return Metered(llm, path, spending(), chosen.price(llm.name), chosen.base_url, purpose,
                    question=question)
+
+
+def spending() -> Meter:
+    """What this session has spent on questions, under the caps of the settings."""
+    meter: Meter = st.session_state.setdefault("meter", Meter())
+    chosen = preferences()
+    meter.cap = chosen.cap(chosen.model)
+    return meter
 
 
 def why_no_model() -> str:

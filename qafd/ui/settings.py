@@ -11,9 +11,17 @@ from qafd.errors import ParameterError
 from qafd.jobs import enqueue
 from qafd.knowledge import SAMPLES, KnowledgeGraph
 from qafd.ui.documents import jobs_panel
-from qafd.ui.models import choice_of, embedder_name, embedders, start, use_embedder
+from qafd.ui.home import home
+from qafd.ui.models import (
+    choice_of,
+    embedder_name,
+    embedders,
+    embedding_plan,
+    start,
+    use_embedder,
+)
 from qafd.ui.pages import page
-from qafd.ui.workspaces import choose, home, names, path_of, plain
+from qafd.ui.workspaces import choose, names, path_of, plain
 from qafd.view.panel import clean
 from qafd.workspace import remove
 
@@ -72,6 +80,7 @@ def remake(knowledge: KnowledgeGraph) -> None:
     at = st.selectbox("Embedding model", range(len(options)), options.index(now), key="embedder",
                       format_func=lambda i: embedder_name(options[i]),
                       help="Another one is named above, under Language models.")
+    embedding_plan(knowledge, options[at])
     with st.container(horizontal=True):
         rebuild = st.button("Rebuild the graph", key="rebuild",
                             help="Makes nodes and edges anew, as qafd index --rebuild does.")

@@ -11,15 +11,12 @@ from streamlit.navigation.page import StreamlitPage
 from qafd.errors import ParameterError, QafdError
 from qafd.jobs import needs_worker, start_worker
 from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.ui.home import home
 from qafd.ui.keys import keys
+from qafd.ui.provider import spending
 from qafd.view.panel import clean
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
-
-
-def home() -> Path:
-    """The folder of the workspaces: $QAFD_HOME, else .qafd in the user's home."""
-    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
 
 
 def named_file() -> Path | None:
@@ -93,7 +90,7 @@ def workspace() -> KnowledgeGraph:
                              "or make it in Settings")
     if chosen in SAMPLES and path_of(chosen) != named_file():
         KnowledgeGraph.sample(chosen, home())
-    return KnowledgeGraph.open(path_of(chosen), keys())
+    return KnowledgeGraph.open(path_of(chosen), keys(), spending())
 
 
 def keep_workers_going() -> None:

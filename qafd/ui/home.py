@@ -1,0 +1,9 @@
+"""Where the app keeps its workspaces and settings."""
+
+import os
+from pathlib import Path
+
+
+def home() -> Path:
+    """The folder of the workspaces: $QAFD_HOME, else .qafd in the user's home."""
+    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")

@@ -1,0 +1,93 @@
+"""`qafd index` with models behind endpoints: plans, prices, caps and what was spent."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults import FaultServer, serving
+from test_llm_extract import answering
+
+from qafd.cli import main
+from qafd.store import Store
+
+TEXT = "Ada Lovelace met Charles Babbage in London. London is large."
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with serving(answering) as running:
+        yield running
+
+
+@pytest.fixture
+def index(tmp_path: Path, server: FaultServer) -> list[str]:
+    """The command that reads and embeds one file through the endpoint."""
+    file = tmp_path / "ada.txt"
+    file.write_text(TEXT)
+    return ["index", str(file), "--db", str(tmp_path / "work.db"), "--model", "tiny", "--base-url",
+            server.url, "--embed-model", "vectors"]
+
+
+def test_a_dry_run_says_what_reading_and_embedding_cost_and_calls_nothing(
+        index: list[str], server: FaultServer, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*index, "--price", "1", "2", "--embed-price", "3", "--dry-run", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["passages"], found["calls"]) == (1, [1, 2])
+    vectors = found["embedding"]
+    assert vectors["texts"][0] == 3
+    assert vectors["cost"] == pytest.approx([3e-6 * count for count in vectors["tokens"]])
+    assert main([*index, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "tiny: 1 passages" in out
+    assert "vectors: ~3 to " in out
+    assert server.bodies == []
+    assert not (tmp_path / "work.db").exists()
+
+
+def test_a_dry_run_of_new_vectors_counts_those_that_are_there(
+        index: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(index) == 0
+    capsys.readouterr()
+    again = [index[0], *index[2:4], "--dry-run"]
+    assert main([*again]) == 0
+    assert "vectors: ~0 to 0 texts" in capsys.readouterr().out
+    assert main([*again, "--re-embed"]) == 0
+    assert "vectors: ~3 to " in capsys.readouterr().out
+
+
+def test_what_was_spent_is_said_by_purpose(
+        index: list[str], server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*index, "--price", "1", "2", "--embed-price", "3"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "qafd: extract: 1 calls, 11 tokens in, 7 out, $0.0000" in said
+    vectors = sum("input" in body for body in server.bodies)
+    assert any(line.startswith(f"qafd: embed: {vectors} calls, ~") for line in said)
+
+
+def test_one_cap_stops_both_with_exit_code_4_and_the_same_command_goes_on(
+        index: list[str], server: FaultServer, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*index, "--max-calls", "2"]) == 4
+    assert "cap of 2 calls" in capsys.readouterr().err
+    assert len(server.bodies) == 2
+    assert main([*index, "--max-calls", "100"]) == 0
+    texts = [text for body in server.bodies for text in body.get("input", ())]
+    assert len(texts) == len(set(texts))
+    with Store.open(tmp_path / "work.db") as store:
+        assert store.embedder == ("vectors", 4)
+        assert [file.status for file in store.files()] == ["done"]
+
+
+def test_without_an_endpoint_there_is_nothing_to_plan(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "--db", str(tmp_path / "x.db"), "--dry-run"]) == 2
+    assert "name one with --model or --embed-model" in capsys.readouterr().err
