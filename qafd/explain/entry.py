@@ -1,10 +1,11 @@
 """The exact mass at which a node enters, in the units of the method's own control."""
 
+from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.diffusion import Diffusion
+from qafd.diffusion import Diffusion, solve
 from qafd.elimination import eliminate
 from qafd.errors import ParameterError
 from qafd.graph import sum_at
@@ -19,7 +20,7 @@ WALKED = 1000
 """Retrieved nodes up to which all entries are computed; the walk takes their number cubed."""
 
 SHARP = 1e-12  # tolerance of the solve that the entry is read from
-FEW = 4  # nodes that may enter within a bracket before its tangent is worth a linear solve
+BOTTOMLESS = 10**12  # tokens of a node that never fills
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
              nodes: int = 4000) -> Entry:
     """The mass at which a node that is not retrieved would be.
 
-    While a node is out, its mass is convex and piecewise linear in the source scale. So the
-    tangent at a mass below its entry never predicts it too early, and is exact when nobody
-    else enters in between; until then the bracket is halved.
+    While a node is kept out, its mass is convex and piecewise linear in the source scale. So from
+    a mass at which it would hold too much, Newton's steps, each to where the tangent has it just
+    full, only fall, and the one on the piece of the entry is exact.
 
     Parameters
     ----------
@@ -77,48 +78,55 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
         It also ends when this many are retrieved.
     """
     layer, capacity = problem.layer, problem.method.capacity
-    part = layer.component == layer.component[row]
-    inside = part[problem.seeds.rows]
-    rate = float(problem.per_unit()[inside].sum())
+    unit, rows = problem.per_unit(), problem.seeds.rows
+    rate = float(unit[layer.component[rows] == layer.component[row]].sum())
     if not rate > 0 or not layer.degree_of(np.array([row]))[0]:
         return Entry(None, np.inf)
+    room = layer.capacity(capacity)
     full_at = FILL * float(layer.component_capacity(capacity)[layer.component[row]]) / rate
+    # As tokens, since these are what the capacity of one node can be set by.
+    tokens = room.astype(np.int64)
+    tokens[row] = BOTTOMLESS
+    out = replace(layer, tokens=tokens, _layers={}, _totals={}, _workspaces=deque())
+
+    def kept_out(mass: float, rtol: float = 1e-9) -> Diffusion:
+        return solve(out, problem.gates, rows, mass * unit, "tokens", rtol)
+
+    def tangent(below: Diffusion, mass: float) -> float:
+        return mass + _missing(problem, below, row, unit, float(room[row]))
+
     end = min(most, full_at)
-    low, below = problem.method.mass, diffusion
-    high = np.inf  # by which the node is in
-    between = 0  # who else enters before that
-    while low < end and len(below.support) <= nodes:
-        tangent = _tangent(problem, below, row, low) if between <= FEW else np.inf
-        step = min(tangent, max(2 * low, low + 1), end, high)
-        if step < high:
-            above = problem.at(step)
-            others = set(above.support.tolist()) - {row} - set(below.support.tolist())
-            if step == tangent and not others:
-                exact = _tangent(problem, problem.at(low, SHARP), row, low)
-                return Entry(exact, exact)
-            if step < tangent and not above.retrieved(row):
-                low, below = step, above
-                continue
-            high, between = step, len(others)
-        middle = (low + high) / 2
-        if high - low <= 1e-12 * high:
-            return Entry(high, high)
-        half = problem.at(middle)
-        gained = set(half.support.tolist()) - {row} - set(below.support.tolist())
-        if half.retrieved(row):
-            high, between = middle, len(gained)
-        else:
-            low, below, between = middle, half, between - len(gained)
+    low, found = problem.method.mass, diffusion
+    while low < end and len(found.support) <= nodes:
+        just_full = tangent(found, low)
+        high = min(just_full, max(2 * low, low + 1), end)
+        above = kept_out(high)
+        i = above.find(row)
+        # By convexity it holds too much at the end of a tangent, whatever a solve is off by.
+        if high == just_full or i is not None and above.mass[i] >= room[row]:
+            while True:
+                exact = tangent(above, high)
+                again = kept_out(exact, SHARP)
+                settled = set(again.support.tolist()) == set(above.support.tolist())
+                if settled or exact >= high * (1 - SHARP):
+                    entry = tangent(again, exact)
+                    return Entry(entry, entry)
+                high, above = exact, again
+        low, found = high, above
     return Entry(None, low, low >= full_at)
 
 
-def _tangent(problem: Problem, diffusion: Diffusion, row: int, mass: float) -> float:
-    """Where the node would enter if nobody else did; infinite when no mass reaches it."""
+def _missing(problem: Problem, diffusion: Diffusion, row: int, unit: Floats,
+             room: float) -> float:
+    """Mass after which the node would be just full if nobody else entered; below 0 if it is.
+
+    Infinite when no mass reaches it.
+    """
     i = diffusion.find(row)
     if i is None:
         return np.inf
     drive = np.zeros(len(diffusion.rows))
-    for seed, amount in zip(problem.seeds.rows.tolist(), problem.per_unit().tolist(), strict=True):
+    for seed, amount in zip(problem.seeds.rows.tolist(), unit.tolist(), strict=True):
         at = diffusion.find(seed)
         if at is not None:
             drive[at] += amount
@@ -127,7 +135,7 @@ def _tangent(problem: Problem, diffusion: Diffusion, row: int, mass: float) -> f
     weight = np.concatenate([diffusion.weight[diffusion.v == i],
                              diffusion.weight[diffusion.u == i]])
     rate = float(drive[i] + weight @ slope[near])
-    return mass + float(diffusion.capacity[i] - diffusion.mass[i]) / rate if rate > 0 else np.inf
+    return (room - float(diffusion.mass[i])) / rate if rate > 0 else np.inf
 
 
 def response(diffusion: Diffusion, load: Floats) -> Floats:
