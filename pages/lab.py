@@ -22,7 +22,7 @@ for name, tab in zip(TABS, st.tabs(TABS, key="experiment", bind="query-params"),
         continue
     with tab:
         if name == "Embeddings":
-            ui.embeddings_tab(knowledge)
+            ui.embeddings_tab(knowledge, view)
         elif name == "Guarantees":
             ui.guarantees_tab()
         elif name == "Scale":

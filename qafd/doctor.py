@@ -220,15 +220,22 @@ def _vectors(store: Store) -> Check:
     with store.snapshot() as connection:
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         model, dimension = meta.get("embedder", ""), int(meta.get("dimension", "0"))
+        earlier = meta.get("earlier_embedder", model), store.earlier_embedder[1]
         faults = [f"vector {key[:12]} is of {other} ({size}), not of {model} ({dimension})"
                   for key, other, size in connection.execute(
-            "SELECT key, model, dimension FROM embeddings WHERE model != ? OR dimension != ? "
-            "OR length(vector) != 4 * dimension", (model, dimension))]
-        for table, key, column in (("embeddings", "key", "vector"), ("nodes", "id", "vector"),
-                                   ("nodes", "id", "name_vector")):
-            faults += _bad_vectors(
-                connection.execute(f"SELECT {key}, {column} FROM {table}").fetchall(),
-                dimension, f"the {column} {{}} in {table}")
+            "SELECT key, model, dimension FROM embeddings "
+            "WHERE NOT (model = ? AND dimension = ? OR model = ? AND dimension = ?) "
+            "OR length(vector) != 4 * dimension", (model, dimension, *earlier))]
+        for what, size, query, values in (
+                ("vector {} in embeddings", dimension,
+                 "SELECT key, vector FROM embeddings WHERE model = ?", (model,)),
+                ("earlier vector {} in embeddings", earlier[1],
+                 "SELECT key, vector FROM embeddings WHERE model = ? AND model != ?",
+                 (earlier[0], model)),
+                ("vector {} in nodes", dimension, "SELECT id, vector FROM nodes", ()),
+                ("name_vector {} in nodes", dimension, "SELECT id, name_vector FROM nodes", ())):
+            faults += _bad_vectors(connection.execute(query, values).fetchall(), size,
+                                   f"the {what}")
     return _verdict("vectors", faults, "Every vector has its length and is of unit norm",
                     "embed the workspace anew (`qafd index --re-embed`)")
 

@@ -18,6 +18,7 @@ from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_colu
 from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
 from qafd.cost import Meter
+from qafd.earlier import earlier_graph
 from qafd.embedding import MeteredEmbedder
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
@@ -38,6 +39,8 @@ from qafd.text import passage_names
 
 if TYPE_CHECKING:
     import openai
+
+    from qafd.reader import Choice
 
 SAMPLES = {
     "apple-amazon": "Apple and Amazon: two names, four things",
@@ -149,16 +152,28 @@ class KnowledgeGraph:
         if not state[0]:
             return local_embedder()
         if self._remote is None or self._remote[0] != state:
-            self._remote = state, self._chosen() or local_embedder()
+            self._remote = state, self._chosen()
         return self._remote[1]
 
-    def _chosen(self) -> Embedder | None:
-        from qafd.reader import chosen, embedder_of
+    def _chosen(self) -> Embedder:
+        from qafd.reader import chosen
 
         with self.store() as store:
-            choice = chosen(store)
+            return self.embedder_by(chosen(store))
+
+    def embedder_by(self, choice: "Choice") -> Embedder:
+        """The embedding model that a choice names, also one that is not this workspace's.
+
+        Raises
+        ------
+        MissingKeyError
+            Its endpoint needs a key.
+        """
+        from qafd.reader import embedder_of
+
+        with self.store() as store:
             self._meter = self._meter or Meter(choice.cap)
-            return embedder_of(choice, store, self._keys, self._meter)
+            return embedder_of(choice, store, self._keys, self._meter) or local_embedder()
 
     def _asked(self, question: str) -> Embedder:
         """The embedding model, with the question that its requests are for."""
@@ -233,6 +248,19 @@ class KnowledgeGraph:
             retrieval = chosen.retrieve(_corpus(graph, store, chosen.needs), plan)
             return replace(_with_texts(retrieval, store),
                            notices=plan.notices + retrieval.notices)
+
+    def earlier(self) -> Graph:
+        """The graph that the embedding model before this one makes of the present documents.
+
+        `retrieve` and `explain` take it as `graph`, with a plan that was made with that model.
+
+        Raises
+        ------
+        StoreError
+            The workspace has vectors of one model only.
+        """
+        with self.store() as store:
+            return _told_apart(earlier_graph(store), store)
 
     def corpus(self, graph: Graph | None = None, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
         """What methods retrieve from: a graph, by default the one of this moment, its passages.

@@ -299,17 +299,20 @@ class LogStore(LedgerStore):
 
         Of a passage that was not read to its end, nothing else tells what was embedded.
         """
-        model = meta(connection, "embedder")
+        models = meta(connection, "embedder"), meta(connection, "earlier_embedder")
         kept: set[str] = set()
         for document, title, text, extraction in connection.execute(
                 "SELECT document, title, text, extractions.id FROM chunks "
                 "JOIN extractions ON chunk = chunks.id").fetchall():
             if document not in names:
-                kept.update(embedding_key(model, row[0]) for row in connection.execute(
-                    "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,)))
-                kept.update(vector_keys(model, title, text, connection.execute(
+                keys = [row[0] for row in connection.execute(
+                    "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,))]
+                spans = connection.execute(
                     'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
-                    (extraction,)).fetchall()))
+                    (extraction,)).fetchall()
+                for model in models:
+                    kept.update(embedding_key(model, key) for key in keys)
+                    kept.update(vector_keys(model, title, text, spans))
         stored = {row[0] for row in connection.execute("SELECT key FROM embeddings")}
         connection.executemany(
             "DELETE FROM embeddings WHERE key = ?", [(key,) for key in stored - kept])
@@ -436,6 +439,8 @@ class LogStore(LedgerStore):
             if not meta(connection, "embedder"):
                 set_meta(connection, "embedder", name)
                 set_meta(connection, "dimension", str(dimension))
+                if meta(connection, "earlier_embedder") == name:
+                    _drop_earlier(connection)  # asked for anew, they are computed anew
         self.check_embedder(name, dimension)
 
     def check_embedder(self, name: str, dimension: int) -> None:
@@ -454,10 +459,31 @@ class LogStore(LedgerStore):
         with self.snapshot() as connection:
             return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
 
-    def forget_embedder(self) -> None:
-        """Drop all vectors and the stamp, so that the next assembly embeds anew."""
+    @property
+    def earlier_embedder(self) -> tuple[str, int]:
+        """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
+        with self.snapshot() as connection:
+            name = meta(connection, "earlier_embedder")
+            kept = connection.execute(
+                "SELECT dimension FROM embeddings WHERE model = ? LIMIT 1", (name,)).fetchone()
+            return (name, int(kept[0])) if kept else ("", 0)
+
+    def drop_earlier_vectors(self) -> None:
+        """Drop the vectors of the model before this one."""
         with self.transaction() as connection:
-            connection.execute("DELETE FROM embeddings")
+            _drop_earlier(connection)
+
+    def forget_embedder(self) -> None:
+        """Drop the stamp, so that the next assembly embeds anew.
+
+        The vectors are kept, to be compared with those of another model; those of a model before
+        them are dropped.
+        """
+        with self.transaction() as connection:
+            name = meta(connection, "embedder")
+            if name:
+                _drop_earlier(connection)
+                set_meta(connection, "earlier_embedder", name)
             connection.execute("DELETE FROM meta WHERE key IN ('embedder', 'dimension')")
             connection.execute("DELETE FROM layers")
             bump(connection, "log_revision")
@@ -506,6 +532,13 @@ class LogStore(LedgerStore):
             "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?, ?)",
             [(key, model, dimension, vector.astype("<f4").tobytes())
              for key, vector in vectors.items()])
+
+
+def _drop_earlier(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "DELETE FROM embeddings WHERE model = "
+        "(SELECT value FROM meta WHERE key = 'earlier_embedder')")
+    connection.execute("DELETE FROM meta WHERE key = 'earlier_embedder'")
 
 
 def _put_chunks(

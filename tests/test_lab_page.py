@@ -8,11 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from faults import serving
 from streamlit.testing.v1 import AppTest
 
+from qafd.index import index
 from qafd.knowledge import KnowledgeGraph
 from qafd.learn.cards import CARDS
+from qafd.reader import Choice, choose
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.store import Store
 from qafd.view.movie import movie_data
 from qafd.view.panel import NAME_LENGTH
 
@@ -135,3 +139,23 @@ def test_the_command_prints_one_row_per_combination(tmp_path: Path) -> None:
     wrong = sweep(question, "--db", str(knowledge.path), "--mass", "5", "--gold", "No such title")
     assert wrong.returncode == 2
     assert "no passage has the title 'No such title'" in wrong.stderr
+
+
+def test_two_embedding_models_are_compared_side_by_side(home: Path) -> None:
+    path = KnowledgeGraph.sample("apple-amazon", home).path
+    with serving() as server:
+        with Store.open(path) as store:
+            choose(store, Choice(embedder="m", embedder_url=server.url))
+            store.forget_embedder()
+            store.drop_graph()
+        index(path, processes=1)
+        app = page("lab", experiment="Embeddings")
+        text = shown(app)
+        assert "Now: m, 4 dimensions. Earlier: all-MiniLM-L6-v2-w8a8, 384" in text.replace(
+            "\\", "")
+        assert [chart.proto.alt.split(" ")[0] for chart in app.get("plotly_chart")] == [
+            "Histogram"] * 3
+        assert "only in the second" in text
+        next(b for b in app.button if b.label == "Drop the earlier vectors").click().run()
+        assert not app.exception
+        assert "This workspace has one embedding: m" in shown(app)

@@ -20,7 +20,7 @@ LAYERS = (
     ("workspace", "ledger", "log"),
     ("store",),
     ("engine", "seeds", "cost", "embedding", "estimate", "llm_extract", "reader"),
-    ("index", "rank", "layers"),
+    ("index", "rank", "layers", "earlier"),
     ("retrieve",),
     ("methods",),
     ("explain", "context", "answer", "compare", "verify", "export", "view",

@@ -14,6 +14,7 @@ from qafd.ui.compare import compare_controls, compare_picture, compared, enough,
 from qafd.ui.contrast import contrast_tab
 from qafd.ui.detail import node_detail
 from qafd.ui.documents import documents_table, intake, jobs_panel
+from qafd.ui.embeddings import embeddings_tab
 from qafd.ui.endpoint import endpoint_settings
 from qafd.ui.evaluate import (
     chosen_methods,
@@ -36,7 +37,6 @@ from qafd.ui.explore import (
 )
 from qafd.ui.gold import question_set
 from qafd.ui.lab import (
-    embeddings_tab,
     gates_tab,
     movie_tab,
     robustness_tab,

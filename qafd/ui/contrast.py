@@ -35,8 +35,8 @@ def contrast_tab(view: View) -> None:
         _subqueries(view)
         return
     method, words = _other(view, by or "variant")
-    _drawn(view, (view.retrieval, explored(view.knowledge, view.question, method).retrieval),
-           (_words(view.method, by or "variant"), words))
+    drawn(view, (view.retrieval, explored(view.knowledge, view.question, method).retrieval),
+          (_words(view.method, by or "variant"), words))
 
 
 def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
@@ -77,7 +77,7 @@ def _questions(view: View) -> None:
     others = [explored(view.knowledge, question, view.method).retrieval for question in asked]
     if len(others) > 1:
         _core(view, [view.retrieval, *others])
-    _drawn(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
+    drawn(view, (view.retrieval, others[0]), (clean(view.question, 80), clean(asked[0], 80)))
 
 
 def _subqueries(view: View) -> None:
@@ -90,7 +90,7 @@ def _subqueries(view: View) -> None:
                               bind="query-params", format_func=words.__getitem__)
               for index, (place, label) in enumerate(((left, "First"), (right, "Second")))]
     first, second = (k if 0 <= k < len(parts) else 0 for k in chosen)
-    _drawn(view, (parts[first], parts[second]), (words[first], words[second]), parts)
+    drawn(view, (parts[first], parts[second]), (words[first], words[second]), parts)
 
 
 def _core(view: View, retrievals: Sequence[Retrieval], of: str = "phrasings") -> None:
@@ -105,8 +105,8 @@ def _core(view: View, retrievals: Sequence[Retrieval], of: str = "phrasings") ->
                          format="%d", min_value=0, max_value=len(retrievals))})
 
 
-def _drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
-           among: Sequence[Retrieval] = ()) -> None:
+def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
+          among: Sequence[Retrieval] = ()) -> None:
     """Two retrievals and their difference; the layout has room for all that may be chosen."""
     found = contrast(*both)
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(found.both)}</b> nodes in both, "

@@ -11,7 +11,6 @@ import streamlit as st
 
 from qafd.explain.paths import shown
 from qafd.export import table_csv
-from qafd.knowledge import KnowledgeGraph
 from qafd.lab.gatehouse import gates
 from qafd.lab.jitter import returns
 from qafd.lab.movie import Movie, film, states
@@ -29,6 +28,8 @@ from qafd.weights import VARIANTS
 
 LISTED = 3000  # passages that may be named as gold
 NOTE = {"budget": "mass, in nodes"}
+GATE_COLUMNS = ("from", "to", "similarity of the ends", "start to question", "end to question",
+                "weight", "flow", "closed")
 
 
 def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
@@ -198,16 +199,14 @@ def gates_tab(view: View) -> None:
     st.caption(f"{len(found):,} gates were read, {closed:,} of them closed: narrower than a "
                "hundredth of the widest. A closed gate still leaks when everything before it is "
                "full.")
-    columns = ("from", "to", "similarity of the ends", "start to question", "end to question",
-               "weight", "flow", "closed")
     chart(figures.gate_histogram(found),
           f"Histogram of {len(found)} edge weights from {found[-1].weight:.1e} to "
-          f"{found[0].weight:.1e}.", "gates", columns, [astuple(gate) for gate in found])
+          f"{found[0].weight:.1e}.", "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
     number = st.column_config.NumberColumn(format="%.3g")
     st.dataframe(
-        [dict(zip(columns, (clean(g.source, 60), clean(g.target, 60), *astuple(g)[2:]),
+        [dict(zip(GATE_COLUMNS, (clean(g.source, 60), clean(g.target, 60), *astuple(g)[2:]),
                   strict=True)) for g in found],
-        hide_index=True, column_config=dict.fromkeys(columns[2:7], number))
+        hide_index=True, column_config=dict.fromkeys(GATE_COLUMNS[2:7], number))
 
 
 def robustness_tab(view: View) -> None:
@@ -234,19 +233,6 @@ def robustness_tab(view: View) -> None:
           [(r.name, r.kind, r.share, r.usual) for r in found])
     if len(found) > 60:
         st.caption(f"The first 60 of {len(found)} are drawn; the CSV has all.")
-
-
-def embeddings_tab(knowledge: KnowledgeGraph) -> None:
-    """Which embedding the workspace has, and how to compare another one."""
-    with knowledge.store() as store:
-        name, _ = store.embedder
-    st.write(f"This workspace has one embedding: {plain(name)}." if name else
-             "This workspace has no embedding yet.")
-    st.write("To compare another one, make a second workspace from the same documents with the "
-             "other model, and ask both the same question:")
-    copy = knowledge.path.with_name(f"{knowledge.path.stem}-2.db")
-    st.code(f"qafd backup --db {knowledge.path} {copy}\nqafd index --db {copy} --re-embed",
-            language="bash", wrap_lines=True)
 
 
 def _corpus(view: View) -> Any:

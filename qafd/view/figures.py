@@ -131,6 +131,20 @@ def gate_histogram(gates: Sequence["Gate"]) -> "Figure":
     return figure
 
 
+def kept_histogram(shares: Sequence[float]) -> "Figure":
+    """How many nodes kept which share of their neighbors, in steps of a tenth."""
+    import plotly.graph_objs as go
+
+    count, edges = np.histogram([100 * share for share in shares], np.linspace(0, 110, 12) - 5)
+    figure = go.Figure(go.Bar(
+        x=(edges[1:] + edges[:-1]) / 2, y=count, width=9, marker={"color": GREEN},
+        hovertemplate="%{y} nodes kept %{x:.0f}% of their neighbors<extra></extra>"))
+    figure.update_layout(
+        height=280, margin={"l": 50, "r": 8, "t": 8, "b": 44},
+        xaxis={"title": "neighbors kept, %", "range": [-6, 106]}, yaxis={"title": "nodes"})
+    return figure
+
+
 def return_bars(returns: Sequence["Return"], shown: int, ink: str) -> "Figure":
     """The share of draws in which each node returned, the steadiest on top; names in `ink`."""
     import plotly.graph_objs as go

@@ -1,0 +1,149 @@
+"""Two embedding models in one workspace: the earlier's vectors, its graph, and the comparison."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import TinyEmbedder, TinyExtractor
+
+from qafd.doctor import doctor
+from qafd.errors import StoreError
+from qafd.graph import Graph
+from qafd.index import index
+from qafd.knowledge import KnowledgeGraph
+from qafd.lab.embeddings import neighbors_kept, side
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.store import Store, embedding_key
+
+FILES = [(f"{i}.txt", f"Ada{i} met Bob{i % 3} in Rome{i}. Bob{i % 3} met Cyd.".encode())
+         for i in range(6)]
+
+
+def other() -> TinyEmbedder:
+    return TinyEmbedder("other", 16)
+
+
+def run(path: Path, embedder: type | object, files: list[tuple[str, bytes]] | None = None) -> None:
+    index(path, files or [], extractor=TinyExtractor, embedder=embedder, processes=1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Embedded with the tiny model, and then with another."""
+    run(tmp_path / "two.db", TinyEmbedder, FILES)
+    with Store.open(tmp_path / "two.db") as store:
+        store.forget_embedder()
+    run(tmp_path / "two.db", other)
+    return tmp_path / "two.db"
+
+
+def models(path: Path) -> dict[str, int]:
+    with Store.open(path) as store, store.snapshot() as connection:
+        return dict(connection.execute("SELECT model, count(*) FROM embeddings GROUP BY model"))
+
+
+def test_the_earlier_graph_is_the_one_that_its_model_made(path: Path, tmp_path: Path) -> None:
+    run(tmp_path / "one.db", TinyEmbedder, FILES)
+    with Store.open(tmp_path / "one.db") as store:
+        alone = store.graph()
+    with Store.open(path) as store:
+        assert store.embedder == ("other", 16)
+        assert store.earlier_embedder == ("tiny", 8)
+        assert store.graph().vectors.shape[1] == 16
+    before = KnowledgeGraph(path, other()).earlier()
+    assert (before.ids, list(before.kinds)) == (alone.ids, list(alone.kinds))
+    for name in ("indptr", "neighbors", "similarity", "edge_kinds", "vectors", "name_vectors",
+                 "tokens"):
+        assert np.array_equal(getattr(before, name), getattr(alone, name)), name
+
+
+def test_only_the_model_before_is_kept_and_the_same_model_is_computed_anew(path: Path) -> None:
+    assert models(path)["tiny"] == models(path)["other"]
+    with Store.open(path) as store:
+        store.forget_embedder()
+    run(path, lambda: TinyEmbedder("third", 4))
+    assert set(models(path)) == {"other", "third"}
+    with Store.open(path) as store:
+        store.forget_embedder()
+    run(path, lambda: TinyEmbedder("third", 5))
+    assert set(models(path)) == {"third"}
+    with Store.open(path) as store:
+        assert store.earlier_embedder == ("", 0)
+        with pytest.raises(StoreError, match="vectors of one embedding model only"):
+            KnowledgeGraph(path, other()).earlier()
+
+
+def test_a_purged_document_leaves_no_vector_of_either_model(path: Path, tmp_path: Path) -> None:
+    with Store.open(path) as store:
+        store.purge("5.txt")
+    run(path, other)
+    run(tmp_path / "five.db", TinyEmbedder, FILES[:5])
+    assert models(path)["tiny"] == models(tmp_path / "five.db")["tiny"]
+    assert "5.txt" not in KnowledgeGraph(path, other()).earlier().names
+
+
+def test_a_document_that_came_later_is_left_out(path: Path) -> None:
+    knowledge = KnowledgeGraph(path, other())
+    before = knowledge.earlier().ids
+    run(path, other, [("new.txt", b"Eve met Ada1.")])
+    assert knowledge.earlier().ids == before
+    kept = neighbors_kept(knowledge.earlier(), knowledge.graph, np.random.default_rng(0))
+    assert {node.id for node in kept} == set(before)
+
+
+def test_a_name_without_an_earlier_vector_is_told_of(path: Path) -> None:
+    with Store.open(path) as store, store.transaction() as connection:
+        connection.execute("DELETE FROM embeddings WHERE key = ?", (embedding_key("tiny", "cyd"),))
+    with pytest.raises(StoreError, match=r"1 of \d+ names came after the vectors of tiny"):
+        KnowledgeGraph(path, other()).earlier()
+
+
+def test_dropping_the_earlier_vectors_leaves_the_others_as_they_were(path: Path) -> None:
+    with Store.open(path) as store:
+        before = store.digest()
+        store.drop_earlier_vectors()
+        assert store.digest() == before
+    assert set(models(path)) == {"other"}
+
+
+@pytest.mark.parametrize("sql", ["UPDATE embeddings SET vector = zeroblob(32) WHERE model = 'tiny'",
+                                 "UPDATE embeddings SET model = 'x' WHERE model = 'tiny'"])
+def test_the_doctor_checks_the_earlier_vectors_too(path: Path, sql: str) -> None:
+    def vectors() -> bool:
+        return next(check.ok for check in doctor(path) if check.name == "vectors")
+
+    assert vectors()
+    with Store.open(path) as store, store.transaction() as connection:
+        connection.execute(sql)
+    assert not vectors()
+
+
+def test_recall_of_neighbors_is_that_of_sorting_all_cosines(path: Path) -> None:
+    rng = np.random.default_rng(3)
+    n, k = 30, 4
+    vectors = [rng.standard_normal((n, d)).astype(np.float32) for d in (6, 9)]
+    vectors = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in vectors]
+    one, two = (Graph.build([f"n{i:02}" for i in range(n)], vectors=v) for v in vectors)
+    kept = {node.id: node.share for node in neighbors_kept(one, two, rng, k)}
+    assert len(kept) == n
+    for i in range(n):
+        near = [set(sorted((j for j in range(n) if j != i),
+                           key=lambda j, v=v: -float(v[i] @ v[j]))[:k]) for v in vectors]
+        assert kept[f"n{i:02}"] == len(near[0] & near[1]) / k
+    assert all(node.share == 1 for node in neighbors_kept(one, one, rng, k))
+    assert len(neighbors_kept(one, two, rng, k, most=7)) == 7
+
+
+def test_each_side_reads_the_question_with_its_own_model(path: Path) -> None:
+    knowledge = KnowledgeGraph(path, other())
+    method = FlowDiffusion(mass=4.0)
+    before = side(knowledge, knowledge.earlier(), TinyEmbedder(), "Whom did Ada1 meet?", method)
+    now = side(knowledge, knowledge.graph, other(), "Whom did Ada1 meet?", method)
+    assert (before.model, now.model) == ("tiny", "other")
+    for one, graph, embedder in ((before, knowledge.earlier(), TinyEmbedder()),
+                                 (now, knowledge.graph, other())):
+        query = embedder.embed(["Whom did Ada1 meet?"])[0]
+        row = graph.names.index("Ada1")
+        seen = {gate.source: gate.source_alignment for gate in one.gates}
+        assert seen["Ada1"] == pytest.approx(max(1e-3, float(graph.vectors[row] @ query)), rel=1e-6)
+        assert one.retrieval.nodes
