@@ -25,14 +25,16 @@ CROWD = 8  # entities of a sentence beyond which only neighbors are linked
 
 _ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
 _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
 _COMMON = frozenset(re.findall(
     r"\w+",
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
-    "eight nine ten first second third fourth fifth mr mrs ms dr sir lady chapter figure table "
-    "section page part volume no yes ok am pm bc ad etc"))
+    "eight nine ten first second third fourth fifth mr mrs ms dr prof sir lady chapter figure table "
+    "section page part volume no yes ok am pm bc ad etc "
+    "todo fyi"))
 
 
 class Extractor(Protocol):
@@ -66,7 +68,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-2/{version}"
+        self.name = f"local-3/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -111,6 +113,8 @@ class LocalExtractor:
         raw = span.text.split("\n")[0]
         start = span.start_char + len(raw) - len(raw.lstrip(_EDGE))
         name = raw.strip(_EDGE)
+        if clock := _CLOCK.match(name):
+            start, name = start + clock.end(), name[clock.end():]
         for ending in ("'s", "\u2019s"):
             name = name.removesuffix(ending)
         key = canonical(name)

@@ -21,7 +21,7 @@ _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
 _COMPANY = re.compile(
     r"(?<=\w),?\s+(?:inc|incorporated|corp|corporation|co|company|ltd|limited|llc|plc|gmbh|ag)\.?$")
 _QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
-_DOTTED = re.compile(r"(?:\w\.)+\w?\.?")
+_DOTTED = re.compile(r"(?:\w\.)+\w\.?")
 
 
 def count_tokens(text: str) -> int:

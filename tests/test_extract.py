@@ -61,6 +61,14 @@ def test_numbers_pronouns_and_dates_are_no_names(text):
     assert not keys(extractor().extract(passage(text)))
 
 
+def test_the_time_of_day_before_a_name_is_no_part_of_it():
+    text = "09:15 Lodestar review. 10:30 pm Coffee with Maria Ortiz."
+    named = [m for m in extractor().extract(passage(text)).mentions if m.kind != "term"]
+    assert {m.key for m in named} >= {"maria ortiz", "lodestar"}
+    assert all(text[m.start:m.end].casefold() == m.key for m in named if m.kind != "title")
+    assert not any(letter.isdigit() for m in named for letter in m.key)
+
+
 def test_noun_chunks_of_two_words_are_terms():
     extraction = extractor().extract(passage("The conveyor belt stopped near a loading dock."))
     assert keys(extraction, "term") == {"conveyor belt", "loading dock"}

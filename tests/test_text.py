@@ -24,6 +24,7 @@ def test_tokens_are_counted_by_words_and_marks(text, tokens):
 @pytest.mark.parametrize(("name", "key"), [
     ("Apple Inc.", "apple"), ("Apple (fruit)", "apple"), ("the Amazon River", "amazon river"),
     ("Steve Jobs's", "steve jobs"), ("James'", "james"), ("U.S.", "u.s."),
+    ("Hall B.", "hall b"), ("Michael J.", "michael j"),
     ("Washington, D.C.", "washington, d.c."), ("St. Louis", "st. louis"),
     ("Rolls-Royce Ltd", "rolls-royce"), ("\u201cThe Cat\u201d", "cat"), ("(Foo", "foo"),
     ("  New\n York ", "new york"), ("\uff21\uff22\uff23", "abc"), ("The", "the"),
