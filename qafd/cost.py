@@ -204,16 +204,19 @@ class Metered:
             return
         reserved = self._reserve(messages, max_tokens)
         begin = time.monotonic()
-        pieces: list[str] = []
-        status = "failed"
+        text, counted, status = "", None, "failed"
+        pieces = self.llm.stream(messages, max_tokens=max_tokens)
         try:
-            for piece in self.llm.stream(messages, max_tokens=max_tokens):
-                pieces.append(piece)
+            while True:
+                try:
+                    piece = next(pieces)
+                except StopIteration as end:
+                    counted, status = end.value, "ok"
+                    break
+                text += piece
                 yield piece
-            status = "ok"
         finally:
-            text = "".join(pieces)
-            reply = Reply(text, tokens_of(messages) if text else 0, count_tokens(text), True)
+            reply = counted or streamed(messages, text)
             if status == "ok" and not self.accepts(reply):
                 status = "rejected"
             with LedgerStore.open(self.path) as store:
@@ -233,6 +236,11 @@ class Metered:
             key, self.purpose, self.name, status, reply.text, reply.tokens_in,
             reply.tokens_out, reply.estimated, reply.cut, cost, seconds, self.chunk,
             self.document, self.question, self.run))
+
+
+def streamed(messages: Sequence[Message], text: str) -> Reply:
+    """A reply that came as a stream, whose tokens nobody counted."""
+    return Reply(text, tokens_of(messages) if text else 0, count_tokens(text), estimated=True)
 
 
 def _stored(store: LedgerStore, key: str) -> Reply | None:

@@ -4,7 +4,7 @@ import random
 import re
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -56,6 +56,7 @@ class _Words:
     temperature: float | None
     limit: str = "max_tokens"
     json: str = _JSON[0]
+    count: bool = True  # the tokens of a stream
 
     def without(self, said: str) -> "_Words | None":
         """Without the word that the server complained of; None when it named none of them."""
@@ -63,6 +64,8 @@ class _Words:
             return replace(self, limit="max_completion_tokens")
         if self.temperature is not None and "temperature" in said:
             return replace(self, temperature=None)
+        if self.count and "stream_options" in said:
+            return replace(self, count=False)
         if self.json != "plain" and any(word in said for word in _FORMAT):
             return replace(self, json=_JSON[_JSON.index(self.json) + 1])
         return None
@@ -228,13 +231,17 @@ class Endpoint:
             lambda: self._read(self._create(messages, schema, max_tokens), messages)))
         return reply if schema is None else with_json(reply, schema)
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
-        """The reply piece by piece; retries end with the first piece."""
+    def stream(self, messages: Sequence[Message], *,
+               max_tokens: int = 1024) -> Generator[str, None, Reply | None]:
+        """The reply piece by piece; retries end with the first piece.
+
+        Returns the whole of it where the endpoint counts the tokens of streams, else None.
+        """
         connection = self._connection
         limits = Limits(connection.deadline, MAX_BYTES)
         pieces = self._adapting(lambda: connection.call(
             lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
-        said = False
+        said, counted = "", None
         try:
             while True:
                 piece, failure, _ = connection._once(lambda: _next(pieces), limits)
@@ -243,14 +250,15 @@ class Endpoint:
                 if piece is None or not piece:
                     break
                 text = connection.without_key(piece[0])
-                said = said or bool(text.strip())
+                said, counted = said + text, _counted(piece[1]) or counted
                 if text:
                     yield text
         finally:
             with limits.on():
                 getattr(pieces, "close", lambda: None)()
-        if not said:
+        if not said.strip():
             raise _malformed(connection, "an empty reply", messages, "")
+        return Reply(said, *counted) if counted else None
 
     def models(self) -> tuple[str, ...]:
         """The names of the models that the endpoint offers, sorted."""
@@ -278,6 +286,8 @@ class Endpoint:
             asked["temperature"] = words.temperature
         if stream:
             asked["stream"] = True
+            if words.count:
+                asked["stream_options"] = {"include_usage": True}
         if schema is not None and words.json != "plain":
             asked["response_format"] = {"type": words.json} | (
                 {"json_schema": {"name": "reply", "schema": dict(schema)}}
@@ -308,11 +318,9 @@ class Endpoint:
         if not isinstance(text, str) or not text.strip():
             raise _malformed(self._connection, "an empty reply", messages, "")
         text = self._connection.without_key(text)
-        usage = getattr(completion, "usage", None)
-        sent, got = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
         cut = choice.finish_reason == "length"
-        if isinstance(sent, int) and isinstance(got, int) and min(sent, got) > 0:
-            return Reply(text, sent, got, cut=cut)
+        if counted := _counted(getattr(completion, "usage", None)):
+            return Reply(text, *counted, cut=cut)
         return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
 
 
@@ -457,11 +465,19 @@ def _seconds(retry_after: str) -> float:
         return 0.0
 
 
-def _next(pieces: Iterator[Any]) -> tuple[str] | tuple[()]:
+def _next(pieces: Iterator[Any]) -> tuple[str, Any] | tuple[()]:
+    """The next words of a stream, and its count of tokens, which comes with the last."""
     for piece in pieces:
         delta = piece.choices[0].delta.content if piece.choices else None
-        return (delta or "",)
+        return delta or "", getattr(piece, "usage", None)
     return ()
+
+
+def _counted(usage: Any) -> tuple[int, int] | None:
+    """Tokens in and out where an endpoint counts both."""
+    sent, got = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
+    both = isinstance(sent, int) and isinstance(got, int) and min(sent, got) > 0
+    return (sent, got) if both else None
 
 
 def _malformed(connection: _Connection, what: str, messages: Sequence[Message],

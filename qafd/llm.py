@@ -48,7 +48,10 @@ class LLM(Protocol):
         ...
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
-        """The reply piece by piece, as the endpoint sends it."""
+        """The reply piece by piece, as the endpoint sends it.
+
+        A generator may return the whole reply with the endpoint's own count of tokens.
+        """
         ...
 
 

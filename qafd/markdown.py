@@ -7,14 +7,16 @@ links are those to our own sources.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from html import escape
+from os.path import commonprefix
 
 from qafd.plaintext import clean
 
 LONGEST = 40_000  # characters of a reply that are shown
 
 CITED = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3}){0,19})\](?!\(|:)")
+_OPEN_CITATION = re.compile(r"\[[\d\s,;]{0,100}\]?$")
 _INLINE = re.compile(
     r"`([^`\n]{1,2000})`"
     r"|!\[([^\]\n]{0,300})\](?:\([^)\n]{0,2000}\)|\[[^\]\n]{0,300}\])?"
@@ -47,6 +49,19 @@ def plain_text(text: str, sources: Collection[int]) -> str:
         return "[" + ", ".join(str(n) if n in sources else f"{n}: no such source"
                                for n in numbers(found[1])) + "]"
     return CITED.sub(marked, clean(text[:LONGEST]))
+
+
+def plain_pieces(pieces: Iterable[str], sources: Collection[int]) -> Iterator[str]:
+    """A reply for a terminal as it comes; what may be a citation waits for its last bracket."""
+    text = shown = ""
+    for piece in pieces:
+        text += piece
+        if len(text) <= LONGEST:
+            now = plain_text(_OPEN_CITATION.sub("", text), sources)
+            yield now[len(commonprefix((now, shown))):]
+            shown = now
+    now = plain_text(text, sources)
+    yield now[len(commonprefix((now, shown))):]
 
 
 def _blocks(text: str, sources: Collection[int], anchor: str) -> Iterator[str]:

@@ -39,6 +39,8 @@ class FaultServer:
         self.over = threading.Event()
         self._lock = threading.Lock()
         self.hold: threading.Event | None = None
+        self.after_first: threading.Event | None = None  # what the rest of a stream waits for
+        self.was_heard = False
         owner = self
 
         class Handler(_Handler):
@@ -103,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
                 if self.path.endswith("/embeddings"):
                     self._embeddings(body)
                 elif body.get("stream"):
-                    self._stream(server.reply(body))
+                    self._stream(server.reply(body), "stream_options" in body)
                 else:
                     self._json(200, completion(server.reply(body), server.usage))
             else:
@@ -185,11 +187,16 @@ class _Handler(BaseHTTPRequestHandler):
                 {"object": "embedding", "index": i, "embedding": rows[i]}
                 for i in reversed(range(len(rows)))]})
 
-    def _stream(self, text: str) -> None:
+    def _stream(self, text: str, counted: bool) -> None:
         self._head(200, None, {"Content-Type": "text/event-stream"})
         self.close_connection = True
-        for word in text.split(" "):
-            piece = {"choices": [{"index": 0, "delta": {"content": word + " "}}]}
+        pieces: list[Body] = [{"choices": [{"index": 0, "delta": {"content": word + " "}}]}
+                              for word in text.split(" ")]
+        if counted and self.server_of.usage:
+            pieces.append({"choices": [], "usage": self.server_of.usage})
+        for number, piece in enumerate(pieces):
+            if number == 1 and self.server_of.after_first is not None:
+                self.server_of.was_heard = self.server_of.after_first.wait(20)
             self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")

@@ -1,6 +1,8 @@
 """`qafd answer`, `qafd query` and `qafd doctor --endpoint`, called in this process."""
 
+import io
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +64,31 @@ def test_a_model_writes_and_its_citations_are_resolved(
     out = capsys.readouterr().out
     assert "In Valparaíso [2].[31m And [88: no such source]." in out
     assert "Written by tiny: 11 tokens sent, 7 received." in out
+
+
+def test_words_are_printed_while_the_endpoint_still_sends(
+        db: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.after_first = threading.Event()
+
+    class Terminal(io.StringIO):
+        def write(self, text: str) -> int:
+            if "In" in text:
+                server.after_first.set()
+            return super().write(text)
+
+    monkeypatch.setattr("sys.stdout", terminal := Terminal())
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 0
+    assert server.was_heard
+    assert terminal.getvalue().startswith("In Valparaíso [2].[31m And [88: no such source].\n")
+
+
+def test_a_stream_that_breaks_off_leaves_the_quoted_answer(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.fault = lambda *_: "half body"
+    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 1
+    streams = capsys.readouterr()
+    assert "She was born in Valparaíso" in streams.out
+    assert "These sentences are quoted instead." in streams.err
 
 
 def test_a_written_answer_is_in_the_ledger_and_paid_for_once(

@@ -49,9 +49,10 @@ def endpoint(server: FaultServer, deadline: float = 0.3, **named) -> Endpoint:
 @pytest.mark.parametrize("fault", OUTCOMES)
 def test_every_fault_ends_before_the_deadline_with_its_own_error(server, fault):
     server.fault = lambda *_: fault
+    client = endpoint(server)
     begin = time.monotonic()
     with pytest.raises(ModelError) as caught:
-        endpoint(server).complete(ASK)
+        client.complete(ASK)
     assert time.monotonic() - begin < 1.5
     assert type(caught.value) is OUTCOMES[fault]
     assert str(caught.value).endswith(".")
@@ -187,6 +188,23 @@ def test_a_reply_cut_by_its_length_says_so(server):
 def test_a_stream_comes_piece_by_piece(server):
     server.reply = lambda _: "one two three"
     assert list(endpoint(server).stream(ASK)) == ["one ", "two ", "three "]
+
+
+def test_a_stream_is_counted_by_the_server_that_can(server):
+    pieces = endpoint(server).stream(ASK)
+    assert next(pieces) == "fine "
+    with pytest.raises(StopIteration) as end:
+        next(pieces)
+    assert end.value.value == Reply("fine ", 11, 7)
+    assert server.bodies[0]["stream_options"] == {"include_usage": True}
+
+
+def test_a_server_that_cannot_count_a_stream_is_not_asked_to_again(server):
+    server.fault = lambda _, body: (
+        "says 400 unknown field stream_options" if "stream_options" in body else "ok")
+    client = endpoint(server, 5)
+    assert list(client.stream(ASK)) == list(client.stream(ASK)) == ["fine "]
+    assert len(server.bodies) == 3
 
 
 def test_a_stream_that_is_left_early_is_closed(server):

@@ -8,7 +8,7 @@ from hostile import STRINGS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qafd.markdown import LONGEST, answer_html, numbers, plain_text
+from qafd.markdown import LONGEST, answer_html, numbers, plain_pieces, plain_text
 
 ALLOWED = {"p", "b", "i", "code", "pre", "ul", "ol", "li", "br", "sup", "a", "s"}
 HOSTILE = [
@@ -90,3 +90,14 @@ def test_a_reply_without_end_is_cut() -> None:
 
 def test_numbers_of_a_citation_keep_their_order() -> None:
     assert numbers("3, 1;2") == [3, 1, 2]
+
+
+@given(st.lists(st.text(alphabet="ab 1,;2[]().\n\x1b\u202eé", max_size=6), max_size=12))
+@example(["So ", "[", "1", "]", " and [2,", "9", "]", "(http://evil)"])
+def test_a_reply_in_pieces_is_the_reply_in_one(pieces):
+    assert "".join(plain_pieces(pieces, {1, 2})) == plain_text("".join(pieces), {1, 2})
+
+
+def test_a_word_is_shown_before_the_next_one_comes():
+    shown = plain_pieces(iter(["In ", "Rome [", "7", "]."]), {1})
+    assert [next(shown) for _ in range(4)] == ["In", " Rome", "", " [7: no such source]."]

@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import tee
 from typing import TYPE_CHECKING, Any
 
 from qafd.cli.ask import retrieve
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from qafd.cost import Metered
     from qafd.doctor import Check
     from qafd.endpoint import Endpoint
+    from qafd.knowledge import KnowledgeGraph
+    from qafd.retrieve.base import Retrieval
 
 
 def add(commands: Commands) -> None:
@@ -90,8 +93,6 @@ def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
 
 def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Metered":
     """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
-    from dataclasses import replace
-
     from qafd.address import is_local
     from qafd.cost import FREE, Meter, Metered
     from qafd.store import now
@@ -115,16 +116,15 @@ def _answer(arguments: argparse.Namespace) -> int:
         else:
             print(*(message.content for message in draft.messages), sep="\n\n")
         return DONE
-    failure = ""
-    code = FAILED
+    failure, code = "", FAILED
     client = _metered(arguments, knowledge.path, retrieval.query) if arguments.model else None
-    try:
-        answer = knowledge.answer(retrieval, client=client, budget=arguments.tokens,
-                                  length=arguments.length)
-    except ModelError as error:
-        failure = str(error)
-        code = CAPPED if isinstance(error, SpendingCapError) else FAILED
-        answer = knowledge.answer(retrieval)
+    answer = knowledge.answer(retrieval)
+    if client is not None and not answer.abstained:
+        try:
+            answer = _written(arguments, knowledge, retrieval, client, answer)
+        except ModelError as error:
+            failure = str(error)
+            code = CAPPED if isinstance(error, SpendingCapError) else FAILED
     if arguments.json:
         print_json(_as_json(answer, failure))
     else:
@@ -137,14 +137,35 @@ def _answer(arguments: argparse.Namespace) -> int:
     return NOTHING_FOUND if absent else DONE
 
 
+def _written(arguments: argparse.Namespace, knowledge: "KnowledgeGraph", retrieval: "Retrieval",
+             client: "Metered", quoted: "Answer") -> "Answer":
+    """The answer with a model's words, which are printed as they come unless JSON is wanted."""
+    from qafd.cost import streamed
+    from qafd.markdown import plain_pieces
+    from qafd.prompts_answer import ANSWER_TOKENS
+
+    draft = knowledge.draft(retrieval, budget=arguments.tokens, length=arguments.length)
+    with knowledge.store():  # else the call would open and close the file
+        if arguments.json:
+            reply = client.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+        else:
+            first, second = tee(client.stream(draft.messages, max_tokens=ANSWER_TOKENS))
+            try:
+                for text in plain_pieces(first, {s.number for s in draft.context.sources}):
+                    print(text, end="", flush=True)
+            finally:
+                print()
+            reply = client.stored(client.key(draft.messages, None, ANSWER_TOKENS)) or streamed(
+                draft.messages, "".join(second))
+        return replace(quoted, written=knowledge.written(draft, reply, client.name))
+
+
 def print_answer(answer: "Answer") -> None:
-    """The answer and its sources, for a terminal."""
-    from qafd.markdown import plain_text
+    """The answer and its sources, for a terminal; of a model's words only the sources."""
     from qafd.prompts_answer import ABSENT
 
     if answer.written is not None:
         written = answer.written
-        print(plain_text(written.text, {c.number for c in written.citations}))
         _print_sources(written.citations)
         reply = written.reply
         about = "~" if reply.estimated else ""

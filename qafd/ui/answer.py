@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
-from qafd.cost import Metered, tokens_of
+from qafd.cost import Metered, streamed, tokens_of
 from qafd.errors import ModelError
 from qafd.judge import Verdict, graded, judge
 from qafd.llm import Reply
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
-from qafd.text import count_tokens
 from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
@@ -120,7 +119,8 @@ def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
     for piece in model.stream(draft.messages, max_tokens=ANSWER_TOKENS):
         text += piece
         place.html(f"<div style='{_TEXT}'>{answer_html(text, numbers)}</div>")
-    return Reply(text, tokens_of(draft.messages), count_tokens(text), estimated=True)
+    return model.stored(model.key(draft.messages, None, ANSWER_TOKENS)) or streamed(
+        draft.messages, text)
 
 
 def _shown(written: Written, model: Metered) -> None:
