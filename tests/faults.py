@@ -3,6 +3,7 @@
 import hashlib
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ class FaultServer:
         self.hold: threading.Event | None = None
         self.after_first: threading.Event | None = None  # what the rest of a stream waits for
         self.was_heard = False
+        self.first_sent: list[float] = []  # when the first words of each stream went out
         owner = self
 
         class Handler(_Handler):
@@ -199,6 +201,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server_of.was_heard = self.server_of.after_first.wait(20)
             self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
             self.wfile.flush()
+            if not number:
+                self.server_of.first_sent.append(time.time())
         self.wfile.write(b"data: [DONE]\n\n")
 
     def _json(self, status: int, body: Body, headers: dict[str, str] | None = None) -> None:
