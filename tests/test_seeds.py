@@ -66,7 +66,7 @@ def test_passages_of_a_graph_are_read_once(graph):
 
 
 def test_a_match_has_cosines_and_the_score_of_each_word(graph, passages):
-    found = match(graph, passages, plan("River, river mill?"))
+    found = match(passages, plan("River, river mill?"))
     assert found.dense.tolist() == [0, 1, 0, 0, 0, 0, 0]
     assert found.by_word.shape == (7, 2)
     assert np.flatnonzero(found.lexical).tolist() == [0, 1, 2]
@@ -83,7 +83,7 @@ def test_entities_are_counted_by_their_passages(graph):
 
 def test_rare_names_take_more_mass(graph, passages):
     asked = plan()
-    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked))
+    seeds = select_seeds(graph, passages, asked, match(passages, asked))
     rare = np.array([1.0, 1 / log2(4)])
     assert seeds.rows[:2].tolist() == [0, 1]
     assert seeds.shares[:2] == pytest.approx(0.75 * rare / rare.sum())
@@ -114,7 +114,7 @@ def test_passages_take_mass_by_their_lead_over_the_best_left_out(graph, passages
 
 def test_without_names_the_passages_take_all(graph, passages):
     asked = plan(names=())
-    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked))
+    seeds = select_seeds(graph, passages, asked, match(passages, asked))
     assert set(graph.kinds[seeds.rows]) == {"passage"}
     assert seeds.shares.sum() == pytest.approx(1)
 
@@ -123,21 +123,21 @@ def test_without_passages_the_names_take_all():
     graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
                         ["Mill", "River"], None, [0], [1])
     passages = Passages(graph, lambda _: [])
-    seeds = select_seeds(graph, passages, plan(), match(graph, passages, plan()))
+    seeds = select_seeds(graph, passages, plan(), match(passages, plan()))
     assert seeds.rows.tolist() == [0, 1]
     assert seeds.shares.sum() == pytest.approx(1)
 
 
 def test_names_that_the_graph_lost_are_left_out(graph, passages):
     asked = plan(names=("mill", "gone"))
-    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked))
+    seeds = select_seeds(graph, passages, asked, match(passages, asked))
     assert seeds.rows[0] == 0
     assert set(graph.kinds[seeds.rows[1:]]) == {"passage"}
 
 
 def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
     asked = plan()
-    reasons = select_seeds(graph, passages, asked, match(graph, passages, asked), best=1).reasons
+    reasons = select_seeds(graph, passages, asked, match(passages, asked), best=1).reasons
     assert reasons == (
         "the question names Mill", "River is the nearest known name to one in the question",
         "number 1 of the passages nearest to the question in meaning and words")
@@ -147,7 +147,7 @@ def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
        st.floats(0, 1), st.integers(1, 9))
 def test_shares_are_never_negative_and_add_up(graph, passages, names, share, best):
     asked = plan(names=names)
-    seeds = select_seeds(graph, passages, asked, match(graph, passages, asked),
+    seeds = select_seeds(graph, passages, asked, match(passages, asked),
                          entity_share=share, best=best)
     assert len(seeds.rows) == len(seeds.shares) == len(seeds.reasons)
     assert seeds.shares.min() >= 0

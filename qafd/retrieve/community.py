@@ -92,7 +92,7 @@ class CommunityReports(Method):
             [(members, members) for members in
              (np.flatnonzero(home == community) for community in chosen.tolist())])
         order = np.array(list(islice(_passages(
-            corpus, groups, match(graph, corpus.passages, plan).dense), self.top)), np.int64)
+            corpus, groups, match(corpus.passages, plan).dense), self.top)), np.int64)
         kept = nodes(layer, plan, rows, np.array(list(importance.values())),
                      [_sentence(reasons[row]) for row in rows.tolist()],
                      [causes[row] for row in rows.tolist()], seeds=set(seeds.tolist()))

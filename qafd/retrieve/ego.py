@@ -61,7 +61,7 @@ class EgoNet(Method):
         local = self.mode != "global" and bool(len(low.keywords)) or not len(high.keywords)
         wide = self.mode != "local" and bool(len(high.keywords)) or not local
         net = _Net(layer)
-        dense = match(graph, corpus.passages, plan).dense
+        dense = match(corpus.passages, plan).dense
         near: list[int] = []
         far: list[int] = []
         if local:
@@ -96,7 +96,7 @@ def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
     graph = corpus.graph
     seeds = keyword_seeds(graph, plan, count, "entities")
     if seeding == "question":
-        named = select_seeds(graph, corpus.passages, plan, match(graph, corpus.passages, plan),
+        named = select_seeds(graph, corpus.passages, plan, match(corpus.passages, plan),
                              entity_share=1.0, best=0)
         seeds = named if len(named.rows) else seeds
     if graph.name_vectors is None or not len(seeds.rows):

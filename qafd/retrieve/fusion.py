@@ -31,7 +31,7 @@ class FusedPassages(Method):
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The passages with the highest sums and the names they mention."""
         started = time.perf_counter()
-        found = match(corpus.graph, corpus.passages, plan)
+        found = match(corpus.passages, plan)
         dense, words = minmax(found.dense), minmax(found.lexical)
         return passages_by(
             self, "fusion", corpus, plan, found.fusion(self.lexical), "by meaning and words",

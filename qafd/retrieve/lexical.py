@@ -35,7 +35,7 @@ class LexicalPassages(Method):
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The passages with the highest BM25 and the names they mention."""
         started = time.perf_counter()
-        found = match(corpus.graph, corpus.passages, plan)
+        found = match(corpus.passages, plan)
         words = content_words(plan.question)
         scores = np.where(found.lexical > 0, found.lexical, -np.inf)
 

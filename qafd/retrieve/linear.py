@@ -82,7 +82,7 @@ class TriGraph(Method):
         started = time.perf_counter()
         graph, passages = corpus.graph, corpus.passages
         sentences: Sentences = corpus.layer("sentences")
-        found = match(graph, passages, plan)
+        found = match(passages, plan)
         spread = activate(graph, sentences, plan, breadth=self.breadth,
                           threshold=self.threshold, levels=self.levels)
         restart = self._restart(graph, sentences, spread, passages.rows, minmax(found.dense))

@@ -88,7 +88,7 @@ class PageRank(Method):
         """The most probable nodes, the net flow of the walk between them, passages ranked."""
         started = time.perf_counter()
         graph, passages = corpus.graph, corpus.passages
-        found = match(graph, passages, plan)
+        found = match(passages, plan)
         layer = graph.layer(WIDE[self.layer])
         seeds = self._sources(corpus, plan, found)
         weight = entry_weights(layer, Gates(

@@ -118,7 +118,7 @@ class FlowDiffusion(Method):
             By the rule "paper-literal" when its mass cannot fit.
         """
         graph, passages = corpus.graph, corpus.passages
-        found = match(graph, passages, plan)
+        found = match(passages, plan)
         seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
                  else select_seeds(graph, passages, plan, found, best=self.seeds,
                                    entity_share=self.entity_share))
@@ -180,7 +180,7 @@ class FlowDiffusion(Method):
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
-        order, scores = rank(passages, match(graph, passages, plan), importance)
+        order, scores = rank(passages, match(passages, plan), importance)
         kept = _kept(order, gone)[:self.top]
         return ranked(graph, order[kept], scores[kept])
 
@@ -242,9 +242,9 @@ class Problem:
             notices=unseeded + diffusion.notices, revision=graph.revision)
 
 
-def _kept(order: Nodes, gone: frozenset[int]) -> list[int]:
+def _kept(order: Nodes, gone: frozenset[int]) -> Nodes:
     """Places in an order of rows without those that are taken out."""
-    return [i for i, row in enumerate(order.tolist()) if row not in gone]
+    return np.flatnonzero(~np.isin(order, sorted(gone)))
 
 
 def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:

@@ -58,7 +58,7 @@ class CollapsedTree(Method):
         started = time.perf_counter()
         graph, rows = corpus.graph, corpus.passages.rows
         tree: Tree = corpus.layer("tree")
-        own = match(graph, corpus.passages, plan).dense  # (c,)
+        own = match(corpus.passages, plan).dense  # (c,)
         near = (tree.vectors @ plan.embedding).astype(np.float64)  # (k,)
         leaves, summaries = self._within_budget(graph, rows, tree, own, near)
         above = _best_above(tree, rows, near, summaries)

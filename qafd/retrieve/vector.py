@@ -34,7 +34,7 @@ class DensePassages(Method):
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nearest passages and the names they mention; importance is the cosine."""
         started = time.perf_counter()
-        scores = match(corpus.graph, corpus.passages, plan).dense
+        scores = match(corpus.passages, plan).dense
         return passages_by(self, "vector", corpus, plan, scores, "by similarity to the question",
                            lambda place: f"cosine {scores[place]:.2f} with the question", started)
 
