@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_app import page, shown
+from clicks import page, shown
 
 from qafd.knowledge import KnowledgeGraph
 
@@ -16,7 +16,6 @@ TABS = ("Why", "Paths", "What if", "Contrast")
 @pytest.mark.parametrize("preset", ["As in the paper", "Token budget"])
 def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) -> None:
     app = page("explore", tab=tab, preset=preset)
-    assert not app.exception
     assert not app.error
 
 
@@ -27,7 +26,6 @@ def test_every_tab_works_with_every_preset(tab: str, preset: str, home: Path) ->
 def test_every_tab_works_without_mass_without_names_and_when_all_is_full(
         tab: str, mass: str, question: str, home: Path) -> None:
     app = page("explore", tab=tab, best_mass=mass, q=question)
-    assert not app.exception
     assert not app.error
 
 
@@ -36,7 +34,6 @@ def test_every_tab_works_for_subqueries_and_over_entities(tab: str, home: Path) 
     for query in ({"best_subqueries": "on", "q": "Who founded Apple and which cities lie on the "
                                                  "Amazon?"}, {"best_layer": "entities"}):
         app = page("explore", tab=tab, **query)
-        assert not app.exception
         assert not app.error
 
 
@@ -47,11 +44,12 @@ def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
     told = KnowledgeGraph.sample("apple-amazon", home).explain(PARTS, subqueries="on")
     node = next(told.find(n.id) for n in told.retrieval.nodes if n.brought_by == (0,))
     app = page("explore", tab="Why", best_subqueries="on", q=PARTS, about=told.graph.names[node])
-    sums = next(t.value for t in app.dataframe if "subquery" in t.value)
-    assert list(sums["held"][:-1]) == [
-        0.0 if (i := part.diffusion.find(node)) is None else part.diffusion.mass[i]
-        for part in told.parts]
-    assert sums["held"].iloc[-1] == pytest.approx(sums["held"][:-1].sum())
+    held = [0.0 if (i := part.diffusion.find(node)) is None else part.diffusion.mass[i]
+            for part in told.parts]
+    rows = re.findall(r"<tr.*?</tr>", next(e.body for e in app.get("html")
+                                           if "poured on it" in e.body))
+    assert [float(re.findall(r">([\d.]+)</td>", row)[-1]) for row in rows[1:]] == [
+        pytest.approx(mass, abs=5e-5) for mass in (*held, sum(held))]
     assert "“Who founded Apple?”, brought it" in shown(app)
 
 
@@ -73,13 +71,12 @@ def test_subqueries_are_contrasted_as_layers_with_their_stable_core(home: Path) 
     full = [{n.id for n in part.nodes if n.state == "saturated"} for part in parts]
     text = shown(app)
     assert (f"<b>{len(full[0] & full[1])}</b> of {len(full[0] | full[1])} nodes are retrieved by "
-            "all 2 subqueries") in text
+            "both subqueries") in text
     assert f"<b>{len(full[0] - full[1])}</b> only in the first" in text
 
 
 def test_without_subqueries_a_link_to_them_is_still_a_contrast(home: Path) -> None:
     app = page("explore", tab="Contrast", by="Subqueries")
-    assert not app.exception
     assert "only in the second" in shown(app)
 
 
@@ -87,7 +84,6 @@ def test_without_subqueries_a_link_to_them_is_still_a_contrast(home: Path) -> No
 def test_every_tab_works_on_one_sentence(tab: str, home: Path) -> None:
     KnowledgeGraph(home / "tiny.db").add_text("a.txt", "Ada Lovelace met Charles Babbage.")
     app = page("explore", ws="tiny", tab=tab, q="Who met Charles Babbage?")
-    assert not app.exception
     assert not app.error
 
 
@@ -100,13 +96,12 @@ def test_why_says_from_the_page_alone_why_a_node_is_there(home: Path) -> None:
 
 def test_why_says_what_would_bring_a_node_in(home: Path) -> None:
     app = page("explore", tab="Why", about="Jeff Bezos")
-    assert "It would be full at mass" in shown(app).replace("\\", "")
+    assert "It would be full at mass" in shown(app)
     assert "Raise the mass" in shown(app)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(home: Path) -> None:
     app = page("explore", tab="Why", about="Jeff Bezoss")
-    assert not app.exception
     assert "Jeff Bezos" in app.error[0].value
 
 
@@ -118,7 +113,7 @@ def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:
 
 
 def test_the_status_line_has_the_token_budget_and_the_next_node(home: Path) -> None:
-    text = shown(page("explore", preset="Token budget", tokens_mass="500")).replace("\\", "")
+    text = shown(page("explore", preset="Token budget", tokens_mass="500"))
     found = re.search(r"· (\d+) of 500 tokens ·", text)
     assert found is not None
     assert int(found[1]) <= 500

@@ -60,8 +60,10 @@ class FlowDiffusion(Method):
     seeds: int = knob(5, 0, 200, help="Seeding question: how many of the nearest passages are "
                       "seeds besides the names in the question. Seeding keywords: N of "
                       "Algorithm 1.")
-    variant: str = knob("product", options=VARIANTS, help="Edge weight: Eq. (2a) mean, (2b) "
-                        "product, (2c) hybrid; plain does not look at the question.")
+    variant: str = knob("product", options=VARIANTS, help="How wide an edge is. product: "
+                        "narrow where one end is unlike the question (Eq. 2b); mean: the mean of "
+                        "edge and both ends (2a); hybrid: by their sum, never closed (2c); plain: "
+                        "without looking at the question.")
     rule: str = knob("budget", options=RULES, advanced=True,
                      help="What sets the source mass; see docs/method.md.")
     capacity: str = knob("unit", options=CAPACITIES, advanced=True,
@@ -72,10 +74,18 @@ class FlowDiffusion(Method):
     layer: str = knob("passages", options=tuple(LAYERS), advanced=True,
                       help="Diffuse over passages and entities, or over entities alone.")
     similarity: str = knob("clip", options=SIMILARITIES, advanced=True,
-                           help="H: max(cosine, 0.001), (1 + cosine) / 2, or exp(-gamma |a-b|^2).")
-    gamma: float = knob(1.0, 0.0, 20.0, advanced=True, help="gamma of the similarity rbf.")
-    a: float = knob(1.0, 0.0, 4.0, advanced=True, help="a of the hybrid weight, Eq. (2c).")
-    b: float = knob(0.25, 0.0, 4.0, advanced=True, help="b of the hybrid weight, Eq. (2c).")
+                           help="How the cosine of two texts becomes a likeness H above 0. clip: "
+                           "max(cosine, 0.001); shift: (1 + cosine) / 2; rbf: exp(-gamma "
+                           "distance^2).")
+    gamma: float = knob(1.0, 0.0, 20.0, advanced=True, help="Only for the similarity rbf: how fast "
+                        "likeness falls with distance. 0 makes all texts alike; at 20 only "
+                        "nearly equal ones are.")
+    a: float = knob(1.0, 0.0, 4.0, advanced=True, help="Only for the edge weight hybrid, H (a + b "
+                    "(s_u + s_v)), Eq. (2c): how wide an edge is whatever is asked. 0 leaves it "
+                    "all to the question.")
+    b: float = knob(0.25, 0.0, 4.0, advanced=True, help="Only for the edge weight hybrid, H (a + b "
+                    "(s_u + s_v)), Eq. (2c): how much wider it gets the more its ends are like "
+                    "the question. 0 ignores the question.")
     entity_share: float = knob(0.75, 0.0, 1.0, advanced=True, help="Seeding question: the share of "
                                "the mass that the names take.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")

@@ -13,11 +13,18 @@ from qafd.view import figures
 from qafd.weights import VARIANTS
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
-SLIDERS = {"separation": ("mu/sigma, separation of the means", 0.0, 40.0, 0.5),
-           "gamma": ("gamma of the similarity", 0.0, 0.1, 0.002),
-           "inside": ("rho 1, edges inside R", 0.01, 1.0, 0.01),
-           "across": ("rho 2, edges leaving R", 0.0, 0.1, 0.002),
-           "relevant": ("r, nodes in R", 10, 100, 5)}
+SLIDERS = {
+    "separation": ("mu/sigma, separation of the means", 0.0, 40.0, 0.5,
+                   "How far the texts of R and the others lie apart, in units of their spread. "
+                   "At 0 no method can tell them apart by meaning."),
+    "gamma": ("gamma of the similarity", 0.0, 0.1, 0.002,
+              "How fast likeness, exp(-gamma distance^2), falls with distance. At 0 all texts are "
+              "alike; too large, and no two are."),
+    "inside": ("rho 1, edges inside R", 0.01, 1.0, 0.01,
+               "The chance that two nodes of R are joined. Low, and R falls into pieces."),
+    "across": ("rho 2, edges leaving R", 0.0, 0.1, 0.002,
+               "The chance that a node of R and another are joined: ways for mass to leak."),
+    "relevant": ("r, nodes in R", 10, 100, 5, "How many of the 600 nodes are relevant.")}
 
 
 def guarantees_tab() -> None:
@@ -54,10 +61,12 @@ def guarantees_tab() -> None:
 def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
     columns = st.columns(3, gap="medium")
     chosen = {}
-    for i, (name, (label, low, high, step)) in enumerate(SLIDERS.items()):
+    for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
         chosen[name] = columns[i % 3].slider(label, low, high, getattr(place.model, name), step,
-                                             key=f"planted_{name}")
-    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, key="planted_beta")
+                                             key=f"planted_{name}", help=why)
+    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, key="planted_beta",
+                             help="How much more is poured than R can hold, as a share of that: "
+                             "all of it that leaves R is leakage.")
     inside = columns[0].toggle("Source inside R", place.source_inside, key="planted_source")
     draws = columns[1].slider("Draws", 1, 30, 10, key="planted_draws")
     seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, key="planted_seed")

@@ -97,7 +97,8 @@ def _core(view: View, retrievals: Sequence[Retrieval], of: str = "phrasings") ->
     found = core(retrievals)
     stable = [node for node, times in found if times == len(retrievals)]
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(stable)}</b> of {len(found)} nodes "
-            f"are retrieved by all {len(retrievals)} {of}.</p>")
+            f"are retrieved by {'both' if len(retrievals) == 2 else f'all {len(retrievals)}'} "
+            f"{of}.</p>")
     with st.expander("Stable core"):
         st.dataframe({"name": [shown(view.graph, view.graph.row[n]) for n, _ in found],
                       of: [times for _, times in found]}, hide_index=True,

@@ -100,14 +100,14 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
     both: tuple[Side, Side] = remembered("sides", asked, lambda _: (
         side(knowledge, before, embedder, view.question, view.method),
         side(knowledge, view.graph, knowledge.embedder, view.question, view.method)))
-    for place, one, word in zip(st.columns(2, gap="medium"), both, ("Earlier", "Now"),
-                                strict=True):
+    for place, one, other, word in zip(st.columns(2, gap="medium"), both, both[::-1],
+                                       ("Earlier", "Now"), strict=True):
         with place:
             closed = sum(gate.closed for gate in one.gates)
             st.caption(f"{word}, {plain(clean(one.model, 60))}: {len(one.gates):,} gates were "
                        f"read, {closed:,} of them closed.")
             if one.gates:
-                chart(figures.gate_histogram(one.gates),
+                chart(figures.gate_histogram(one.gates, other.gates),
                       f"Histogram of {len(one.gates)} edge weights with {clean(one.model, 60)}.",
                       f"gates-{word.lower()}", GATE_COLUMNS,
                       [astuple(gate) for gate in one.gates])

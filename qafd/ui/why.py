@@ -26,6 +26,9 @@ def why_tab(view: View) -> None:
     if not node:
         st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
+    st.caption("The question pours mass on the names and passages it speaks of. What holds more "
+               "than it can passes the rest on, more over wide edges. Full nodes are retrieved. "
+               "¶ marks a passage.")
     if explanation.retrieved(node):
         _why(explanation.why(node))
     else:
@@ -44,7 +47,7 @@ def _why(why: Why) -> None:
         _sums(why)
         for part in why.parts:
             if part.why is not None:
-                st.subheader(f"Subquery {part.number}: {plain(part.question)}", anchor=False)
+                st.html(f"<h4>Subquery {part.number}: {safe(part.question)}</h4>")
                 st.write(plain(part.why.sentence))
                 _shares(part.why)
     else:
@@ -56,12 +59,9 @@ def _sums(why: Why) -> None:
     st.caption("Each subquery has a diffusion of its own; what they leave on a node adds up")
     rows = [(f"{part.number}. {part.question}", part.why) for part in why.parts]
     rows.append(("together", why))
-    st.dataframe(
-        {"subquery": [name for name, _ in rows],
-         **{column: [0.0 if one is None else count(one.balance) for _, one in rows]
-            for column, count in _COUNTS.items()}}, hide_index=True,
-        column_config=dict.fromkeys(
-            _COUNTS, st.column_config.NumberColumn(format="%.4f", width="small")))
+    st.html(read_table(("subquery", *_COUNTS), [
+        (name, *(f"{0.0 if one is None else count(one.balance):.4f}"
+                 for count in _COUNTS.values())) for name, one in rows]))
     st.caption("Poured on it and came in, less what went on, is what is held, in units of mass.")
 
 
@@ -69,16 +69,12 @@ def _shares(why: Why) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("Whose mass it holds")
-        st.dataframe(
-            {"seed": [s.name for s in why.seeds], "share": [s.share for s in why.seeds],
-             "why it is a seed": [s.reason for s in why.seeds]}, hide_index=True,
-            column_config={"share": st.column_config.ProgressColumn(
-                format="percent", min_value=0.0, max_value=1.0, width="small")})
+        st.html(read_table(("seed", "why it is a seed", "share"), [
+            (seed.name, seed.reason, f"{seed.share:.1%}") for seed in why.seeds]))
         st.caption("The ways it came; with the rest they add up to what it holds")
-        st.dataframe(
-            {"mass": [p.mass for p in why.ways.paths] + [why.ways.rest],
-             "way": [p.words for p in why.ways.paths] + ["all other ways"]}, hide_index=True,
-            column_config={"mass": st.column_config.NumberColumn(format="%.4f", width="small")})
+        st.html(read_table(("way", "mass"), [
+            *((path.words, f"{path.mass:.4f}") for path in why.ways.paths),
+            ("all other ways", f"{why.ways.rest:.4f}")]))
     with right:
         for inflow in why.inflows:
             st.html(f"<p style='margin:0 0 .3em'><b>{inflow.share:.0%}</b> of what reached it came "
@@ -124,12 +120,13 @@ def _why_not(why: WhyNot) -> None:
             st.caption(f"The edge from {plain(gates[0].source_name)} that lets too little through"
                        + ", and the one it sends most over" * (len(gates) > 1))
             st.html(read_table(
-                ("similarity", *(f"to {g.target_name}" for g in gates)),
+                ("what makes it so wide", *(f"to {g.target_name}" for g in gates)),
                 [(name, *(number(getattr(g, key)) for g in gates)) for name, key in (
-                    ("of the edge", "structure"),
-                    ("of its start and the question", "alignment_source"),
-                    ("of its end and the question", "alignment_target"), ("weight", "weight"))]))
-            st.caption("The weight of an edge is made of the three similarities above it.")
+                    ("strength of the edge", "structure"),
+                    ("likeness of its start to the question", "alignment_source"),
+                    ("likeness of its end to the question", "alignment_target"),
+                    ("weight", "weight"))]))
+            st.caption("The weight of an edge, how wide it is, is made of the three above it.")
 
 
 def _lead(text: str) -> None:

@@ -111,12 +111,16 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str) -> "Figur
     return figure
 
 
-def gate_histogram(gates: Sequence["Gate"]) -> "Figure":
-    """How many gates have which weight, closed ones apart; weights on a logarithmic axis."""
+def gate_histogram(gates: Sequence["Gate"], beside: Sequence["Gate"] = ()) -> "Figure":
+    """How many gates have which weight, closed ones apart; weights on a logarithmic axis.
+
+    The axis has room for the gates of another histogram `beside` it.
+    """
     import plotly.graph_objs as go
 
     powers = np.log10([g.weight for g in gates])
-    edges = np.linspace(powers.min() - 1e-9, powers.max() + 1e-9, 31)
+    both = np.log10([g.weight for g in (*gates, *beside)])
+    edges = np.linspace(both.min() - 1e-9, both.max() + 1e-9, 31)
     figure = go.Figure()
     for closed, name, color in ((False, "open", GREEN), (True, "closed", GREY)):
         here = [p for p, g in zip(powers, gates, strict=True) if g.closed == closed]
@@ -126,7 +130,8 @@ def gate_histogram(gates: Sequence["Gate"]) -> "Figure":
                        hovertemplate="%{y} gates near 10^%{x:.1f}<extra></extra>")
     figure.update_layout(
         barmode="stack", height=280, margin={"l": 50, "r": 8, "t": 30, "b": 44},
-        xaxis={"title": "edge weight w, power of ten"}, yaxis={"title": "number of gates"},
+        xaxis={"title": "edge weight w, power of ten", "range": [edges[0], edges[-1]]},
+        yaxis={"title": "number of gates"},
         legend={"orientation": "h", "y": 1.15})
     return figure
 
