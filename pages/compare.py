@@ -2,34 +2,44 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.columns import (
+    answers_tab,
+    column_passages_tab,
+    differences_tab,
+    node_reasons,
+    numbers_tab,
+    overlap_tab,
+)
+from qafd.ui.compare import compare_controls, compare_picture, compared, enough, ready
+from qafd.ui.explore import ask_something, drawing_controls, empty_workspace, question_box
+from qafd.ui.workspaces import workspace
 
-TABS = {"Differences": ui.differences_tab, "Answers": ui.answers_tab,
-        "Passages": ui.column_passages_tab, "Overlap": ui.overlap_tab, "Numbers": ui.numbers_tab}
+TABS = {"Differences": differences_tab, "Answers": answers_tab,
+        "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab}
 
-knowledge = ui.workspace()
+knowledge = workspace()
 st.title("Compare")
 st.caption("What eleven retrieval methods bring for the same question from the same graph. They "
            "are re-implementations of the papers' ideas.")
-question = ui.question_box(knowledge)
+question = question_box(knowledge)
 
 if not len(knowledge.graph):
-    ui.empty_workspace(knowledge)
+    empty_workspace(knowledge)
     st.stop()
 
-choice = ui.compare_controls(knowledge)
-drawing = ui.drawing_controls()
+choice = compare_controls(knowledge)
+drawing = drawing_controls()
 
 if not question.strip():
-    ui.ask_something(knowledge)
+    ask_something(knowledge)
     st.stop()
-if not ui.enough(choice):
+if not enough(choice):
     st.stop()
 
-ui.ready(knowledge, choice)
-sides = ui.compared(knowledge, question, choice)
-selected = ui.compare_picture(sides, drawing)
-ui.node_reasons(sides, selected)
+ready(knowledge, choice)
+sides = compared(knowledge, question, choice)
+selected = compare_picture(sides, drawing)
+node_reasons(sides, selected)
 
 for tab, draw in zip(st.tabs(list(TABS), key="view", bind="query-params"), TABS.values(),
                      strict=True):

@@ -2,13 +2,15 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.documents import documents_table, intake, jobs_panel
+from qafd.ui.models import ledger, plan_card, reading_controls
+from qafd.ui.workspaces import workspace
 
-knowledge = ui.workspace()
+knowledge = workspace()
 st.title("Documents")
-ui.intake(knowledge)
-ui.reading_controls(knowledge)
-ui.plan_card(knowledge)
-ui.jobs_panel(knowledge)
-ui.documents_table(knowledge)
-ui.ledger(knowledge)
+intake(knowledge)
+reading_controls(knowledge)
+plan_card(knowledge)
+jobs_panel(knowledge)
+documents_table(knowledge)
+ledger(knowledge)

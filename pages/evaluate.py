@@ -2,25 +2,35 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.evaluate import (
+    chosen_methods,
+    measured,
+    numbers,
+    questions_table,
+    recall_chart,
+    verdict,
+)
+from qafd.ui.explore import empty_workspace
+from qafd.ui.gold import question_set
+from qafd.ui.workspaces import workspace
 
-knowledge = ui.workspace()
+knowledge = workspace()
 st.title("Evaluate")
 
 if not len(knowledge.graph):
-    ui.empty_workspace(knowledge)
+    empty_workspace(knowledge)
     st.stop()
 
-asked = ui.question_set(knowledge)
-methods = ui.chosen_methods(knowledge)
+asked = question_set(knowledge)
+methods = chosen_methods(knowledge)
 if asked is None or not methods:
     st.stop()
 
-result = ui.measured(knowledge, asked, methods)
+result = measured(knowledge, asked, methods)
 if result is None:
     st.stop()
 
-ui.verdict(result)
-ui.numbers(result)
-ui.recall_chart(result)
-ui.questions_table(result, knowledge)
+verdict(result)
+numbers(result)
+recall_chart(result)
+questions_table(result, knowledge)

@@ -2,34 +2,53 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.answer import answer_tab
+from qafd.ui.contrast import contrast_tab
+from qafd.ui.detail import node_detail
+from qafd.ui.explained import next_in
+from qafd.ui.explore import (
+    ask_something,
+    drawing_controls,
+    empty_workspace,
+    explored,
+    method_controls,
+    picture,
+    question_box,
+    status_line,
+)
+from qafd.ui.paths import chosen_path, paths_tab
+from qafd.ui.reading import layered, reader
+from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
+from qafd.ui.whatif import whatif_tab
+from qafd.ui.why import why_tab
+from qafd.ui.workspaces import workspace
 
-TABS = {"Answer": ui.answer_tab, "Why": ui.why_tab, "Paths": ui.paths_tab,
-        "Passages": ui.passages_tab, "What if": ui.whatif_tab, "Contrast": ui.contrast_tab,
-        "Table": ui.table_tab, "Certificate": ui.certificate_tab, "Code": ui.code_tab}
+TABS = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
+        "Passages": passages_tab, "What if": whatif_tab, "Contrast": contrast_tab,
+        "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
 
-knowledge = ui.workspace()
-question = ui.question_box(knowledge)
+knowledge = workspace()
+question = question_box(knowledge)
 
 if not len(knowledge.graph):
-    ui.empty_workspace(knowledge)
+    empty_workspace(knowledge)
     st.stop()
 
-method = ui.method_controls(knowledge)
-drawing = ui.drawing_controls()
+method = method_controls(knowledge)
+drawing = drawing_controls()
 
 if not question.strip():
-    ui.ask_something(knowledge)
+    ask_something(knowledge)
     st.stop()
 
-view = ui.explored(knowledge, question, method, ui.reader(knowledge, question))
-picture, detail = st.columns([5, 2], gap="medium")
-with picture:
-    view = ui.layered(view)
-    ui.status_line(view, ui.next_in(view))
-    selected = ui.picture(view, drawing, ui.chosen_path(view))
-with detail:
-    ui.node_detail(view, selected)
+view = explored(knowledge, question, method, reader(knowledge, question))
+left, right = st.columns([5, 2], gap="medium")
+with left:
+    view = layered(view)
+    status_line(view, next_in(view))
+    selected = picture(view, drawing, chosen_path(view))
+with right:
+    node_detail(view, selected)
 
 for tab, draw in zip(st.tabs(list(TABS), key="tab", bind="query-params"), TABS.values(),
                      strict=True):

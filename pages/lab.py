@@ -2,34 +2,45 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.bounds import guarantees_tab, scale_tab
+from qafd.ui.embeddings import embeddings_tab
+from qafd.ui.explore import (
+    ask_something,
+    empty_workspace,
+    explored,
+    method_controls,
+    question_box,
+    status_line,
+)
+from qafd.ui.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
+from qafd.ui.workspaces import workspace
 
-ASKED = {"Sweep": ui.sweep_tab, "Timeline": ui.timeline_tab, "Movie": ui.movie_tab,
-         "Gates": ui.gates_tab, "Robustness": ui.robustness_tab}
+ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
+         "Gates": gates_tab, "Robustness": robustness_tab}
 TABS = [*ASKED, "Embeddings", "Guarantees", "Scale"]
 
-knowledge = ui.workspace()
-question = ui.question_box(knowledge)
+knowledge = workspace()
+question = question_box(knowledge)
 view = None
 if len(knowledge.graph):
-    method = ui.method_controls(knowledge)
+    method = method_controls(knowledge)
     if question.strip():
-        view = ui.explored(knowledge, question, method)
-        ui.status_line(view)
+        view = explored(knowledge, question, method)
+        status_line(view)
 
 for name, tab in zip(TABS, st.tabs(TABS, key="experiment", bind="query-params"), strict=True):
     if not tab.open:
         continue
     with tab:
         if name == "Embeddings":
-            ui.embeddings_tab(knowledge, view)
+            embeddings_tab(knowledge, view)
         elif name == "Guarantees":
-            ui.guarantees_tab()
+            guarantees_tab()
         elif name == "Scale":
-            ui.scale_tab()
+            scale_tab()
         elif view is not None:
             ASKED[name](view)
         elif len(knowledge.graph):
-            ui.ask_something(knowledge)
+            ask_something(knowledge)
         else:
-            ui.empty_workspace(knowledge)
+            empty_workspace(knowledge)

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.learn import chosen_card, show, taught
 
-card = ui.taught()
+card = taught()
 if card is not None:
-    ui.show(card, taught=True)
+    show(card, taught=True)
     st.stop()
 
 st.title("Learn")
-ui.show(ui.chosen_card(), taught=False)
+show(chosen_card(), taught=False)

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
-from qafd import ui
+from qafd.ui.endpoint import endpoint_settings
+from qafd.ui.settings import remake, versions, wipe, workspace_settings
+from qafd.ui.workspaces import workspace
 
-knowledge = ui.workspace()
+knowledge = workspace()
 st.title("Settings")
-ui.workspace_settings(knowledge)
-ui.endpoint_settings()
-ui.remake(knowledge)
-ui.versions()
-ui.wipe(knowledge)
+workspace_settings(knowledge)
+endpoint_settings()
+remake(knowledge)
+versions()
+wipe(knowledge)

@@ -2,13 +2,17 @@
 
 from streamlit.testing.v1 import AppTest
 
+KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "html",
+         "code")
+
 
 def page(name: str, **query: str | list[str]) -> AppTest:
-    """A page by its name in `ui.pages`, run once; on the songbook unless `ws` says otherwise."""
+    """A page by its name in PAGES, run once with these query parameters."""
     app = AppTest.from_string(
-        f"import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages({name!r})))",
+        "import streamlit as st\nfrom qafd.ui.pages import pages\n"
+        f"from qafd.ui.workspaces import run\nrun(st.navigation(pages({name!r})))",
         default_timeout=60)
-    for key, value in {"ws": "songbook", **query}.items():
+    for key, value in query.items():
         app.query_params[key] = value
     app.run()
     assert not app.exception
@@ -17,9 +21,8 @@ def page(name: str, **query: str | list[str]) -> AppTest:
 
 def shown(app: AppTest) -> str:
     """All text of a page, without the backslashes that keep it from being markup."""
-    kinds = ("markdown", "caption", "warning", "error", "html", "subheader", "code")
     return "\n".join(str(getattr(e, "body", None) or e.value)
-                     for kind in kinds for e in app.get(kind)).replace("\\", "")
+                     for kind in KINDS for e in app.get(kind)).replace("\\", "")
 
 
 def press(app: AppTest, label: str) -> None:

@@ -9,15 +9,19 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
 
 settings.register_profile("exact", derandomize=True, deadline=None)
 settings.load_profile("exact")
 
 ROOT = Path(__file__).parents[1]
+# Streamlit reads the metadata of every installed package for each page that a test opens.
+installed_components = cache(manifest_scanner.scan_component_manifests)
 
 
 def chromium() -> str:
@@ -94,4 +98,5 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(Path(__file__).parents[1])
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
     return tmp_path

@@ -43,14 +43,14 @@ def modeled(home: Path, server: FaultServer) -> FaultServer:
 
 
 def test_without_a_model_the_tab_quotes_and_says_where_models_are_set(home: Path) -> None:
-    text = shown(page("explore", tab="Answer"))
+    text = shown(page("explore", ws="songbook", tab="Answer"))
     assert "Extractive" in text
     assert "<mark>" in text
     assert "No language model is set" in text
 
 
 def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
-    app = page("explore", tab="Answer")
+    app = page("explore", ws="songbook", tab="Answer")
     assert modeled.bodies == []
     press(app, "Write an answer")
     text = shown(app)
@@ -62,13 +62,13 @@ def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultSer
     assert "http://evil/x" not in text
     assert "id='source-2'" in text
     assert len(modeled.bodies) == 1
-    again = page("explore", tab="Answer")
+    again = page("explore", ws="songbook", tab="Answer")
     assert "Written by tiny" in shown(again)
     assert len(modeled.bodies) == 1
 
 
 def test_prompt_and_context_can_be_read_before_a_call(modeled: FaultServer) -> None:
-    text = shown(page("explore", tab="Answer"))
+    text = shown(page("explore", ws="songbook", tab="Answer"))
     assert "Your role: you answer questions" in text
     assert "data begins" in text
     assert "[1] Paper Lanterns (song)" in text
@@ -78,7 +78,7 @@ def test_prompt_and_context_can_be_read_before_a_call(modeled: FaultServer) -> N
 def test_a_failing_endpoint_leaves_the_quoted_answer(
         fault: str, modeled: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     modeled.fault = lambda *_: fault
-    app = page("explore", tab="Answer")
+    app = page("explore", ws="songbook", tab="Answer")
     monkeypatch.setattr("time.sleep", lambda _: None)
     press(app, "Write an answer")
     text = shown(app)
@@ -88,7 +88,7 @@ def test_a_failing_endpoint_leaves_the_quoted_answer(
 
 
 def test_both_answers_are_judged_with_model_and_tokens(modeled: FaultServer) -> None:
-    app = page("explore", tab="Answer")
+    app = page("explore", ws="songbook", tab="Answer")
     press(app, "Write an answer")
     press(app, "Judge")
     text = shown(app)
@@ -99,7 +99,7 @@ def test_both_answers_are_judged_with_model_and_tokens(modeled: FaultServer) -> 
 
 
 def test_a_model_reads_the_question_when_it_is_asked_to(modeled: FaultServer) -> None:
-    app = page("explore", q="Where was the singer of Paper Lanterns born?")
+    app = page("explore", ws="songbook", q="Where was the singer of Paper Lanterns born?")
     assert "Read by" not in shown(app)
     app.toggle(key="model_reads").set_value(True).run()
     assert not app.exception
@@ -108,13 +108,14 @@ def test_a_model_reads_the_question_when_it_is_asked_to(modeled: FaultServer) ->
 
 def test_a_plan_that_fails_falls_back_and_says_so(modeled: FaultServer) -> None:
     modeled.reply = lambda _: "no json"
-    app = page("explore", q="Who founded the prize that Salt Road won?", model_reads="true")
+    app = page("explore", ws="songbook", q="Who founded the prize that Salt Road won?",
+               model_reads="true")
     assert "The question was read without tiny" in shown(app)
 
 
 @pytest.mark.parametrize("tab", ["Answer", "Why", "What if", "Certificate"])
 def test_subqueries_are_shown_as_layers_on_every_tab(tab: str, home: Path) -> None:
-    app = page("explore", best_subqueries="on", tab=tab,
+    app = page("explore", ws="songbook", best_subqueries="on", tab=tab,
                q="Where was the singer of Paper Lanterns born?")
     assert "the singer of Paper Lanterns —" in shown(app)
     assert not app.error
@@ -124,7 +125,7 @@ def test_subqueries_are_shown_as_layers_on_every_tab(tab: str, home: Path) -> No
 
 
 def test_the_connection_test_says_what_works(modeled: FaultServer) -> None:
-    app = page("settings")
+    app = page("settings", ws="songbook")
     press(app, "Test the connection")
     text = shown(app)
     assert "tiny is one of 1 that the endpoint lists" in text
@@ -134,14 +135,14 @@ def test_the_connection_test_says_what_works(modeled: FaultServer) -> None:
 
 def test_the_connection_test_says_what_fails(modeled: FaultServer) -> None:
     modeled.fault = lambda *_: "401"
-    app = page("settings")
+    app = page("settings", ws="songbook")
     press(app, "Test the connection")
     assert "refuses the API key (401)" in shown(app)
 
 
 def test_a_typed_key_is_used_and_neither_shown_nor_stored(
         modeled: FaultServer, home: Path) -> None:
-    app = page("settings")
+    app = page("settings", ws="songbook")
     app.text_input(key="typed_key").set_value(KEY).run()
     assert app.text_input(key="typed_key").value == ""
     press(app, "Test the connection")
@@ -155,7 +156,7 @@ def test_a_typed_key_is_used_and_neither_shown_nor_stored(
 
 
 def test_choosing_a_provider_fills_in_its_address(home: Path) -> None:
-    app = page("settings")
+    app = page("settings", ws="songbook")
     app.selectbox(key="provider").set_value("ollama").run()
     assert not app.exception
     assert app.text_input(key="url_ollama").value == "http://localhost:11434/v1"
@@ -171,7 +172,7 @@ def test_a_public_app_calls_no_address_of_a_visitor(
     usual = streamlit.get_option
     monkeypatch.setattr("qafd.ui.provider.st.get_option", lambda name: (
         "0.0.0.0" if name == "server.address" else usual(name)))
-    app = page("settings")
+    app = page("settings", ws="songbook")
     assert app.text_input(key="url_custom").disabled
     press(app, "Test the connection")
     assert "can be reached by others" in shown(app)

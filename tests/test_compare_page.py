@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from clicks import page, shown
 
 from qafd.compare import DEFAULT
 from qafd.knowledge import KnowledgeGraph
@@ -20,27 +20,8 @@ PAINTED = "[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'
 
 
-def page(**query: Any) -> AppTest:
-    """The page, run once with these query parameters."""
-    app = AppTest.from_string(
-        "import streamlit as st\nfrom qafd import ui\nui.run(st.navigation(ui.pages('compare')))",
-        default_timeout=60)
-    for key, value in query.items():
-        app.query_params[key] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def shown(app: AppTest) -> str:
-    """All the text of the page."""
-    kinds = ("markdown", "caption", "info", "warning", "error", "html", "subheader")
-    return "\n".join(str(getattr(e, "body", None) or e.value) for kind in kinds
-                     for e in app.get(kind))
-
-
 def test_the_default_methods_are_compared_and_the_page_says_what_they_are(home: Path) -> None:
-    app = page()
+    app = page("compare")
     assert not app.error
     assert app.multiselect(key="methods").value == list(DEFAULT)
     assert "re-implementations of the papers' ideas" in shown(app)
@@ -59,18 +40,18 @@ def test_small_workspaces_are_compared_too(documents: dict[str, str], home: Path
     for file, text in documents.items():
         knowledge.add_text(file, text)
     for view in ("Differences", "Answers", "Passages", "Overlap", "Numbers"):
-        assert not page(ws="small", q="who goes there?", view=view).error
+        assert not page("compare", ws="small", q="who goes there?", view=view).error
 
 
 def test_an_empty_workspace_or_question_is_handled_as_on_explore(home: Path) -> None:
     KnowledgeGraph.open(home / "fresh.db")
     assert "This workspace is empty" in "\n".join(
-        s.value for s in page(ws="fresh").subheader)
-    assert "Ask a question" in shown(page(q=""))
+        s.value for s in page("compare", ws="fresh").subheader)
+    assert "Ask a question" in shown(page("compare", q=""))
 
 
 def test_a_link_names_the_methods_also_by_their_systems(home: Path) -> None:
-    app = page(methods=["LightRAG", "qafd"], budget="400")
+    app = page("compare", methods=["LightRAG", "qafd"], budget="400")
     assert app.multiselect(key="methods").value == ["ego", "qafd"]
     assert app.slider(key="budget").value == 400
     assert app.query_params["methods"] == ["ego", "qafd"]
@@ -79,13 +60,13 @@ def test_a_link_names_the_methods_also_by_their_systems(home: Path) -> None:
 
 
 def test_one_method_alone_is_not_compared(home: Path) -> None:
-    app = page(methods=["qafd"])
+    app = page("compare", methods=["qafd"])
     assert "Choose 2 to 6 methods" in shown(app)
     assert not app.error
 
 
 def test_every_method_has_the_controls_of_its_parameters(home: Path) -> None:
-    app = page(methods=["qafd", "ego"])
+    app = page("compare", methods=["qafd", "ego"])
     keys = {w.key for kind in ("slider", "selectbox") for w in app.get(kind)}
     assert {"best_mass", "best_variant", "ego_mode", "ego_neighbors"} <= keys
     app.slider(key="ego_entities").set_value(1).run()
@@ -95,7 +76,7 @@ def test_every_method_has_the_controls_of_its_parameters(home: Path) -> None:
 
 
 def test_one_option_sets_the_seeds_of_all_methods_that_have_it(home: Path) -> None:
-    app = page(methods=["qafd", "ego"])
+    app = page("compare", methods=["qafd", "ego"])
     assert {"best_seeding", "ego_seeding"} <= {s.key for s in app.selectbox}
     app.segmented_control(key="seeding").set_value("keywords").run()
     assert not {"best_seeding", "ego_seeding"} & {s.key for s in app.selectbox}
@@ -104,7 +85,7 @@ def test_one_option_sets_the_seeds_of_all_methods_that_have_it(home: Path) -> No
 
 def test_blind_columns_have_letters_until_the_names_are_revealed(home: Path) -> None:
     names = [label_of(name) for name in ("qafd", "ego")]
-    app = page(methods=["qafd", "ego"], blind="true", order="3", view="Answers")
+    app = page("compare", methods=["qafd", "ego"], blind="true", order="3", view="Answers")
     answers = "\n".join(e.proto.body for e in app.get("html"))
     assert "<b>A</b>" in answers
     assert not any(name in answers for name in names)
@@ -115,7 +96,7 @@ def test_blind_columns_have_letters_until_the_names_are_revealed(home: Path) -> 
 
 def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:
     def order(seed: int) -> list[str]:
-        app = page(methods=["qafd", "ego", "vector"], blind="true", reveal="true",
+        app = page("compare", methods=["qafd", "ego", "vector"], blind="true", reveal="true",
                    order=str(seed), view="Answers")
         body = "\n".join(e.proto.body for e in app.get("html"))
         return sorted((label_of(n) for n in ("qafd", "ego", "vector")), key=body.index)
@@ -130,10 +111,10 @@ def test_the_reason_of_the_selected_node_is_given_by_every_method(home: Path) ->
     found = {c.name: {n.id: n.reason for n in c.found} for c in compared.columns}
     both = next(i for i in found["qafd"] if i in found["ego"])
     only = compared.only()["qafd"][0]
-    text = shown(page(methods=["qafd", "ego"], node=both))
+    text = shown(page("compare", methods=["qafd", "ego"], node=both))
     assert found["qafd"][both] in text
     assert found["ego"][both] in text
-    assert "not retrieved" in shown(page(methods=["qafd", "ego"], node=only))
+    assert "not retrieved" in shown(page("compare", methods=["qafd", "ego"], node=only))
 
 
 @pytest.mark.skipif(not METHODS["community"].needs, reason="needs no layer")
@@ -143,7 +124,7 @@ def test_a_large_graph_is_asked_before_layers_are_built(
     monkeypatch.setattr(compare_ui, "AT_ONCE", 0)
     monkeypatch.setattr(compare_ui, "start", lambda knowledge: started.append(knowledge.path))
     monkeypatch.setattr("qafd.ui.documents.start", lambda _: None)
-    app = page(methods=["qafd", "community"])
+    app = page("compare", methods=["qafd", "community"])
     assert f"{label_of('community')} needs communities" in shown(app)
     next(b for b in app.button if b.label == "Build").click().run()
     assert not app.exception
@@ -151,7 +132,7 @@ def test_a_large_graph_is_asked_before_layers_are_built(
 
 
 def test_changing_the_workspace_starts_all_parameters_anew(home: Path) -> None:
-    app = page(methods=["qafd", "ego"], best_mass="12", ego_entities="3")
+    app = page("compare", methods=["qafd", "ego"], best_mass="12", ego_entities="3")
     assert app.slider(key="ego_entities").value == 3
     app.selectbox(key="ws").set_value("songbook").run()
     assert not app.exception
@@ -229,7 +210,7 @@ def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> No
 
 def test_an_unknown_or_repeated_method_in_a_link_leaves_the_choice_to_the_visitor(
         home: Path) -> None:
-    app = page(methods=["nope", "qafd", "QAFD-RAG", "vector"])
+    app = page("compare", methods=["nope", "qafd", "QAFD-RAG", "vector"])
     assert not app.exception
     assert not app.error
     assert app.multiselect(key="methods").value == ["qafd", "vector"]

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from clicks import page, shown
 from streamlit.testing.v1 import AppTest
 
 from qafd.collection import save_questions, saved_questions
@@ -15,24 +16,14 @@ ROOT = Path(__file__).parents[1]
 FEW = "lexical"
 
 
-def page(**query: str) -> AppTest:
+def measured(**query: str) -> AppTest:
     """The page, run until its measurement is over."""
-    app = AppTest.from_string(
-        "import streamlit as st\nfrom qafd import ui\n"
-        "ui.run(st.navigation(ui.pages('evaluate')))", default_timeout=60)
-    for key, value in query.items():
-        app.query_params[key] = value
-    app.run()
+    app = page("evaluate", **query)
     deadline = time.monotonic() + 60
     while any("retrievals" in str(bar.proto) for bar in app.get("progress")):
         assert time.monotonic() < deadline
         app.run()
     return app
-
-
-def texts(app: AppTest) -> str:
-    return "\n".join(str(getattr(e, "body", None) or e.value).replace("\\", "")
-                     for kind in ("markdown", "caption", "error", "html") for e in app.get(kind))
 
 
 def small(home: Path) -> KnowledgeGraph:
@@ -43,11 +34,11 @@ def small(home: Path) -> KnowledgeGraph:
 
 
 def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> None:
-    app = page()
+    app = measured()
     assert not app.exception
     assert not app.error
-    assert "12 questions, 14 passages" in texts(app)
-    assert "more of the gold passages than" in texts(app)
+    assert "12 questions, 14 passages" in shown(app)
+    assert "more of the gold passages than" in shown(app)
     numbers, _, questions, ranks = (frame.value for frame in app.dataframe[:4])
     assert list(numbers["method"])[0] == "QAFD flow diffusion"
     assert len(questions) == 12
@@ -60,14 +51,14 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
 
 def test_the_page_without_gold_invites_to_write_some(home: Path) -> None:
     small(home)
-    app = page(ws="small")
+    app = measured(ws="small")
     assert not app.exception
-    assert "Write questions about your own documents" in texts(app)
+    assert "Write questions about your own documents" in shown(app)
 
 
 def test_questions_are_written_kept_and_measured(home: Path) -> None:
     knowledge = small(home)
-    app = page(ws="small", measure=FEW)
+    app = measured(ws="small", measure=FEW)
     for text, gold, answer in (("Who was born in London?", "Charles Babbage", "Babbage | Charles"),
                                ("Who wrote notes?", "Ada Lovelace", "")):
         app.text_input[0].set_value(text)
@@ -80,13 +71,13 @@ def test_questions_are_written_kept_and_measured(home: Path) -> None:
         Question("2", "Who wrote notes?", ("Ada Lovelace",)))
     numbers = next(frame.value for frame in app.dataframe if "found in 5" in frame.value)
     assert numbers["found in 5"].tolist() == [1.0]
-    assert "2 questions cannot tell methods apart" in texts(app)
-    assert "With 2 passages in all" in texts(app)
+    assert "2 questions cannot tell methods apart" in shown(app)
+    assert "With 2 passages in all" in shown(app)
 
 
 def test_a_question_without_documents_is_not_taken(home: Path) -> None:
     knowledge = small(home)
-    app = page(ws="small", measure=FEW)
+    app = measured(ws="small", measure=FEW)
     app.text_input[0].set_value("Who was born in London?")
     next(b for b in app.button if b.label == "Add the question").click().run()
     assert "at least one document" in app.warning[0].value
@@ -95,17 +86,17 @@ def test_a_question_without_documents_is_not_taken(home: Path) -> None:
 
 def test_gold_that_the_workspace_has_not_is_one_sentence(home: Path) -> None:
     save_questions(small(home), [Question("1", "Who is it?", ("<b>nobody</b>.md",))])
-    app = page(ws="small", measure=FEW)
+    app = measured(ws="small", measure=FEW)
     assert not app.exception
     assert [e.value for e in app.error] != []
-    assert "none of the 1 gold passages is in this workspace" in texts(app)
+    assert "none of the 1 gold passages is in this workspace" in shown(app)
 
 
 def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -> None:
-    app = page(measure="qafd(mass=9,variant=plain)")
+    app = measured(measure="qafd(mass=9,variant=plain)")
     assert app.dataframe[0].value["method"].tolist() == [
         "QAFD flow diffusion (mass=9, variant=plain)"]
-    assert "has no parameter" in texts(page(measure="qafd(speed=9)"))
+    assert "has no parameter" in shown(measured(measure="qafd(speed=9)"))
 
 
 def test_a_cancelled_measurement_ends_with_a_sentence(home: Path) -> None:

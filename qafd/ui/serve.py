@@ -6,7 +6,7 @@ import threading
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web import cli
 
-import qafd.ui  # noqa: F401  loaded before the first visitor waits for it
+import qafd.ui.explore  # noqa: F401  loaded before the first visitor waits for it
 from qafd import kernel
 
 
