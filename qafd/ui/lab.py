@@ -18,6 +18,7 @@ from qafd.lab.sweep import Cell, masses_for, sweep
 from qafd.lab.timeline import reach, timeline
 from qafd.reference import RELEASED_PUSHES
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
+from qafd.ui.detail import read_table
 from qafd.ui.explore import ASPECT, View, chosen_drawing, placed
 from qafd.ui.pages import page
 from qafd.ui.workspaces import keep, plain
@@ -171,11 +172,11 @@ def movie_tab(view: View) -> None:
                      aspect=ASPECT, ramp=chosen_drawing().ramp), key="movie")
     st.caption(f"The released code stops after {RELEASED_PUSHES} pushes, whatever is left above "
                "capacity then; the exact solution leaves nothing.")
-    st.dataframe([{
-        "order": ORDER_NAMES[take.order], "pushes": len(take.pushed),
-        "excess below 0.1%": take.converged,
-        f"mass above capacity after {RELEASED_PUSHES} pushes": f"{take.left:.2%}"}
-        for take in filmed.takes], hide_index=True)
+    st.html(read_table(
+        ("order", "pushes", "excess below 0.1%",
+         f"mass above capacity after {RELEASED_PUSHES} pushes"),
+        [(ORDER_NAMES[take.order], f"{len(take.pushed):,}", "yes" if take.converged else "no",
+          f"{take.left:.2%}") for take in filmed.takes]))
     st.download_button("Data as CSV", lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
                        key="movie-csv", on_click="ignore", type="tertiary")
 
