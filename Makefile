@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 PORT   ?= 8501
 STAMP  := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-test
+# Every start would compile all it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test check test-quick test-browser test-llm samples bench clean
 
@@ -16,6 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e .
 	$(BIN)/qafd doctor --quick
+	$(BIN)/python -c 'import qafd.ui.serve'
 	touch $@
 
 $(TEST_STAMP): $(STAMP)
