@@ -11,6 +11,7 @@ page = st.navigation(pages())
 st.logo(assets() / "logo.png", size="large")
 # The accent of the dark theme is too light for white text.
 st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem}"
-        ".stApp [data-testid^=stBaseButton-primary]{color:light-dark(#fff,#161614)}</style>")
+        ".stApp [data-testid^=stBaseButton-primary]:enabled{color:light-dark(#fff,#161614)}"
+        "</style>")
 keep_workers_going()
 run(page)

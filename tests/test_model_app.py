@@ -188,7 +188,7 @@ def test_what_an_endpoint_embeds_waits_for_its_plan_too(
     text = shown(app)
     assert "To be embedded by vectors" in text
     assert "~3 to 7 texts to embed; ~1 to 3 calls" in text  # a passage and its two sentences
-    assert "exceeds 7 calls, 5,000,000 tokens, 5.0 dollars" in text
+    assert "exceeds 7 calls, 5,000,000 tokens, $5.00" in text
     assert "Read by" not in text
     assert server.bodies == []
     press(app, "Start reading")
@@ -235,4 +235,4 @@ def test_a_price_entered_later_is_in_the_plan(
         "openai", "https://api.openai.com/v1", "tiny", prices=(("tiny", Price(1.0, 2.0)),)))
     text = shown(page("documents", ws="mine"))
     assert "cost unknown" not in text
-    assert "5.0 dollars" in text
+    assert "$5.00" in text

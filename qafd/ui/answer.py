@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _TEXT = "font-size:1.05rem;line-height:1.6;max-width:52rem"
 # One color that marks on light and on dark; links in the color of the text.
-_STYLE = ("<style>.st-key-answer mark{background:rgba(240,180,0,.3);color:inherit}"
-          ".st-key-answer a{color:inherit}</style>")
+STYLE = ("<style>[class*=st-key-answer] mark{background:rgba(240,180,0,.3);color:inherit}"
+         "[class*=st-key-answer] a{color:inherit}</style>")
 RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
 
 
@@ -33,7 +33,7 @@ def answer_tab(view: View) -> None:
     model = language_model(view.knowledge.path, "answer", view.question)
     # Where no connection stays open, each call would open and close the file, 25 ms.
     with st.container(key="answer"), view.knowledge.store():
-        st.html(_STYLE)
+        st.html(STYLE)
         if model is not None:
             _written(view, answer, model)
         _quoted(answer)
@@ -172,7 +172,8 @@ def _judged(view: View, answer: Answer, written: Written, model: Metered) -> Non
 
 def _verdict(verdict: Verdict, model: Metered) -> None:
     rows = [{"criterion": f"{grade.criterion}, 0 to {grade.highest:g}", **{
-        f"{j.name}{part}": value for j in verdict.judgments for g in (*j.grades, j.total)
+        f"{j.name}{part}": None if value is None else round(value, 1)
+        for j in verdict.judgments for g in (*j.grades, j.total)
         if g.criterion == grade.criterion
         for part, value in (("", g.mean), (", deviation", g.deviation))}}
         for grade in (*verdict.judgments[0].grades, verdict.judgments[0].total)]

@@ -166,6 +166,8 @@ def _row(file: File, notice: str, working: bool) -> dict[str, object]:
     state = "deleted" if file.deleted_at else _STATUS.get(file.status, file.status)
     if state in ("reading", "extracting") and not working:
         state = "interrupted"
+    if state == "cancelled" and not file.passages:
+        state = "not begun"
     return {"file": clean(file.name, 160), "state": state, "size": file.size,
             "documents": file.documents, "passages": file.passages,
             "read": file.extracted / file.passages if file.passages else float(

@@ -1,6 +1,7 @@
 """The language model part of the Settings page: provider, key, connection test, caps, prices."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -63,17 +64,18 @@ def endpoint_settings() -> None:
 def _key(url: str) -> None:
     """Takes a key for the session; it is never sent back to the browser."""
     def take() -> None:
-        if typed := st.session_state["typed_key"].strip():
-            hold_key(url, typed)
+        if key := st.session_state["typed_key"].strip():
+            hold_key(url, key)
         st.session_state["typed_key"] = ""
         st.session_state.pop("probe", None)
 
-    held = key_for(url) is not None
+    typed = (st.session_state.get("secret") or ("",))[0] == url
     st.text_input("API key", type="password", key="typed_key", on_change=take,
-                  placeholder="held for this session" if held else "not needed by local servers",
+                  placeholder="held for this session" if typed else "taken from OPENAI_API_KEY"
+                  if key_for(url) else "not needed by local servers",
                   help="Kept in memory for this session only, or taken from OPENAI_API_KEY. It is "
                   "never stored and never shown.")
-    if (st.session_state.get("secret") or ("",))[0] == url:
+    if typed:
         st.button("Forget the key", on_click=forget_key, type="tertiary")
 
 
@@ -124,10 +126,15 @@ def _caps(chosen: Preferences) -> None:
 
 def _prices(chosen: Preferences) -> None:
     st.caption("Dollars for a million tokens. Prices change: enter those of your contract.")
+    rows: list[dict[str, Any]] = [
+        {"model": name, "sent": price.tokens_in, "received": price.tokens_out}
+        for name, price in chosen.prices]
+    # a model of vectors sends no words
+    rows += [{"model": name, "sent": None, "received": received}
+             for name, received in ((chosen.model, None), (chosen.embed_model, 0.0))
+             if name and chosen.price(name) is None]
     table = st.data_editor(
-        [{"model": name, "sent": price.tokens_in, "received": price.tokens_out}
-         for name, price in chosen.prices] or [{"model": chosen.model, "sent": None,
-                                                "received": None}],
+        rows or [{"model": "", "sent": None, "received": None}],
         num_rows="dynamic", hide_index=True, key="prices", column_config={
             "model": st.column_config.TextColumn("Model", required=True),
             "sent": st.column_config.NumberColumn("Sent, $", min_value=0.0, format="%.4f"),

@@ -8,7 +8,7 @@ import streamlit as st
 from qafd.address import OPENAI, check_address
 from qafd.estimate import RunPlan
 from qafd.index import plan
-from qafd.jobs import retry, start_worker
+from qafd.jobs import open_jobs, retry, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.ledger import Total
 from qafd.reader import Choice, choose, chosen
@@ -143,7 +143,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         files = [f for f in store.files() if f.deleted_at is None]
         doubted = store.doubts()
-        busy = store.writer is not None
+        busy = store.writer is not None or bool(open_jobs(store))
         extractor = store.extractor
     stamp = repr((knowledge.path, [(f.name, f.status, f.size, f.extracted) for f in files],
                   choice, extractor, len(doubted)))
@@ -177,9 +177,10 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
 
 
 def _caps(choice: Choice) -> str:
-    caps = [f"{value:,} {name}" for value, name in (
-        (choice.cap.calls, "calls"), (choice.cap.tokens, "tokens"),
-        (choice.cap.cost, "dollars")) if value is not None]
+    cap = choice.cap
+    caps = [before + format(value, style) + after for value, before, style, after in (
+        (cap.calls, "", ",", " calls"), (cap.tokens, "", ",", " tokens"),
+        (cap.cost, "$", ",.2f", "")) if value is not None]
     return (f" The run stops before it exceeds {', '.join(caps)}." if caps
             else " No cap is set.")
 

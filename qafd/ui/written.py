@@ -10,6 +10,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.retrieve.base import Retrieval
+from qafd.ui.answer import STYLE
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.ui.workspaces import plain, safe
 
@@ -42,17 +43,19 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
                         known[name] = model.complete(draft.messages, max_tokens=ANSWER_TOKENS)
                     except ModelError as error:
                         st.error(plain(f"{name}: {error}"))
+    st.html(STYLE)
     for number, (name, draft) in enumerate(drafts):
         reply, anchor = known[name], f"written{number}"
         if reply is None:
             continue
-        with st.container(border=True):
+        with st.container(border=True, key=f"answer{number}"):
             written = knowledge.written(draft, reply, model.name)
             st.html(f"<b>{safe(name)}</b>" + answer_html(
                 written.text, {c.number for c in written.citations}, anchor))
             for c in written.citations:
+                said = " … ".join(safe(c.passage.text[start:end]) for start, end in c.marks)
                 st.html(f"<small id='{anchor}-{c.number}'>[{c.number}] "
-                        f"{safe(c.title)} — {safe(c.where)}</small>")
+                        f"{safe(c.title)} — {safe(c.where)}: <mark>{said}</mark></small>")
             about = "~" if reply.estimated else ""
             st.caption(plain(f"Written by {model.name}, {about}{reply.tokens_in:,} + "
                              f"{about}{reply.tokens_out:,} tokens."))
