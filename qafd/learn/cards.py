@@ -61,8 +61,8 @@ CARDS = (
         "first?",
         "No. The way there differs, the end does not: problem (5) has one solution, and every "
         "order of pushes runs into it.",
-        r"x_v \leftarrow x_v + \frac{m_v - T_v}{w_v}, \quad m_v \leftarrow T_v, \quad "
-        r"m_u \leftarrow m_u + (m_v - T_v)\,\frac{w_{uv}}{w_v}",
+        r"\begin{gathered} x_v \leftarrow x_v + \frac{m_v - T_v}{w_v}, \quad m_v \leftarrow T_v, "
+        r"\\ m_u \leftarrow m_u + (m_v - T_v)\,\frac{w_{uv}}{w_v} \end{gathered}",
         "Section 2.2, Definition 1 and Algorithm 2, lines 5 to 14.",
         STREET, Settings(mass=4.0, source="Well"), {"mass": (1.0, 5.5)}),
     Card(
@@ -107,8 +107,9 @@ CARDS = (
         "narrow pipe not hold the water back?",
         "Because mass is conserved. The height of the water, x, rises until even the narrow pipe "
         "carries the surplus. Only pouring less keeps it out.",
-        r"w_{\text{product}}(q,u,v) = H(u,v)\, H(u,q)\, H(v,q), \qquad "
-        r"w_{\text{hybrid}} = H(u,v)\,\bigl(a + b\,(H(u,q) + H(v,q))\bigr)",
+        r"\begin{gathered} w_{\text{product}} = H(u,v)\, H(u,q)\, H(v,q), \\ "
+        r"w_{\text{hybrid}} = H(u,v) \times{} \\ \bigl(a + b\,(H(u,q) + H(v,q))\bigr) "
+        r"\end{gathered}",
         "Section 2.2, Eq. (1) and (2a) to (2c).",
         APPLES, Settings(mass=5.0, variant="plain", source="Steve Jobs"),
         {"variant": ("plain", "mean", "hybrid", "product"), "mass": (1.0, 8.5)}),
@@ -121,8 +122,8 @@ CARDS = (
         "Which red bucket should you take to be done soonest?",
         "Taking the fullest one is a good rule on graphs like these; first come, first served is "
         "close. Algorithm 2 takes a random one, which makes its analysis easy.",
-        r"\textbf{while } \textstyle\sum_v \max(0,\, m_v - T_v) > \epsilon: \quad "
-        r"\text{push some } v \text{ with } m_v > T_v",
+        r"\begin{gathered} \textbf{while } \textstyle\sum_v \max(0,\, m_v - T_v) > \epsilon: \\ "
+        r"\text{push some } v \text{ with } m_v > T_v \end{gathered}",
         "Section 2.2, Algorithm 2, lines 4 and 5.",
         SQUARE, Settings(mass=3.5, source="A"), mode="push"),
     Card(
@@ -137,7 +138,8 @@ CARDS = (
         "the question?",
         "No. It proves that the water stands where the weights, seeds and amounts make it stand. "
         "Whether these fit the question is a matter of embeddings and data.",
-        r"m = \Delta - Lx, \qquad m \le T, \quad x \ge 0, \quad x^{\top}(T - m) = 0",
+        r"\begin{gathered} m = \Delta - Lx, \quad m \le T, \\ x \ge 0, \quad x^{\top}(T - m) = 0 "
+        r"\end{gathered}",
         "Section 2.2, Eq. (3) to (5), and the remarks below Algorithm 2.",
         SQUARE, Settings(mass=3.5, source="A"), {"spoil": (0.5, 1.5)}, "exact"),
     Card(
@@ -152,9 +154,9 @@ CARDS = (
         "Which two conditions does a user of a real system never know to hold?",
         "That the seeds lie inside the relevant set, and that the embeddings separate it from the "
         "rest. The amount to pour needs the size of that set as well.",
-        r"\mathcal R \subseteq \operatorname{supp}(x), \qquad "
+        r"\begin{gathered} \mathcal R \subseteq \operatorname{supp}(x), \\ "
         r"\sum_{u \in \operatorname{supp}(x) \setminus \mathcal R} T_u \;\le\; "
-        r"\beta \sum_{u \in \mathcal R} T_u",
+        r"\beta \sum_{u \in \mathcal R} T_u \end{gathered}",
         "Section 3, Definition 5, Lemma 6 and Theorem 7, Eq. (9).",
         CLUBS, Settings(mass=0.2, capacity="degree", variant="product", source="r1"),
         {"variant": ("product", "plain"), "source": ("r1", "o5"), "mass": (0.05, 0.6)}),
