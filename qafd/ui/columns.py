@@ -104,10 +104,11 @@ def overlap_tab(sides: Sides) -> None:
                 f"<td style='background:rgb(52 163 84/{0.6 * v:.2f})'>{v:.2f}</td>" for v in row)
             + "</tr>" for name, row in zip(names, comparison.overlap(of), strict=True))
         tables.append(f"<table><caption>{title}</caption><tr><td></td>{head}</tr>{body}</table>")
-    st.html("<style>.overlap th{font-weight:500;font-size:.85rem;padding:4px 6px;"
-            "vertical-align:bottom}.overlap th[scope=row]{text-align:left;vertical-align:middle}"
-            ".overlap td{text-align:center;font-variant-numeric:tabular-nums;padding:4px 10px}"
-            ".overlap caption{text-align:left;font-weight:600;padding:0 6px}</style>"
+    st.html("<style>.overlap section{overflow-x:auto}.overlap th{font-weight:500;font-size:.8rem;"
+            "line-height:1.25;padding:4px;vertical-align:bottom}.overlap th[scope=row]{"
+            "text-align:left;vertical-align:middle}.overlap td{text-align:center;"
+            "font-variant-numeric:tabular-nums;padding:6px 4px}"
+            ".overlap caption{text-align:left;font-weight:600;padding:0 4px}</style>"
             + _columns(tables, "overlap"))
 
 
