@@ -101,7 +101,7 @@ class Comparison:
 
         Of all nodes that only one of the two found, a sentence names the largest group with one
         cause, in the words of the method that brings it; others are counted. Where one of them
-        brings passages alone, passages are compared.
+        brings passages alone, passages are compared, unless they are the same.
         """
         worked = [column for column in self.columns if column.retrieval is not None]
         pairs = [pair for other in worked[1:]
@@ -182,11 +182,11 @@ def counted(number: int, noun: str) -> str:
 
 
 def _difference(finder: Column, other: Column) -> Difference | None:
-    texts = not (finder.found and other.found) and finder.ranked("passages") and (
-        other.ranked("passages"))
-    there = set(other.ranked("passages" if texts else "nodes"))
-    brought = finder.causes if texts else [(n.id, n.name, n.cause) for n in finder.found]
-    extra = [some for some in brought if some[0] not in there]
+    there = {*other.ranked("nodes"), *other.ranked("passages")}
+    named = [(n.id, n.name, n.cause) for n in finder.found if n.id not in there]
+    passages = [some for some in finder.causes if some[0] not in there]
+    texts = bool(passages) and not (finder.found and other.found) and bool(other.ranked("passages"))
+    extra = passages if texts else named
     if not extra:
         return None
     groups: dict[str, list[tuple[str, str, str]]] = {}

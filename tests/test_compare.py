@@ -113,6 +113,8 @@ def test_methods_of_which_one_brings_texts_alone_are_told_apart_by_their_passage
     assert sentences(qafd, column("RAPTOR", [below], "ab"))[0] == (
         "QAFD leaves out the passage b; RAPTOR brings it because it lies below the summary of "
         "Apple.")
+    assert sentences(qafd, column("RAPTOR", [below], "ax")) == [
+        "RAPTOR leaves out iPod; QAFD brings it because it is one hop from Apple."]
 
 
 def test_nodes_that_were_reached_but_not_filled_are_only_touched() -> None:
