@@ -106,7 +106,7 @@ def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table whose cells wrap, so that all of it can be read; the last column keeps its width."""
     cell = "padding:.3em .6em .3em 0;text-align:left;vertical-align:top;overflow-wrap:anywhere"
     last = "padding:.3em 0;text-align:right;vertical-align:top;font-variant-numeric:tabular-nums"
-    style = [*[cell] * (len(head) - 1), last]
+    style = [cell + ";min-width:6rem", *[cell] * (len(head) - 2), last]
 
     def line(tag: str, texts: Sequence[str]) -> str:
         return "".join(f"<{tag} style='{css}'>{safe(text, 600)}</{tag}>"
