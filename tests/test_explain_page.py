@@ -47,9 +47,9 @@ def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
     held = [0.0 if (i := part.diffusion.find(node)) is None else part.diffusion.mass[i]
             for part in told.parts]
     rows = re.findall(r"<tr.*?</tr>", next(e.body for e in app.get("html")
-                                           if "poured on it" in e.body))
+                                           if "went on" in e.body))
     assert [float(re.findall(r">([\d.]+)</td>", row)[-1]) for row in rows[1:]] == [
-        pytest.approx(mass, abs=5e-5) for mass in (*held, sum(held))]
+        pytest.approx(mass, abs=5e-4) for mass in (*held, sum(held))]
     assert "“Who founded Apple?”, brought it" in shown(app)
 
 
