@@ -13,7 +13,7 @@ from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.panel import number
 
 _COUNTS: dict[str, Callable[[Balance], float]] = {
-    "poured": lambda balance: balance.injected,
+    "put in": lambda balance: balance.injected,
     "came in": lambda balance: balance.came,
     "went on": lambda balance: balance.went,
     "held": lambda balance: balance.node.mass}
@@ -62,7 +62,8 @@ def _sums(why: Why) -> None:
     st.html(read_table(("subquery", *_COUNTS), [
         (name, *(f"{0.0 if one is None else count(one.balance):.3f}"
                  for count in _COUNTS.values())) for name, one in rows]))
-    st.caption("Poured and came in, less what went on, is what is held, in units of mass.")
+    st.caption("Put in by the question and came in from neighbors, less what went on to them, "
+               "is what is held, in units of mass.")
 
 
 def _shares(why: Why) -> None:
