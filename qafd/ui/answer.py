@@ -88,8 +88,8 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
     away = " Your question and the passages leave this machine." if leaves_this_machine(
         preferences()) else ""
     if answer.abstained:
-        asked.write(f"**{ABSENT}** The most similar sentence reaches {answer.best:.2f}; an "
-                    f"answer needs {answer.threshold:.2f}, so the model is not asked by itself.")
+        asked.write("Your documents do not seem to answer this (see below), so ask the model only "
+                    "if you know better.")
     asked.caption(f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
                   f"{len(draft.context.sources)} passages.{away}")
     place = st.empty()

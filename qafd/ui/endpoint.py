@@ -44,6 +44,7 @@ def endpoint_settings() -> None:
                           disabled=provider == "openai" or not addresses_are_free()).strip()
     model = right.text_input("Model", chosen.model if same else "", key=f"model_{provider}",
                              placeholder="as the endpoint calls it").strip()
+    left, right = st.columns(2)  # anew, so that a narrow screen keeps this order
     embed = left.text_input(
         "Embedding model (optional)", chosen.embed_model if same else "", key=f"embed_{provider}",
         help="For the connection test and for indexing with another embedding model.").strip()

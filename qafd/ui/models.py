@@ -206,8 +206,9 @@ def ledger(knowledge: KnowledgeGraph) -> None:
             if by == "chunk":
                 names = {chunk.id: f"{chunk.document}, characters {chunk.start}-{chunk.end}"
                          for chunk in store.passages(total.what for total in totals).values()}
+            other = "questions" if by == "run" else "-"
             st.dataframe(
-                [{_BY[by]: clean(names.get(t.what, t.what), 120) or "-", "calls": t.calls,
+                [{_BY[by]: clean(names.get(t.what, t.what), 120) or other, "calls": t.calls,
                   "tokens in": t.tokens_in, "tokens out": t.tokens_out,
                   "counted": "~ by qafd" if t.estimated else "by the endpoint",
                   "dollars": None if t.unpriced else t.cost, "seconds": round(t.seconds, 1)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.address import check_address, is_local
-from qafd.cost import Meter, Metered
+from qafd.cost import FREE, Meter, Metered
 from qafd.errors import ParameterError, QafdError
 from qafd.preferences import PROVIDERS, Preferences, load
 from qafd.ui.home import home
@@ -87,8 +87,8 @@ def language_model(path: Path, purpose: str, question: str = "") -> Metered | No
     llm, chosen = endpoint(), preferences()
     if llm is None:
         return None
-    return Metered(llm, path, spending(), chosen.price(llm.name), chosen.base_url, purpose,
-                   question=question)
+    price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
+    return Metered(llm, path, spending(), price, chosen.base_url, purpose, question=question)
 
 
 def spending() -> Meter:
