@@ -127,7 +127,9 @@ def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...])
 def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -> BaseProcess:
     """A process that runs a function and dies at its k-th crash point, if any."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tiny"])
+    # What the children load; the server that forks them has no path to this folder.
+    context.set_forkserver_preload(
+        ["qafd.jobs", "qafd.layers", "sqlite_utils", "hypothesis.stateful", "pytest"])
     target = (_crash_at, (crash_at, run, arguments)) if crash_at else (run, arguments)
     process = context.Process(target=target[0], args=target[1])
     process.start()
