@@ -1,6 +1,7 @@
 """Vectors from an endpoint: in the ledger, under the cap, in full requests, and paid for once."""
 
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from faults import FaultServer, serving
 from test_llm_extract import answering, lines
-from tiny import TinyEmbedder, TinyExtractor
+from tiny import TinyEmbedder, TinyExtractor, killed, started
 
 from qafd.cost import Cap, Meter, Price, Spent
 from qafd.embedding import MeteredEmbedder
@@ -248,3 +249,35 @@ def test_the_key_is_in_no_file_after_a_run(path, server):
     assert server.bodies[0]["key"] == f"Bearer {key}"
     assert not [file for file in path.parent.iterdir()
                 if re.search(key.encode(), file.read_bytes())]
+
+
+def embedding_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
+    with Store.open(path) as store:
+        choose(store, Choice(embedder="vectors", embedder_url=url))
+    index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+
+
+@pytest.mark.chaos
+def test_killed_and_resumed_only_the_request_in_flight_is_paid_again(path, server, tmp_path):
+    files = [("many.jsonl", lines(60))]
+    for stop in (2, 4):
+        reached = threading.Event()
+
+        def fault(number: int, _: object, stop: int = stop,
+                  reached: threading.Event = reached) -> str:
+            if number >= stop:
+                reached.set()
+                return "hang"
+            return "ok"
+
+        server.fault = fault
+        process = started(embedding_index, path, server.url, files)
+        assert reached.wait(60)
+        killed(process)
+    server.fault = lambda *_: "ok"
+    embedding_index(path, server.url, files)
+    twice = len(texts(server)) - len(set(texts(server)))
+    assert 0 < twice <= 2 * 64  # two kills, a request of 64 texts in flight
+    indexed(tmp_path / "other.db", server, files)
+    with Store.open(path) as store, Store.open(tmp_path / "other.db") as other:
+        assert store.digest() == other.digest()
