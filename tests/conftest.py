@@ -8,20 +8,17 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from streamlit.components.v2 import manifest_scanner
 
 settings.register_profile("exact", derandomize=True, deadline=None)
 settings.load_profile("exact")
 
 ROOT = Path(__file__).parents[1]
-# Streamlit reads the metadata of every installed package for each page that a test opens.
-installed_components = cache(manifest_scanner.scan_component_manifests)
 
 
 def chromium() -> str:
@@ -91,12 +88,22 @@ def app_url(app_home: Path) -> Iterator[str]:
         server.wait(10)
 
 
+@pytest.fixture(scope="session")
+def installed_components() -> Callable[[], object]:
+    """Streamlit's search for components in all installed packages, done once for all pages."""
+    from streamlit.components.v2 import manifest_scanner
+
+    return cache(manifest_scanner.scan_component_manifests)
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+         installed_components: Callable[[], object]) -> Path:
     """The folder of the workspaces of a page that is run here, with no model in sight."""
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(Path(__file__).parents[1])
-    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
+    monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests",
+                        installed_components)
     return tmp_path
