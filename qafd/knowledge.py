@@ -128,7 +128,7 @@ class KnowledgeGraph:
         """Index a text under a document name."""
         from qafd.index import index
 
-        return index(self.path, [(name, text.encode())], processes=1)
+        return index(self.path, [(name, text.encode())], embedder=local_embedder, processes=1)
 
     @property
     def graph(self) -> Graph:
