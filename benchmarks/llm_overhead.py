@@ -29,11 +29,12 @@ from qafd.ledger import LedgerStore  # noqa: E402
 from qafd.llm import Message  # noqa: E402
 
 CALLS, SECONDS = 100, 10.0
+LAST = "End. "
 
 
 def serve(pipe):
     """A fault server whose fault comes through the pipe."""
-    server = FaultServer(lambda _: "Paris [1]. " * 60, lambda *_: server.now)
+    server = FaultServer(lambda _: "Paris [1]. " * 60 + "End.", lambda *_: server.now)
     # head and body in one packet: else the client's system waits 40 ms before it confirms
     server._server.RequestHandlerClass.wbufsize = -1
     server.now = "ok"
@@ -55,22 +56,29 @@ def timed(*asks):
             for times in took]
 
 
-def answers(path, model, context):
-    """Milliseconds until the reply of one call is there, the workspace opened for it, and to close.
+def answers(path, model, bare, context):
+    """Milliseconds of a streamed answer of one call: alone, with ours to its last word, and after.
 
-    The file's only connection merges its log into it when it closes.
+    Ours opens the workspace for it. After the last word it notes the call and closes; the file's
+    only connection then merges its log into it.
     """
-    until, closing = [], []
+    alone, until, after = [], [], []
     for i in range(CALLS):
         clocks = [(time.perf_counter(), time.process_time())]
-        with LedgerStore.open(path):
-            model.complete([Message("user", f"{i} alone {context}")])
-            clocks.append((time.perf_counter(), time.process_time()))
+        for _ in bare.chat.completions.create(
+                model="tiny", max_tokens=1024, temperature=0.0, stream=True,
+                messages=[{"role": "user", "content": f"{i} bare {context}"}]):
+            pass
         clocks.append((time.perf_counter(), time.process_time()))
-        for times, a, b in ((until, *clocks[:2]), (closing, *clocks[1:])):
-            times.append([1000 * (y - x) for x, y in zip(a, b, strict=True)])
+        with LedgerStore.open(path):
+            for piece in model.stream([Message("user", f"{i} alone {context}")]):
+                if piece == LAST:
+                    clocks.append((time.perf_counter(), time.process_time()))
+        clocks.append((time.perf_counter(), time.process_time()))
+        for times, begin, end in zip((alone, until, after), clocks, clocks[1:], strict=False):
+            times.append([1000 * (y - x) for x, y in zip(begin, end, strict=True)])
     return [[statistics.median(column) for column in zip(*times, strict=True)]
-            for times in (until, closing)]
+            for times in (alone, until, after)]
 
 
 def growth(model):
@@ -108,16 +116,18 @@ def main():
 
         with LedgerStore.open(path):  # as a run has it
             during = timed(alone, wrapped, wrapped)  # the second time, the reply is stored
-        (until, closing) = answers(path, model, context)
+        streamed = answers(path, model, bare, context)
         rows = [{"what": what, "median_ms": round(wall, 2), "median_cpu_ms": round(cpu, 2),
                  "calls": CALLS} for what, (wall, cpu) in zip(
                      ("openai alone", "a call of a run", "answered from the workspace",
-                      "an answer of one call, with opening the workspace",
-                      "closing the workspace after it"), (*during, until, closing), strict=True)]
+                      "openai alone, streamed",
+                      "an answer of one call, streamed, workspace opened for it",
+                      "noting it and closing the workspace, after its last word"),
+                     (*during, *streamed), strict=True)]
         rows += [{"what": f"overhead, {what}", **{
-            name: round(row[name] - rows[0][name], 2)
-            for name in ("median_ms", "median_cpu_ms")}}
-            for what, row in (("call of a run", rows[1]), ("answer of one call", rows[3]))]
+            name: round(row[name] - bare[name], 2) for name in ("median_ms", "median_cpu_ms")}}
+            for what, row, bare in (("call of a run", rows[1], rows[0]),
+                                    ("answer to its last word", rows[4], rows[3]))]
         ours.send("endless")
         ours.recv()
         grown, took, length = growth(model)
