@@ -1,6 +1,7 @@
 """Where the mass of a question enters the graph: named entities and the best passages."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -47,6 +48,12 @@ class Passages:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def of(self, graph: Graph) -> "Passages":
+        """The same passages with the vectors of a graph that has the same rows."""
+        other = copy(self)
+        other.vectors = None if graph.vectors is None else graph.vectors[self.rows]
+        return other
 
 
 _PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()

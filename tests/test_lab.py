@@ -197,6 +197,20 @@ def test_noise_makes_some_nodes_unsteady_and_the_same_seed_the_same_ones(corpus,
     assert all(4 * r.share == round(4 * r.share) for r in first)
 
 
+def test_noise_reaches_the_vectors_that_choose_the_passages(corpus, plan):
+    seen = []
+
+    class Watched(FlowDiffusion):
+        def problem(self, corpus, plan):
+            seen.append(corpus)
+            return super().problem(corpus, plan)
+
+    returns(corpus, plan, Watched(mass=20.0), 0.5, 2, np.random.default_rng(0))
+    for each in seen:
+        assert np.array_equal(each.passages.vectors, each.graph.vectors[each.passages.rows])
+    assert not np.array_equal(seen[1].passages.vectors, corpus.passages.vectors)
+
+
 def test_robustness_refuses_what_is_no_experiment(corpus, plan):
     with pytest.raises(ParameterError, match="0 draws"):
         returns(corpus, plan, METHOD, 0.1, 0, np.random.default_rng(0))
