@@ -108,11 +108,11 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
     claimed = 0.0
     if mass is not None:
         claimed = _worst_ratio(np.abs(mass - held), allowed)
-    residual = max(_worst_ratio(wrong, allowed), claimed)
+    residual = float(np.maximum(_worst_ratio(wrong, allowed), claimed))
     negative = float(np.max(np.maximum(-x, 0.0), initial=0.0))
     volume, total = float(capacity[full].sum()), float(source.sum())
     complaints = [reason] if reason else []
-    if residual > 1:
+    if not residual <= 1:  # nor is NaN a proof
         complaints.append(f"a node is off by {residual:.3g} times its tolerance")
     if negative > 0:
         complaints.append(f"x is negative, {-negative:.3g} at worst")
@@ -139,5 +139,5 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
 
 def _worst_ratio(wrong: Floats, allowed: Floats) -> float:
     """Largest wrong / allowed, where 0 / 0 is 0."""
-    bad = wrong > 0
+    bad = ~(wrong <= 0)
     return float(np.max(wrong[bad] / np.maximum(allowed[bad], 1e-300), initial=0.0))

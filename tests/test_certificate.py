@@ -40,6 +40,12 @@ def test_a_wrong_x_is_refused_with_the_violation(changed, field, amount):
     assert getattr(certificate, field) == pytest.approx(amount)
 
 
+@pytest.mark.parametrize("x", [[np.nan] * 3, [2.0, np.nan, 0.0]])
+def test_what_is_not_a_number_is_refused(x):
+    assert not check(x).optimal
+    assert not check(mass=np.array(x)).optimal
+
+
 def test_a_wrong_mass_is_refused():
     certificate = check(mass=np.array([1.0, 1.0, 0.4]))
     assert not certificate.optimal
