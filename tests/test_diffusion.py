@@ -101,6 +101,16 @@ def test_mass_of_a_full_component_stays_inside_it_and_the_other_is_untouched():
 
 
 @pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("c", [1e-300, 1e-200, 1e300])
+def test_weights_beyond_the_range_of_squares_are_solved_all_the_same(c):
+    with np.errstate(all="ignore"):
+        solution = solve(chain(9), Gates(Weights(c=c)), np.array([3]), np.array([5.0]))
+        assert solution.certificate.optimal
+    usual = solve(chain(9), Gates(Weights()), np.array([3]), np.array([5.0]))
+    assert solution.support.tolist() == usual.support.tolist()
+
+
+@pytest.mark.usefixtures("path")
 def test_an_isolated_seed_stays_dry_in_the_result():
     graph = Graph.build("abc", None, None, [0], [1])
     solution = solve(graph, PLAIN, np.array([2, 0]), np.array([5.0, 1.5]))
