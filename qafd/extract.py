@@ -32,9 +32,8 @@ _COMMON = frozenset(re.findall(
     r"\w+",
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
-    "eight nine ten first second third fourth fifth mr mrs ms dr prof sir lady chapter figure table "
-    "section page part volume no yes ok am pm bc ad etc "
-    "todo fyi"))
+    "eight nine ten first second third fourth fifth mr mrs ms dr prof sir lady chapter figure "
+    "table section page part volume no yes ok am pm bc ad etc todo fyi"))
 
 
 class Extractor(Protocol):
