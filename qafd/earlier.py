@@ -10,6 +10,8 @@ from qafd.graph import Graph
 from qafd.records import Vectors
 from qafd.store import Store, embedding_key, vector_keys
 
+NEVER = -1  # no revision of a workspace: no layer was built for this graph
+
 
 def earlier_graph(store: Store) -> Graph:
     """The present documents as a graph with the earlier model's vectors; rows are sorted by id.
@@ -51,5 +53,4 @@ def earlier_graph(store: Store) -> Graph:
         [node.id for node in nodes], [node.name for node in nodes], [node.kind for node in nodes],
         [row[edge.source] for edge in made.edges], [row[edge.target] for edge in made.edges],
         [edge.similarity for edge in made.edges], [edge.kind for edge in made.edges],
-        made.alignment[order], made.names[order], [node.tokens for node in nodes],
-        store.revision)
+        made.alignment[order], made.names[order], [node.tokens for node in nodes], NEVER)

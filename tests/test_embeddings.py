@@ -7,11 +7,13 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.doctor import doctor
-from qafd.errors import StoreError
+from qafd.errors import MissingLayerError, StoreError
 from qafd.graph import Graph
 from qafd.index import index
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.embeddings import neighbors_kept, side
+from qafd.layers import bring_up_to_date
+from qafd.plan import Planner
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.store import Store, embedding_key
 
@@ -89,6 +91,15 @@ def test_a_document_that_came_later_is_left_out(path: Path) -> None:
     assert knowledge.earlier().ids == before
     kept = neighbors_kept(knowledge.earlier(), knowledge.graph, np.random.default_rng(0))
     assert {node.id for node in kept} == set(before)
+
+
+def test_layers_of_the_present_graph_are_not_taken_for_those_of_the_earlier(path: Path) -> None:
+    knowledge = KnowledgeGraph(path, other())
+    with Store.open(path) as store:
+        bring_up_to_date(store, other(), ["tree"])
+    plan = Planner(knowledge.earlier(), TinyEmbedder()).plan("Whom did Ada1 meet?")
+    with pytest.raises(MissingLayerError, match="tree"):
+        knowledge.retrieve(plan, "tree", graph=knowledge.earlier())
 
 
 def test_a_name_without_an_earlier_vector_is_told_of(path: Path) -> None:

@@ -72,6 +72,6 @@ def side(knowledge: KnowledgeGraph, graph: Graph, embedder: Embedder, question: 
          method: FlowDiffusion) -> Side:
     """The question read, retrieved and gated with one model's graph; not taken apart."""
     plan = Planner(graph, embedder).plan(question)
-    problem = method.problem(knowledge.corpus(graph), plan)
+    problem = method.problem(knowledge.corpus(graph, ()), plan)
     return Side(embedder.name, knowledge.retrieve(plan, method, graph=graph),
                 gates(problem, problem.solve()))
