@@ -101,6 +101,14 @@ def test_mass_of_a_full_component_stays_inside_it_and_the_other_is_untouched():
 
 
 @pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("vectors", [None, np.ones((9, 2), np.float32)], ids=["none", "shorter"])
+def test_a_query_that_does_not_fit_the_vectors_is_refused(vectors):
+    gates = Gates(Weights(), query=np.ones(4, np.float32))
+    with pytest.raises((ParameterError, ValueError)):
+        solve(chain(9, vectors=vectors), gates, np.array([3]), np.array([5.0]))
+
+
+@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("c", [1e-300, 1e-200, 1e300])
 def test_weights_beyond_the_range_of_squares_are_solved_all_the_same(c):
     with np.errstate(all="ignore"):
