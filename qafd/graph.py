@@ -110,11 +110,12 @@ class Graph:
     tokens: Nodes = field(repr=False)
     component: Rows = field(repr=False)
     revision: int = 0
+    # Not taken over by `replace`: what is replaced may be what they were computed from.
     _layers: dict[tuple[frozenset[str] | None, frozenset[str] | None], "Graph"] = field(
-        default_factory=dict, repr=False)
-    _totals: dict[str, Floats] = field(default_factory=dict, repr=False)
-    _total: dict[str, float] = field(default_factory=dict, repr=False)
-    _workspaces: deque[Workspace] = field(default_factory=deque, repr=False)
+        default_factory=dict, init=False, repr=False)
+    _totals: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+    _total: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    _workspaces: deque[Workspace] = field(default_factory=deque, init=False, repr=False)
 
     @classmethod
     def build(cls, ids: Sequence[str], names: Sequence[str] | None = None,

@@ -1,5 +1,7 @@
 """Tests of qafd.graph."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -118,3 +120,12 @@ def test_edges_in_any_order_and_direction_make_the_same_graph(edges, random):
 
 def test_kinds_are_independent_bits():
     assert kind_names(kind_bit("mention") | kind_bit("synonym")) == ("mention", "synonym")
+
+
+def test_a_graph_with_other_tokens_forgets_what_was_computed_from_the_first(square):
+    square.prepare()
+    other = replace(square, tokens=square.tokens + 100)
+    assert other.total_capacity("tokens") == pytest.approx(4 * 100 + 55)
+    assert other.component_capacity("tokens").tolist() == [455.0]
+    assert other.layer({"mention"}).tokens.tolist() == [100, 102, 103, 150]
+    assert square.total_capacity("tokens") == pytest.approx(56)

@@ -1,6 +1,5 @@
 """The exact mass at which a node enters, in the units of the method's own control."""
 
-from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,7 +86,7 @@ def entry_of(problem: Problem, row: int, diffusion: Diffusion, most: float = HIG
     # As tokens, since these are what the capacity of one node can be set by.
     tokens = room.astype(np.int64)
     tokens[row] = BOTTOMLESS
-    out = replace(layer, tokens=tokens, _layers={}, _totals={}, _workspaces=deque())
+    out = replace(layer, tokens=tokens)
 
     def kept_out(mass: float, rtol: float = 1e-9) -> Diffusion:
         return solve(out, problem.gates, rows, mass * unit, "tokens", rtol)

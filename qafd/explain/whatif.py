@@ -5,7 +5,6 @@ and how rare words are, stay as they were: this is the same library with a part 
 up, not an index made without it.
 """
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -117,7 +116,7 @@ def reweighted(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
     values = graph.similarity.copy()
     for (u, v), value in similarity.items():
         values[_place(graph, u, v)] = values[_place(graph, v, u)] = value
-    return replace(graph, similarity=values, _layers={}, _totals={}, _workspaces=deque())
+    return replace(graph, similarity=values)
 
 
 def _pair(u: int, v: int) -> Pair:

@@ -69,7 +69,7 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
         if names is not None and method.seeding == "keywords":
             names = jitter(names, noise, rng)
         shaken = replace(
-            graph, vectors=vectors, name_vectors=names, _layers={},
+            graph, vectors=vectors, name_vectors=names,
             similarity=graph.similarity * h(_cosines(graph, start, vectors)) / before)
         asked = replace(plan, embedding=jitter(plan.embedding[None, :], noise, rng)[0],
                         keyword_embeddings=jitter(plan.keyword_embeddings, noise, rng))
