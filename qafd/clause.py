@@ -37,6 +37,15 @@ def clause(predicates: Sequence[str]) -> str:
     found = sorted((rank[0] for p in predicates if (rank := _RANK.search(p))),
                    key=lambda rank: int(rank[:-2]))
     if found:
-        first = _RANK.sub(f"{found[0]} {'and' if len(found) == 2 else 'to'} {found[-1]}", first)
+        first = _RANK.sub(_together(found), first)
     verb, _, rest = first.partition(" ")
     return f"they {'are' if verb == 'is' else verb.removesuffix('s')} {rest}"
+
+
+def _together(ranks: Sequence[str]) -> str:
+    """Ascending ranks in words: "7th to 9th" only when none of them is missing."""
+    if len(ranks) > 2 and int(ranks[-1][:-2]) - int(ranks[0][:-2]) == len(ranks) - 1:
+        return f"{ranks[0]} to {ranks[-1]}"
+    if len(ranks) > 3:
+        return f"between {ranks[0]} and {ranks[-1]}"
+    return " and ".join(filter(None, (", ".join(ranks[:-1]), ranks[-1])))

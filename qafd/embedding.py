@@ -73,6 +73,8 @@ class MeteredEmbedder:
         ModelError
             From the endpoint. Requests that were answered before are stored.
         """
+        if not texts:
+            return np.zeros((0, self.model.known_dimension), np.float32)
         keys = [embedding_key(self.name, text) for text in texts]
         found = self.embed_keyed(dict(zip(keys, texts, strict=True)))
         return np.array([found[key] for key in keys]).reshape(-1, self.dimension)

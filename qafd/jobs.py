@@ -233,10 +233,10 @@ def _claim(store: Store) -> int | None:
     with store.transaction() as connection:
         store.check_lease()
         connection.execute(
-            "UPDATE jobs SET state = 'failed', finished_at = ?, error = ? "
-            "WHERE state = 'running' AND starts >= ?",
-            (now(), f"The worker died {STARTS} times without getting any further; its last "
-             f"words are in {store.path.name}.log.", STARTS))
+            "UPDATE jobs SET state = 'failed', finished_at = ?, error = ? || coalesce("
+            "nullif(current, ''), 'the start') || ? WHERE state = 'running' AND starts >= ?",
+            (now(), f"The worker died {STARTS} times without getting any further, the last at ",
+             f". Remove that and go on; the worker's last words are in {store.path}.log.", STARTS))
         row = connection.execute(
             "UPDATE jobs SET state = 'running', error = '', starts = starts + 1, "
             "started_at = coalesce(started_at, ?) WHERE id = (SELECT min(id) FROM jobs "

@@ -172,8 +172,8 @@ class KnowledgeGraph:
         from qafd.reader import embedder_of
 
         with self.store() as store:
-            self._meter = self._meter or Meter(choice.cap)
-            return embedder_of(choice, store, self._keys, self._meter) or local_embedder()
+            meter = self._meter or Meter(choice.cap)
+            return embedder_of(choice, store, self._keys, meter) or local_embedder()
 
     def _asked(self, question: str) -> Embedder:
         """The embedding model, with the question that its requests are for."""

@@ -61,7 +61,9 @@ class Planner:
         """
         asked = " ".join(question.split())
         if not any(character.isalnum() for character in asked):
-            raise ParameterError("The question is empty; type a question about your documents.")
+            raise ParameterError(
+                "The question is empty; type a question about your documents." if not asked else
+                f"“{asked[:40]}” has no letter or digit; ask in words.")
         notices = []
         if len(asked) > READ:
             notices.append(f"The question has {len(asked):,} characters; only the first {READ:,} "

@@ -20,6 +20,10 @@ def test_ordinals_are_those_of_english(number: int, said: str) -> None:
     (["ranks 9th by BM25", "ranks 7th by BM25"], "they rank 7th and 9th by BM25"),
     (["ranks 10th by BM25", "ranks 9th by BM25", "ranks 11th by BM25"],
      "they rank 9th to 11th by BM25"),
+    (["ranks 3rd by BM25", "ranks 40th by BM25", "ranks 7th by BM25"],
+     "they rank 3rd, 7th and 40th by BM25"),
+    (["ranks 3rd by BM25", "ranks 9th by BM25", "ranks 7th by BM25", "ranks 40th by BM25"],
+     "they rank between 3rd and 40th by BM25"),
     (["is near X, which ranks 2nd by BM25"] * 2, "they are near X, which ranks 2nd by BM25")])
 def test_a_clause_agrees_with_the_number_of_its_nodes(predicates: list[str], said: str) -> None:
     assert clause(predicates) == said

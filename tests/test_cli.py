@@ -106,6 +106,8 @@ def test_every_export_format_is_written(
     (["query", "x", "--db", "SAMPLE", "--mass", "-3"], 2, "mass is -3.0"),
     (["query", "x", "--db", "SAMPLE", "--method", "ego", "--mass", "3"], 2, "has no --mass"),
     (["query", " ", "--db", "SAMPLE"], 2, "The question is empty"),
+    (["query", "\N{PARROT}", "--db", "SAMPLE"], 2, "no letter or digit"),
+    (["whatif", "Who founded Apple?", "--db", "SAMPLE"], 2, "nothing changes"),
     (["app", "--host", "0.0.0.0"], 2, "the app has no login"),
     (["query", "x", "--db", "SAMPLE", "--rule", "paper-literal", "--mass", "1"], 1,
      "cannot fit into"),

@@ -202,6 +202,7 @@ def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
     (job,) = jobs.jobs(store)
     assert job.state == "failed"
     assert "died 5 times" in job.error
+    assert f"{path}.log" in job.error
 
 
 def test_a_worker_that_dies_often_but_gets_further_each_time_is_not_given_up(store, path):

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from local_models import embedder
@@ -45,9 +47,15 @@ def test_no_keyword_comes_twice(planner):
     assert len(set(forms)) == len(forms)
 
 
-@pytest.mark.parametrize("question", ["", "   ", "\n\t", "?!", "\u2026"])
+@pytest.mark.parametrize("question", ["", "   ", "\n\t"])
 def test_an_empty_question_is_refused(planner, question):
     with pytest.raises(ParameterError, match="question is empty"):
+        planner.plan(question)
+
+
+@pytest.mark.parametrize("question", ["?!", "\u2026"])
+def test_a_question_of_marks_alone_is_refused_with_them(planner, question):
+    with pytest.raises(ParameterError, match=re.escape(f"\u201c{question}\u201d has no letter")):
         planner.plan(question)
 
 

@@ -161,3 +161,11 @@ def test_a_long_title_leaves_the_place_of_a_passage_in_sight():
     chunks = [Chunk(str(page), "a.pdf", "long " * 60, "", 0, 0, page) for page in (1, 2)]
     assert all(len(name) < 60 and name.endswith(f"…, page {page}")
                for page, name in zip((1, 2), passage_names(chunks).values(), strict=True))
+
+
+@pytest.mark.parametrize("text", ["x" * 30_000, "7" * 30_000, "See " + "x" * 30_000 + " there."])
+def test_an_endless_word_is_cut_into_passages(text):
+    chunks = chunk(document(text))
+    assert all(len(c.text) <= 3000 for c in chunks)
+    assert "".join("".join(c.text.split()) for c in chunks) == "".join(text.split())
+    assert all(text[c.start:c.end] == c.text for c in chunks)

@@ -174,7 +174,7 @@ def print_answer(answer: "Answer") -> None:
         return
     if answer.abstained:
         print(f"{ABSENT} The most similar sentence reaches {answer.best:.2f}; an answer needs "
-              f"{answer.threshold:.2f}.")
+              f"{answer.threshold:.2f}.{' The nearest are:' if answer.sentences else ''}")
     for sentence in answer.sentences:
         print(f"{'> ' if sentence.best else '  '}{one_line(sentence.text, 1000)} "
               f"[{sentence.cited}]")

@@ -87,6 +87,8 @@ def _paths(arguments: argparse.Namespace) -> int:
 
 
 def _whatif(arguments: argparse.Namespace) -> int:
+    from qafd.explain import Change
+
     explanation = _explanation(arguments)
     change = explanation.change(
         nodes=arguments.without_node, seeds=arguments.without_seed,
@@ -100,6 +102,9 @@ def _whatif(arguments: argparse.Namespace) -> int:
             value = (((u, v), _number(number)),)
             change = (replace(change, similarities=value) if name == "with_edge"
                       else replace(change, scales=value))
+    if change == Change():
+        raise ParameterError("nothing changes; say what to take out or add, for example "
+                             "--without-node NAME (see qafd whatif --help)")
     found = explanation.what_if(change)
     if arguments.json:
         print_json({"lost": [asdict(n) for n in found.lost],

@@ -105,6 +105,8 @@ class _Speaker:
         for edge in self.said.get(frozenset((u, v)), ()):
             if by is None or by in {chunk for chunk, _ in edge.evidence}:
                 label = one_line(edge.label, 60)
+                if place and label.rpartition(" ")[2] == "in":
+                    label = f"“{label}”"
                 return f" — {label}{place} → " if edge.source == u else f" ← {label}{place} — "
         if place:
             return f" — named together{place} → "

@@ -95,7 +95,8 @@ def spending() -> Meter:
     """What this session has spent on questions, under the caps of the settings."""
     meter: Meter = st.session_state.setdefault("meter", Meter())
     chosen = preferences()
-    meter.cap = chosen.cap(chosen.model)
+    named = filter(None, (chosen.model, chosen.embed_model))
+    meter.cap = chosen.cap_where(any(chosen.price(name) is not None for name in named))
     return meter
 
 
