@@ -53,8 +53,9 @@ def wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float
 @pytest.fixture(scope="session")
 def browser() -> Iterator[object]:
     """A headless Chromium; without its sandbox only for root, who cannot have one."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=20_000)  # two workers and their servers share the machine
     arguments = ["--disable-quic", "--no-first-run", "--disable-background-networking",
                  "--disable-component-update", "--disable-sync", "--disable-gpu"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -2,17 +2,14 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from conftest import free_port, wait_until_healthy
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from qafd.view.component import asset
@@ -22,29 +19,23 @@ TESTS = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def server() -> Iterator[str]:
+    """The address of the app that draws the component alone."""
+    port = free_port()
     path = os.pathsep.join([str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
-    log = (tmp_path_factory.mktemp("server") / "log").open("w")
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", str(TESTS / "panel_app.py"), "--server.port",
          str(port), "--server.headless=true", "--browser.gatherUsageStats=false",
          "--server.address=127.0.0.1", "--server.fileWatcherType=none"],
-        env={**os.environ, "PYTHONPATH": path}, cwd=TESTS.parent, stdout=log, stderr=log)
+        env={**os.environ, "PYTHONPATH": path}, cwd=TESTS.parent,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
-            break
-        except (urllib.error.URLError, TimeoutError):
-            assert process.poll() is None, f"the server ended, see {log.name}"
-            time.sleep(0.1)
-    yield address
-    process.terminate()
-    process.wait(10)
-    log.close()
+    try:
+        wait_until_healthy(address, process)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 @pytest.fixture(scope="module")
