@@ -113,8 +113,8 @@ class Graph:
     # Not taken over by `replace`: what is replaced may be what they were computed from.
     _layers: dict[tuple[frozenset[str] | None, frozenset[str] | None], "Graph"] = field(
         default_factory=dict, init=False, repr=False)
-    _totals: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
-    _total: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    _component_capacities: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+    _total_capacities: dict[str, float] = field(default_factory=dict, init=False, repr=False)
     _workspaces: deque[Workspace] = field(default_factory=deque, init=False, repr=False)
 
     @classmethod
@@ -276,16 +276,16 @@ class Graph:
 
     def component_capacity(self, choice: str) -> Floats:
         """Sum of T over each connected component, indexed by `component[row]`."""
-        if choice not in self._totals:
-            self._totals[choice] = sum_at(
+        if choice not in self._component_capacities:
+            self._component_capacities[choice] = sum_at(
                 self.component, self.capacity(choice), 0)
-        return self._totals[choice]
+        return self._component_capacities[choice]
 
     def total_capacity(self, choice: str) -> float:
         """Sum of T over all rows; computed once."""
-        if choice not in self._total:
-            self._total[choice] = float(self.capacity(choice).sum())
-        return self._total[choice]
+        if choice not in self._total_capacities:
+            self._total_capacities[choice] = float(self.capacity(choice).sum())
+        return self._total_capacities[choice]
 
     def prepare(self) -> "Graph":
         """Compute everything of size n that the first query would otherwise pay for."""

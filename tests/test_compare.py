@@ -98,8 +98,8 @@ def test_nodes_with_different_ranks_in_one_order_are_one_group() -> None:
     near = [node(name, cause=f"ranks {place} by similarity")
             for name, place in (("Fuji", "9th"), ("Gala", "10th"), ("Elstar", "12th"))]
     assert sentences(column("QAFD", []), column("GraphRAG", [node("Cox"), *near])) == [
-        "QAFD leaves out Fuji, Gala and Elstar; GraphRAG brings them because they rank 9th to 12th "
-        "by similarity. It brings 1 other too."]
+        "QAFD leaves out Fuji, Gala and Elstar; GraphRAG brings them because they rank 9th, 10th "
+        "and 12th by similarity. It brings 1 other too."]
 
 
 def test_methods_of_which_one_brings_texts_alone_are_told_apart_by_their_passages() -> None:

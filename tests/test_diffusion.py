@@ -265,7 +265,8 @@ class Counting(Graph):
 def test_only_retrieved_nodes_are_read_each_once_through_expand():
     kernel.unload()
     graph = chain(5000)
-    counting = Counting(**{name: getattr(graph, name) for name in graph.__dataclass_fields__})
+    counting = Counting(**{name: getattr(graph, name) for name, field in
+                           graph.__dataclass_fields__.items() if field.init})
     solution = solve(counting, PLAIN, np.array([2500]), np.array([20.5]))
     seen = counting.__dict__["seen"]
     assert set(solution.support.tolist()) <= set(seen)
