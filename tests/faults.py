@@ -67,6 +67,19 @@ class FaultServer:
             self.faults[kind] += 1
         return kind
 
+    def hang_from(self, stop: int) -> threading.Event:
+        """Answer no request from number `stop` on; the event is set when that one has come."""
+        reached = threading.Event()
+
+        def fault(number: int, _: Body) -> str:
+            if number >= stop:
+                reached.set()
+                return "hang"
+            return "ok"
+
+        self.fault = fault
+        return reached
+
 
 @contextmanager
 def serving(*arguments: Any, **named: Any) -> Iterator[FaultServer]:

@@ -179,16 +179,7 @@ def test_killed_and_resumed_a_run_pays_at_most_the_calls_in_flight_again(path, t
     files = [("many.jsonl", lines(30))]
     with serving(answering) as server:
         for stop in (5, 14):
-            reached = threading.Event()
-
-            def fault(number: int, _: object, stop: int = stop,
-                      reached: threading.Event = reached) -> str:
-                if number >= stop:
-                    reached.set()
-                    return "hang"
-                return "ok"
-
-            server.fault = fault
+            reached = server.hang_from(stop)
             process = started(paid_index, path, server.url, files)
             assert reached.wait(60)
             killed(process)

@@ -1,7 +1,6 @@
 """Vectors from an endpoint: in the ledger, under the cap, in full requests, and paid for once."""
 
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -261,16 +260,7 @@ def embedding_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> Non
 def test_killed_and_resumed_only_the_request_in_flight_is_paid_again(path, server, tmp_path):
     files = [("many.jsonl", lines(60))]
     for stop in (2, 4):
-        reached = threading.Event()
-
-        def fault(number: int, _: object, stop: int = stop,
-                  reached: threading.Event = reached) -> str:
-            if number >= stop:
-                reached.set()
-                return "hang"
-            return "ok"
-
-        server.fault = fault
+        reached = server.hang_from(stop)
         process = started(embedding_index, path, server.url, files)
         assert reached.wait(60)
         killed(process)
