@@ -7,8 +7,8 @@
 built from its source distribution:
 
     pip download --no-deps --no-binary :all: localgraphclustering==0.6.1
-    g++ -O3 -march=native -fPIC -shared -o libacl.so \
-        localgraphclustering-0.6.1/localgraphclustering/src/lib/aclpagerank.cpp
+    cd localgraphclustering-0.6.1/localgraphclustering/src/lib
+    g++ -O3 -march=native -fPIC -shared -o libacl.so aclpagerank.cpp aclpagerank_weighted.cpp
 
 Peers solve other problems unless the column `computes` says otherwise. Writes results/peers.json.
 """
@@ -131,9 +131,12 @@ class Push:
 class Acl:
     """LocalGraphClustering's approximate PageRank, with epsilon set for a wanted support."""
 
-    def __init__(self, library, graph):
-        self.function = ctypes.CDLL(library).aclpagerank32_64
+    def __init__(self, library, graph, weighted):
+        functions = ctypes.CDLL(library)
+        self.function = (functions.aclpagerank_weighted32_64 if weighted
+                         else functions.aclpagerank32_64)
         self.function.restype = ctypes.c_uint32
+        self.weights = [graph.similarity.copy()] if weighted else []
         self.indptr = graph.indptr.copy()
         self.neighbors = graph.neighbors.astype(np.uint32)
         self.n = len(graph)
@@ -145,7 +148,8 @@ class Acl:
         u32, p = ctypes.c_uint32, ctypes.c_void_p
         began = time.process_time()
         length = self.function(
-            u32(self.n), self.indptr.ctypes.data_as(p), self.neighbors.ctypes.data_as(p), u32(0),
+            u32(self.n), self.indptr.ctypes.data_as(p), self.neighbors.ctypes.data_as(p),
+            *(weights.ctypes.data_as(p) for weights in self.weights), u32(0),
             ctypes.c_double(0.15), ctypes.c_double(epsilon), seeds.ctypes.data_as(p),
             u32(len(seeds)), u32(2**31), self.ids.ctypes.data_as(p), u32(self.n),
             self.values.ctypes.data_as(p))
@@ -212,7 +216,8 @@ def local(data, alpha, library, count):
     """Every local peer and the global PageRanks, medians over `count` queries."""
     graph = data.graph
     peers = {"literal": Push(graph, True), "fifo": Push(graph, False)}
-    acl = Acl(library, graph) if library else None
+    acls = {name: Acl(library, graph, name == "acl, weighted")
+            for name in ("acl", "acl, weighted") if library}
     times = {}
 
     def add(peer, seconds, support, same):
@@ -237,8 +242,8 @@ def local(data, alpha, library, count):
         for name, peer in peers.items():
             used, found, _ = peer(query, fitted.rows, fitted.mass)
             add(name, used, len(found), len(found & support) / len(found | support))
-        if acl:
-            add("acl", *acl(seeds, len(support)), np.nan)
+        for name, acl in acls.items():
+            add(name, *acl(seeds, len(support)), np.nan)
     if len(graph) <= 200_000:
         start = np.repeat(np.arange(len(graph)), graph.degree)
         once = start < graph.neighbors
@@ -261,6 +266,8 @@ def local(data, alpha, library, count):
         "literal": "Algorithm 2, uniformly random pushes, to the same tolerance",
         "fifo": "Algorithm 2, first in first out, to the same tolerance",
         "acl": "approximate PageRank, unweighted, no query, epsilon set to match the support",
+        "acl, weighted": "approximate PageRank on the edge weights, no query, same epsilon rule; "
+                         "sums the weights of every node of the graph first",
         "igraph": "personalized PageRank of the whole graph, PRPACK: global against local",
         "scikit-network": "personalized PageRank of the whole graph: global against local"}
     return [{"nodes": len(graph), "alpha": alpha, "peer": peer,

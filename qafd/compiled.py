@@ -6,13 +6,16 @@ nodes it counts as expansions, and the vectors and capacities of the nodes they 
 have fixed signatures: importing this module compiles them once (about 10 s) and later loads
 them from numba's cache on disk.
 """
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,type-arg,call-overload"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-untyped-call,type-arg"
+# mypy: disable-error-code="call-arg,call-overload"
 # The types of compiled functions are in their decorators, for numba.
 
 from dataclasses import dataclass
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
+from numba.extending import intrinsic
 
 from qafd.weights import positive
 
@@ -27,6 +30,7 @@ CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE = 0, 1, 2, 3, 4
 TIMES, PLUS = 0, 1
 TINY = 1e-30
 CLIP, SHIFT, RBF, GIVEN, ONE = 0, 1, 2, 3, 4
+CACHE_LINE = 64
 
 _i32 = types.Array(types.int32, 1, "C")
 _i64 = types.Array(types.int64, 1, "C")
@@ -42,11 +46,29 @@ _row = types.Array(types.float32, 1, "C", readonly=True)
 _fast = {"reassoc", "contract", "nsz", "arcp"}
 
 
+@intrinsic
+def prefetch(_typing, _address):
+    """Begin to read the cache line at an address and do not wait for it (`llvm.prefetch`)."""
+    def codegen(context, builder, _signature, args):
+        pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        does = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+        read, near, data = flag(0), flag(2), flag(1)
+        builder.call(builder.module.declare_intrinsic("llvm.prefetch", (pointer,), does),
+                     [builder.inttoptr(args[0], pointer), read, near, data])
+        return context.get_dummy_value()
+
+    return types.void(types.intp), codegen
+
+
 @njit(fastmath=_fast)
 def dots(vectors, query, rows, first, last, out):
-    """Cosines of rows[first:last], four at a time: their memory accesses overlap."""
+    """Cosines of rows[first:last], four at a time while memory looks for the next four."""
     i = first
+    start, size = vectors.ctypes.data, 4 * len(query)
     while i + 4 <= last:
+        for j in range(i + 4, min(i + 8, last)):
+            for k in range(0, size, CACHE_LINE):
+                prefetch(start + rows[j] * size + k)
         p, q = vectors[rows[i]], vectors[rows[i + 1]]
         r, s = vectors[rows[i + 2]], vectors[rows[i + 3]]
         at_p = at_q = at_r = at_s = np.float32(0.0)
@@ -186,6 +208,8 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             late[late_count] = i
             late_count += 1
     align(kind, floor, gamma, vectors, query, given, rows, 0, t, s)
+    mark_at, sink_at = mark.ctypes.data, sink_of.ctypes.data
+    neighbors_at, similarity_at = neighbors.ctypes.data, similarity.ctypes.data
     entries = 0
     narrowest, widest = np.inf, 0.0
     inner = max(COARSE, rtol)
@@ -204,8 +228,12 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                 if first[i] >= 0:
                     restart = True
                 else:
-                    degree[i] = indptr[rows[i] + 1] - indptr[rows[i]]
+                    start = indptr[rows[i]]
+                    degree[i] = indptr[rows[i] + 1] - start
                     more += degree[i]
+                    prefetch(neighbors_at + 4 * start)
+                    prefetch(similarity_at + 8 * start)
+                    prefetch(similarity_at + 8 * start + CACHE_LINE)
             if entries + more + 1 > len(end):
                 ends, weights = wider(ends, entries + more + 1), wider(weights, entries + more + 1)
                 end, owner, weight = ends[0], ends[1], weights[0]
@@ -224,15 +252,18 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                     start = indptr[rows[i]]
                     for e in range(start, start + degree[i]):
                         end[entries], owner[entries] = neighbors[e], i
+                        prefetch(mark_at + 8 * neighbors[e])
+                        prefetch(sink_at + 8 * neighbors[e])
                         weight[entries] = similarity[e]
                         entries += 1
             for e in range(opened, entries):
-                known = mark[end[e]]
-                if known < token:
-                    known = token | t
-                    mark[end[e]] = known
-                    rows[t] = end[e]
-                    t += 1
+                row = end[e]  # without a branch: which it takes could only be guessed
+                known = mark[row]
+                fresh = known < token
+                known = token | t if fresh else known
+                mark[row] = known
+                rows[t] = row
+                t += fresh
                 end[e] = known - token
             for j in range(before, t):
                 sink[j] = sink_of[rows[j]]

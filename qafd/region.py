@@ -29,7 +29,7 @@ class Region:
         self.rows = np.empty(0, np.int64)
         self.x = self.rest = self.source = self.sink = self.alignment = self.total = np.empty(0)
         self.active = self.read = np.empty(0, np.bool_)
-        self.start = self.end = np.empty(0, np.int64)
+        self.start = self.end = self.order = np.empty(0, np.int64)  # order: rows read, oldest first
         self.weight = np.empty(0)
         self.expansions = 0
         self.narrowest, self.widest = np.inf, 0.0
@@ -84,6 +84,7 @@ class Region:
         """Read the edges of these nodes, touching their neighbors."""
         self.expansions += len(nodes)
         self.read[nodes] = True
+        self.order = np.concatenate([self.order, nodes])
         frontier = self.graph.expand(self.rows[nodes])
         space, ends = self._workspace, frontier.neighbors
         self._touch(np.unique(ends[space.mark[ends] < space.token]).astype(np.int64))
@@ -110,10 +111,9 @@ class Region:
         one_way = ~self.read[self.end]
         over = self.source - self.sink - sum_at(self.start, flow, t)
         over += sum_at(self.end[one_way], flow[one_way], t)
-        sent = sum_at(self.start, self.weight * self.x[self.start], t)
-        received = sum_at(self.start, self.weight * self.x[self.end], t)
-        received += sum_at(self.end[one_way], (self.weight * self.x[self.start])[one_way], t)
-        return over, sent + received
+        through = self.total * self.x + sum_at(self.start, self.weight * self.x[self.end], t)
+        through += sum_at(self.end[one_way], (self.weight * self.x[self.start])[one_way], t)
+        return over, through
 
     def _flow(self, u: Nodes, v: Nodes, weight: Floats) -> Floats:
         return weight * ((self.x[u] - self.x[v]) + (self.rest[u] - self.rest[v]))
@@ -150,31 +150,32 @@ class Region:
         Preconditioned by the weighted degree; False when rounding or the number of iterations
         ended it earlier.
         """
-        inside = np.flatnonzero(self.active)
+        inside = self.order[self.active[self.order]]  # their edges stand in this order
         k = len(inside)
         place = np.full(len(self.rows), -1)
         place[inside] = np.arange(k)
         u, v = place[self.start], place[self.end]
         both = (u >= 0) & (v >= 0)
+        until = np.concatenate([[0], np.cumsum(np.bincount(u[both], minlength=k))])
         w = csr_matrix(  # type: ignore[no-untyped-call]
-            (self.weight[both], (u[both], v[both])), shape=(k, k))
+            (self.weight[both], v[both], until), shape=(k, k))
         self.rest[inside] = 0.0
         total, b, x = self.total[inside], (self.source - self.sink)[inside], self.x[inside]
         for _ in range(4):
             pulled = w @ x
             residual = b - total * x + pulled
             allowed = 0.5 * (inner * self.sink[inside] + ROUNDING * (total * np.abs(x) + pulled))
-            if np.all(np.abs(residual) <= allowed):
+            if (np.abs(residual) <= allowed).all():
                 self.x[inside] = x
                 return True
             z = residual / total
-            p, rho = z.copy(), float(residual @ z)
+            p, rho, half = z.copy(), float(residual @ z), 0.5 * allowed
             for _ in range(50 + k):
                 q = total * p - w @ p
                 step = rho / float(p @ q)
                 x += step * p
                 residual -= step * q
-                if np.all(np.abs(residual) <= 0.5 * allowed):
+                if (np.abs(residual) <= half).all():
                     break
                 z = residual / total
                 rho, before = float(residual @ z), rho

@@ -65,10 +65,13 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         raise ParameterError(f"alpha must be a number of at least 0, not {alpha}")
     sink = graph.capacity(capacity)
     k = len(rows)
-    part = np.full(k, 1.0 / max(k, 1)) if shares is None else np.asarray(shares, np.float64)
-    if np.any(part < 0) or (k and not part.sum() > 0):
-        raise ParameterError("the shares of the seeds must be positive")
-    part = part / part.sum() if k else part
+    if shares is None:
+        part: Floats = np.full(k, 1.0 / max(k, 1))
+    else:
+        part = np.asarray(shares, np.float64)
+        if np.any(part < 0) or (k and not part.sum() > 0):
+            raise ParameterError("the shares of the seeds must be positive")
+        part = part / part.sum() if k else part
     if rule == "budget":
         return alpha * graph.total_capacity(capacity) / max(len(graph), 1) * part
     if rule == "total":
@@ -148,25 +151,25 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         raise ParameterError(f"{rows.shape} seeds and {mass.shape} masses do not match")
     if not len(rows):
         return Sources(rows, mass)
-    if not (mass.min() >= 0 and mass.max() < np.inf):
+    amounts = mass.tolist()
+    if not (min(amounts) >= 0 and sum(amounts) < np.inf):  # the sum of a NaN is one
         raise ParameterError("source mass must be at least 0 and finite")
-    if rows.min() < 0 or rows.max() >= len(graph):
-        raise ParameterError(f"a seed is outside the {len(graph)} nodes")
     # Equal seeds are added smallest first, so that their order cannot change the sum.
     total: dict[int, float] = {}
-    for row, amount in sorted(zip(rows.tolist(), mass.tolist(), strict=True)):
+    for row, amount in sorted(zip(rows.tolist(), amounts, strict=True)):
         total[row] = total.get(row, 0.0) + amount
     distinct = np.array(list(total), np.int64)
+    if distinct[0] < 0 or distinct[-1] >= len(graph):
+        raise ParameterError(f"a seed is outside the {len(graph)} nodes")
+    isolated = 0
+    for i in np.flatnonzero(graph.degree_of(distinct) == 0):
+        isolated += total[int(distinct[i])] > 0
+        total[int(distinct[i])] = 0.0
     room = graph.component_capacity(capacity)
     component = graph.component[distinct]
     asked: dict[int, float] = {}
-    isolated = 0
-    for row, part, degree in zip(total, component.tolist(), graph.degree_of(distinct).tolist(),
-                                 strict=True):
-        if degree == 0 and total[row] > 0:
-            isolated += 1
-            total[row] = 0.0
-        asked[part] = asked.get(part, 0.0) + total[row]
+    for part, amount in zip(component.tolist(), total.values(), strict=True):
+        asked[part] = asked.get(part, 0.0) + amount
     notices = []
     if isolated:
         notices.append(f"{isolated} of {len(total)} seed{'s' * (len(total) != 1)} "

@@ -19,6 +19,8 @@ SIMILARITIES = ("clip", "shift", "rbf")
 VARIANTS = ("hybrid", "mean", "product", "plain")
 # Three factors of 1e-60 multiply to 1e-180, whose reciprocal is still a normal number.
 TINY = 1e-30
+# Vectors that fit into a core's cache: a copy of more of them goes to memory and back.
+AT_ONCE = 128
 
 
 def clip(cosine: Floats, floor: float = FLOOR) -> Floats:
@@ -162,7 +164,11 @@ class Gates:
         if graph.vectors is None:
             raise ParameterError("this graph has no vectors to compare the query with; "
                                  "pass the alignment of its nodes")
-        return self.similarity((graph.vectors[rows] @ self.query).astype(np.float64))
+        cosine = np.empty(len(rows))
+        for i in range(0, len(rows), AT_ONCE):
+            part = slice(i, i + AT_ONCE)
+            cosine[part] = graph.vectors[rows[part]] @ self.query
+        return self.similarity(cosine)
 
 
 def positive(alignment: Floats) -> Floats:
