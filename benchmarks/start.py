@@ -25,10 +25,10 @@ STARTS, MOVES = 3, 20
 PAINTED = "[data-painted]"
 
 
-def start(home, port):
+def start(home, port, command=("demo",)):
     """A server with a fresh home, as the first start of a user."""
     return subprocess.Popen(
-        [sys.executable, "-m", "qafd.cli", "demo", "--port", str(port)],
+        [sys.executable, "-m", "qafd.cli", *command, "--port", str(port)],
         env={**os.environ, "QAFD_HOME": home}, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
 
@@ -41,6 +41,13 @@ def healthy(url):
             return
         except OSError:
             time.sleep(0.02)
+
+
+def browser_arguments():
+    """What Chromium is started with: nothing that talks to anyone else."""
+    arguments = ["--disable-gpu", "--disable-background-networking", "--disable-quic",
+                 "--no-first-run", "--disable-component-update", "--disable-sync"]
+    return arguments + ["--no-sandbox"] * (os.geteuid() == 0)
 
 
 def moves(page):
@@ -61,12 +68,8 @@ def moves(page):
 def main():
     """Measure and write benchmarks/results/start.json."""
     rows, foreign = [], []
-    arguments = ["--disable-gpu", "--disable-background-networking", "--disable-quic",
-                 "--no-first-run", "--disable-component-update", "--disable-sync"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=browser_arguments())
         for number in range(STARTS):
             port = free_port()
             url = f"http://127.0.0.1:{port}"

@@ -43,6 +43,9 @@ def lines():
         yield (f"question on {size:,} passages, median", f"{query[size, 'whole question']:.0f} ms",
                "60 ms", "query.py")
         yield "... of it diffusion", f"{query[size, 'diffusion']:.1f} ms", "5 ms", "query.py"
+    asked = {row["question"]: row["median_ms"] for row in result("compare")}
+    yield ("new question on Compare, four panels, 994 documents, median", f"{asked['new']} ms",
+           "1,000 ms", "compare.py")
     for name, label in (("preset best", "recall@5, mean of three question sets"),
                         ("pagerank .95, its best ranking", "... PageRank, same graph and seeds"),
                         ("fusion", "... dense + BM25"), ("preset paper", "... as in the paper")):
