@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
 from qafd.records import Chunk, Edge, Extraction, Mention, Node, Vectors
-from qafd.text import NameIndex, canonical, count_tokens
+from qafd.text import NameIndex, canonical, count_tokens, title_of_file
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
 TITLE_FACTOR = 4.0
@@ -90,7 +90,8 @@ def assemble(
     """The knowledge graph of a log of readings, the same for every order of the log.
 
     Nodes are the passages and the entities; an entity is a key with a mention, where a
-    noun chunk needs two sentences and a lone proper noun must never be written small. Known
+    noun chunk needs two sentences, a lone proper noun must never be written small, and a title
+    that is but the file's name must occur in a text. Known
     names are then found again in all passages by longest match. Names of one document that
     are the last word of just one of its persons, or a spelled-out acronym, are one entity.
 
@@ -142,26 +143,37 @@ def _certain(mention: Mention) -> bool:
     return mention.kind != "term" and (mention.kind != "PROPN" or " " in mention.key)
 
 
+def _is_file_name(chunk: Chunk) -> bool:
+    return chunk.title == title_of_file(chunk.document)
+
+
 def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
     """The entities of the log with all their places, string links included."""
     aliases = _aliases(log)
     certain: set[str] = set()
     doubtful: dict[str, set[tuple[int, int]]] = defaultdict(set)
     lone: set[str] = set()
+    filed: set[str] = set()
     for number, reading in enumerate(log):
         alias = aliases[reading.chunk.document]
         for mention in reading.extraction.mentions:
             key = alias.get(mention.key, mention.key)
-            if _certain(mention):
+            if mention.kind == "title" and _is_file_name(reading.chunk):
+                filed.add(key)
+            elif _certain(mention):
                 certain.add(key)
             elif mention.kind == "term":
                 doubtful[key].add((number, mention.sentence))
             else:
                 lone.add(key)
     small: set[str] = set()
+    said: set[str] = set()
+    files = NameIndex(filed)
     for reading in log:
         small.update(_LOWER.findall(reading.chunk.text))
-    keys = certain | (lone - small) | {key for key, where in doubtful.items() if len(where) > 1}
+        said.update(key for key, _, _ in files.find(reading.chunk.text))
+    twice = {key for key, where in doubtful.items() if len(where) > 1}
+    keys = certain | said | twice | (lone - small)
     entities: dict[str, _Entity] = defaultdict(_Entity)
     index = NameIndex(keys)
     for number, reading in enumerate(log):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from qafd.errors import ParameterError, StoreError
+from qafd.files import FileStore
 from qafd.graph import Graph
 from qafd.log import CHUNK, LogStore
 from qafd.records import Chunk, Edge, Keyword, Node, QueryPlan, Vectors
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-class Store(LogStore):
+class Store(LogStore, FileStore):
     """An open workspace file; belongs to the thread that opened it.
 
     Use as ``with Store.open(path) as store``. Every read method sees one version of the

@@ -35,6 +35,12 @@ def count_tokens(text: str) -> int:
                for piece in _PIECE.findall(text))
 
 
+def title_of_file(name: str) -> str:
+    """The title of a file that states none: its name without folders and ending."""
+    stem = re.sub(r"\.\w{1,8}$", "", name.rsplit("/", 1)[-1])
+    return " ".join(re.sub(r"[_\-+]+", " ", stem).split())
+
+
 def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]:
     """The passages of a document: semantic units of at most about `tokens` tokens.
 

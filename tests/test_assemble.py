@@ -197,6 +197,19 @@ def test_entities_of_one_passage_differ_by_their_sentences():
     np.testing.assert_allclose(mac[:3], [0.5 ** 0.5, 0, 0.5 ** 0.5], atol=1e-6)
 
 
+def test_a_file_name_as_a_title_is_an_entity_where_a_text_says_it():
+    name = "meeting notes"
+    titled = [("meeting notes", "title")]
+    alone = reading("It rained. We left", titled, document="a/meeting_notes.txt", title=name)
+    assert keys(assemble([alone], embed)) == set()
+    told = reading("See the meeting notes", document="other.txt", title="other", start=9)
+    both = assemble([alone, told], embed)
+    assert keys(both) == {"meeting notes"}
+    assert len(edges(both, "mention")) == 2  # its own passage and the one that says it
+    stated = reading("It rained. We left", titled, document="a/else.txt", title=name)
+    assert keys(assemble([stated], embed)) == {"meeting notes"}
+
+
 def test_an_entity_that_is_only_a_title_is_aligned_like_its_passage():
     one = reading("It grew", [("Apple", "title")], title="Apple", at=5)
     assembly = assemble([one], embed)

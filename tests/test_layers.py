@@ -17,7 +17,7 @@ LAYERS = (
     ("diffusion", "extract", "rows"),
     ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "plan",
      "subqueries"),
-    ("workspace", "ledger", "log"),
+    ("workspace", "ledger", "vectors", "files", "log"),
     ("store",),
     ("engine", "seeds", "cost", "embedding", "estimate", "llm_extract", "reader"),
     ("index", "rank", "layers", "earlier"),

@@ -14,6 +14,7 @@ from qafd.formats.packages import read_package
 from qafd.formats.pdf import read_pdf
 from qafd.formats.tables import delimiter_of, read_csv, read_json
 from qafd.plaintext import decode, label, one_line
+from qafd.text import title_of_file
 
 __all__ = ["ENDINGS", "Draft", "Limits", "read"]
 
@@ -39,10 +40,9 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[Draft], list[str]
         drafts = [read_package(data, limits)]
     else:
         drafts = _text(name, data, limits, notices)
-    stem = re.sub(r"\.\w{1,8}$", "", label(name).rsplit("/", 1)[-1])
     for draft in drafts:
         draft.name = draft.name or label(name)
-        draft.title = one_line(draft.title) or one_line(re.sub(r"[_\-+\s]+", " ", stem))
+        draft.title = one_line(draft.title) or title_of_file(label(name))
     if not any(draft.text for draft in drafts):
         raise ParseError(f"The {drafts[0].kind} file holds no text; nothing was added.")
     return drafts, notices
