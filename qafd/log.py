@@ -12,6 +12,7 @@ from qafd.workspace import bump, meta, set_meta
 CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""
 
+
 class LogStore(VectorStore):
     """A workspace that remembers what was found in its passages."""
 
