@@ -10,12 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from qafd.cli.common import DONE, Commands
+from qafd.cli.meter import Meter
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.evaluate import Evaluation
-    from qafd.index import Progress
 
 
 def add(commands: Commands) -> None:
@@ -65,11 +64,11 @@ def _retrieval(arguments: argparse.Namespace) -> int:
             path = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
         elif not passages and not os.path.exists(path):
             raise ParameterError(f"there is no workspace at {path}; add --passages FILE")
-        knowledge = (collection(path, source.name, passages, progress=_show) if passages
+        meter = stack.enter_context(Meter())
+        knowledge = (collection(path, source.name, passages, progress=meter.show) if passages
                      else KnowledgeGraph.open(path))
         result = evaluate(knowledge, asked.questions,
-                          configured(arguments.methods, knowledge.graph), progress=_show)
-    _line("")
+                          configured(arguments.methods, knowledge.graph), progress=meter.show)
     for notice in result.notices:
         print(f"qafd: {notice}", file=sys.stderr)
     if arguments.json == "-":
@@ -119,13 +118,3 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ParameterError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _show(progress: "Progress") -> None:
-    _line(f"{progress.stage} {progress.done}/{progress.total} {one_line(progress.current, 50)}")
-
-
-def _line(text: str) -> None:
-    """Write over the line before, where somebody watches."""
-    if sys.stderr.isatty():
-        print(f"\r{text:79}", end="" if text else "\r", file=sys.stderr, flush=True)

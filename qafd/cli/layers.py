@@ -1,10 +1,10 @@
 """Derived layers: list and build what some methods need besides the graph."""
 
 import argparse
-import sys
 from dataclasses import asdict
 
 from qafd.cli.common import DONE, Commands, command, open_workspace, print_json
+from qafd.cli.meter import Meter
 
 
 def add(commands: Commands) -> None:
@@ -20,7 +20,8 @@ def _layers(arguments: argparse.Namespace) -> int:
 
     knowledge = open_workspace(arguments)
     if arguments.build:
-        knowledge.build_layers(LAYERS if "all" in arguments.build else arguments.build, _show)
+        with Meter() as meter:
+            knowledge.build_layers(LAYERS if "all" in arguments.build else arguments.build, meter)
     states = knowledge.layers()
     if arguments.json:
         print_json([asdict(state) for state in states])
@@ -29,9 +30,3 @@ def _layers(arguments: argparse.Namespace) -> int:
             print(f"{state.name:12} {state.state:8} {state.size / 1e6:8.1f} MB  "
                   f"{state.built_at}".rstrip())
     return DONE
-
-
-def _show(name: str, done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{name}: {done}/{total} texts embedded{'':10}", end="", file=sys.stderr,
-              flush=True)

@@ -18,6 +18,7 @@ from qafd.cli.common import (
     open_workspace,
     print_json,
 )
+from qafd.cli.meter import Meter
 from qafd.cli.model import add_reader, choice_of, dry_run, print_spent
 from qafd.errors import ParameterError
 from qafd.plaintext import one_line
@@ -53,7 +54,7 @@ def add(commands: Commands) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    from qafd.index import Progress, index
+    from qafd.index import index
     from qafd.knowledge import files_below
     from qafd.reader import Choice, choose, chosen
     from qafd.store import Store, now
@@ -79,11 +80,6 @@ def _index(arguments: argparse.Namespace) -> int:
         print("\nqafd: stopping after the passages at work; run the command again to go on",
               file=sys.stderr)
 
-    def show(progress: Progress) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{progress.stage} {progress.done}/{progress.total} "
-                  f"{one_line(progress.current, 40):40}", end="", file=sys.stderr, flush=True)
-
     signal.signal(signal.SIGINT, interrupted)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with Store.open(path) as store:
@@ -97,11 +93,10 @@ def _index(arguments: argparse.Namespace) -> int:
                 store.forget_embedder()
             store.drop_graph()
     try:
-        worked_on = set(index(path, sources, progress=show, stopped=lambda: stopped,
-                              keys=keys_of_environment(), run=run))
+        with Meter() as meter:
+            worked_on = set(index(path, sources, progress=meter.show, stopped=lambda: stopped,
+                                  keys=keys_of_environment(), run=run))
     finally:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
         print_spent(path, run)
     with open_workspace(arguments).store() as store:
         failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
