@@ -44,6 +44,13 @@ _real = types.Array(types.float64, 1, "C", readonly=True)
 _rows = types.Array(types.float32, 2, "C", readonly=True)
 _row = types.Array(types.float32, 1, "C", readonly=True)
 _fast = {"reassoc", "contract", "nsz", "arcp"}
+# indptr, neighbors, similarity and sink capacity, of all rows.
+_graph = types.Tuple((_in64, _in32, _real, _real))
+# Alignment: kind, floor, gamma, vectors, query, given; weights: outer and inner operation, a, b, c.
+_gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _row, _real,
+                      types.int64, types.int64, types.float64, types.float64, types.float64))
+# mark, token, reals, whole, ends and weights of a `qafd.graph.Workspace`.
+_space = types.Tuple((_i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2))
 
 
 @intrinsic
@@ -97,8 +104,9 @@ def wider(a, size):
 
 
 @njit
-def align(kind, floor, gamma, vectors, query, given, rows, first, last, s):
+def align(gates, rows, first, last, s):
     """Alignments s(v) of rows[first:last]."""
+    kind, floor, gamma, vectors, query, given = gates[:6]
     if kind == ONE:
         s[first:last] = 1.0
     elif kind == GIVEN:
@@ -126,10 +134,14 @@ def pull(low, high, weight, count, p, q):
 
 
 @njit(fastmath=_fast, error_model="numpy")
-def conjugate_gradients(low, high, weight, count, total, b, sink, x, inner, residual, p, q,
-                        inverse, allowed):
-    """Solve for the active nodes from the present x, in place; whether `inner` was reached."""
-    k = len(b)
+def conjugate_gradients(low, high, weight, count, k, inner, reals):
+    """Solve for the k active nodes from the present x, in place; whether `inner` was reached.
+
+    Row 7 of `reals` is w_v, 8 the right-hand side, 9 T and 10 x; the next five are scratch memory.
+    """
+    total, b, sink, x = reals[7][:k], reals[8][:k], reals[9][:k], reals[10][:k]
+    residual, p, q = reals[11][:k], reals[12][:k], reals[13][:k]
+    inverse, allowed = reals[14][:k], reals[15][:k]
     for i in range(k):
         inverse[i] = 1.0 / total[i]
     for _ in range(4):
@@ -172,14 +184,9 @@ def conjugate_gradients(low, high, weight, count, total, b, sink, x, inner, resi
 
 @njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.int64,
                    _f64x2, _i64x2, _i32x2, _f64x2))(
-    _in64, _in32, _real, _real, _rows, _row, _real, types.int64, types.float64,
-    types.float64, types.int64, types.int64, types.float64, types.float64, types.float64,
-    _i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2,
-    _in64, _real, types.float64, types.int64, types.int64),
+    _graph, _gates, _space, _in64, _real, types.float64, types.int64, types.int64),
     nogil=True, cache=True, error_model="numpy")
-def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, floor, gamma,
-           outer, inner_op, a, b, c, mark, token, reals, whole, ends, weights, seeds, delta, rtol,
-           most_rounds, most_touched):
+def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
     """Grow the support as `qafd.diffusion` does.
 
     Returns (status, rounds, expansions, touched, entries, reals, whole, ends, weights): the
@@ -189,6 +196,9 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
     near end of every entry, the first of `weights` its weight; entries of a node are consecutive.
     All other rows are scratch memory.
     """
+    indptr, neighbors, similarity, sink_of = graph
+    outer, inner_op, a, b, c = gates[6:]
+    mark, token, reals, whole, ends, weights = space
     t = len(seeds)
     if t + 1 > reals.shape[1]:
         reals, whole = wider(reals, t + 1), wider(whole, t + 1)
@@ -207,7 +217,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             place[i] = 0
             late[late_count] = i
             late_count += 1
-    align(kind, floor, gamma, vectors, query, given, rows, 0, t, s)
+    align(gates, rows, 0, t, s)
     mark_at, sink_at = mark.ctypes.data, sink_of.ctypes.data
     neighbors_at, similarity_at = neighbors.ctypes.data, similarity.ctypes.data
     entries = 0
@@ -269,7 +279,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
                 sink[j] = sink_of[rows[j]]
                 over[j] = -sink[j]
                 x[j], source[j], first[j], place[j] = 0.0, 0.0, -1, -1
-            align(kind, floor, gamma, vectors, query, given, rows, before, t, s)
+            align(gates, rows, before, t, s)
             for j in range(head, level):
                 i = late[j]
                 if total[i] < 0.0:
@@ -321,10 +331,7 @@ def grow(indptr, neighbors, similarity, sink_of, vectors, query, given, kind, fl
             low[near_count], high[near_count], near[near_count] = i, j, weight[e]
             near_count += (j >= 0) & (j < i)
         joined = entries
-        if not conjugate_gradients(
-                ends[2], ends[3], weights[1], near_count, reals[7][:k], reals[8][:k],
-                reals[9][:k], kept[:k], inner, reals[11][:k], reals[12][:k], reals[13][:k],
-                reals[14][:k], reals[15][:k]):
+        if not conjugate_gradients(low, high, near, near_count, k, inner, reals):
             status = TOO_WIDE
             break
         dropped = False
@@ -427,6 +434,7 @@ _NO_VECTORS = np.empty((0, 0), np.float32)
 _NO_QUERY = np.empty(0, np.float32)
 _NONE = np.empty(0)
 _KINDS = {"clip": CLIP, "shift": SHIFT, "rbf": RBF}
+_OPERATIONS = {"times": TIMES, "plus": PLUS}
 
 
 def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
@@ -442,11 +450,11 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
         kind, vectors = _KINDS[h.kind], np.asarray(graph.vectors)
         query = np.ascontiguousarray(gates.query, np.float32)
     status, rounds_used, expansions, t, entries, reals, whole, ends, weights = grow(
-        graph.indptr, graph.neighbors, graph.similarity, sink, vectors, query, given, kind,
-        h.floor, h.gamma, TIMES if w.outer == "times" else PLUS,
-        TIMES if w.inner == "times" else PLUS, w.a, w.b, w.c, workspace.mark, workspace.token,
-        workspace.reals, workspace.whole, workspace.ends, workspace.weights, seeds, delta, rtol,
-        rounds, touched)
+        (graph.indptr, graph.neighbors, graph.similarity, sink),
+        (kind, float(h.floor), float(h.gamma), vectors, query, given, _OPERATIONS[w.outer],
+         _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
+        (workspace.mark, workspace.token, workspace.reals, workspace.whole, workspace.ends,
+         workspace.weights), seeds, delta, rtol, rounds, touched)
     workspace.reals, workspace.whole = reals, whole
     workspace.ends, workspace.weights = ends, weights
     if kind == GIVEN:
