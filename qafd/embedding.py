@@ -18,7 +18,7 @@ from qafd.store import Store, embedding_key, vector_keys
 from qafd.text import count_tokens
 
 if TYPE_CHECKING:
-    from qafd.endpoint import EndpointEmbedder
+    from qafd.endpoint_embedder import EndpointEmbedder
 
 
 @dataclass(frozen=True)

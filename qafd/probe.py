@@ -8,7 +8,8 @@ from qafd.errors import MalformedReplyError, ModelError
 from qafd.llm import Message
 
 if TYPE_CHECKING:
-    from qafd.endpoint import Endpoint, EndpointEmbedder
+    from qafd.endpoint import Endpoint
+    from qafd.endpoint_embedder import EndpointEmbedder
 
 _SCHEMA = {"type": "object", "required": ["word"], "additionalProperties": False,
            "properties": {"word": {"type": "string"}}}

@@ -129,7 +129,7 @@ def embedder_of(choice: Choice, store: Store, keys: Keys, meter: Meter,
     """
     if not choice.embedder:
         return None
-    from qafd.endpoint import EndpointEmbedder
+    from qafd.endpoint_embedder import EndpointEmbedder
 
     name, dimension = store.embedder
     model = EndpointEmbedder(

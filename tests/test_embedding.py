@@ -12,7 +12,7 @@ from tiny import TinyEmbedder, TinyExtractor, killed, started
 
 from qafd.cost import Cap, Meter, Price, Spent
 from qafd.embedding import MeteredEmbedder
-from qafd.endpoint import EndpointEmbedder
+from qafd.endpoint_embedder import EndpointEmbedder
 from qafd.errors import ParameterError, RefusedError, SpendingCapError
 from qafd.index import index, plan
 from qafd.knowledge import KnowledgeGraph

@@ -10,7 +10,8 @@ import pytest
 from faults import FAULTS, FaultServer, completion, serving
 
 from qafd.address import check_address, is_local
-from qafd.endpoint import Endpoint, EndpointEmbedder
+from qafd.endpoint import Endpoint
+from qafd.endpoint_embedder import EndpointEmbedder
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,

@@ -7,7 +7,8 @@ import pytest
 from faults import serving
 
 from qafd.cost import Cap, Price
-from qafd.endpoint import Endpoint, EndpointEmbedder
+from qafd.endpoint import Endpoint
+from qafd.endpoint_embedder import EndpointEmbedder
 from qafd.errors import ParameterError
 from qafd.preferences import Preferences, load, save
 from qafd.probe import probe

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
+from qafd.address import OPENAI
 from qafd.cli.ask import retrieve
 from qafd.cli.common import (
     CAPPED,
@@ -64,7 +65,7 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 
 def endpoint_of(arguments: argparse.Namespace) -> "Endpoint":
     """The endpoint that the options name."""
-    from qafd.endpoint import OPENAI, Endpoint
+    from qafd.endpoint import Endpoint
 
     if not arguments.model:
         raise ParameterError("no language model is named; add --model NAME or set QAFD_MODEL")
@@ -73,8 +74,6 @@ def endpoint_of(arguments: argparse.Namespace) -> "Endpoint":
 
 def key_of(arguments: argparse.Namespace) -> str | None:
     """$OPENAI_API_KEY, unless --base-url sends somewhere else than the environment."""
-    from qafd.endpoint import OPENAI
-
     meant = os.environ.get("OPENAI_BASE_URL") or OPENAI
     same = (arguments.base_url or OPENAI) == meant
     return os.environ.get("OPENAI_API_KEY") if same else None
@@ -82,7 +81,7 @@ def key_of(arguments: argparse.Namespace) -> str | None:
 
 def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
     """What the named endpoint can do, for the doctor."""
-    from qafd.endpoint import OPENAI, EndpointEmbedder
+    from qafd.endpoint_embedder import EndpointEmbedder
     from qafd.probe import probe
 
     url = arguments.base_url or OPENAI

@@ -16,7 +16,8 @@ from qafd.ui.home import home
 from qafd.ui.keys import key_for
 
 if TYPE_CHECKING:
-    from qafd.endpoint import Endpoint, EndpointEmbedder
+    from qafd.endpoint import Endpoint
+    from qafd.endpoint_embedder import EndpointEmbedder
 
 
 def preferences_file() -> Path:
@@ -119,7 +120,7 @@ def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
     """The embedding model of the endpoint, if one is named."""
     if not chosen.embed_model:
         return None
-    from qafd.endpoint import EndpointEmbedder
+    from qafd.endpoint_embedder import EndpointEmbedder
 
     return EndpointEmbedder(chosen.embed_model, chosen.base_url, key_for(chosen.base_url))
 
