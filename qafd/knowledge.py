@@ -1,19 +1,14 @@
 """A workspace as one object: documents in, questions answered; what app, CLI and Python share."""
 
 import os
-import shutil
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from qafd.answer import Answer, Draft, Written, draft, extract_answer, written
-from qafd.assemble import node_id
 from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
@@ -24,36 +19,22 @@ from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
 from qafd.explain.united import explained
 from qafd.graph import Graph
-from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, layers_of, silent, states
+from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, silent, states
 from qafd.llm import LLM, Reply
+from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
 from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
-from qafd.package import assets
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.records import QueryPlan, mark_at
-from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, Retriever, params_of
-from qafd.seeds import passages_of
+from qafd.retrieve.base import Corpus, Retrieval, Retriever, params_of
+from qafd.samples import copied
 from qafd.store import Evidence, Store
-from qafd.text import passage_names
 
 if TYPE_CHECKING:
     import openai
 
     from qafd.reader import Choice
-
-SAMPLES = {
-    "apple-amazon": "Apple and Amazon: two names, four things",
-    "songbook": "Songbook: lives and works, several hops apart",
-}
-EXAMPLES = {
-    "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
-                     "Which cultivar gave the Macintosh its name?",
-                     "Which cities lie on the Amazon?"),
-    "songbook": ("Where was the singer of Paper Lanterns born?",
-                 "Who founded the prize that Salt Road won?",
-                 "Which studio recorded the music for the film by Teodor Halvorsen?"),
-}
 
 
 class KnowledgeGraph:
@@ -95,20 +76,7 @@ class KnowledgeGraph:
 
         Without `home` it goes into the user's qafd folder; an existing copy is kept.
         """
-        if name not in SAMPLES:
-            raise ParameterError(f"there is no sample {name!r}; choose {', '.join(SAMPLES)}")
-        folder = Path(home) if home is not None else Path.home() / ".qafd"
-        path = folder / f"{name}.db"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=folder) as aside:
-                copy = Path(aside) / path.name
-                shutil.copyfile(assets() / "samples" / path.name, copy)
-                with Store.open(copy) as store:
-                    store.renew()
-                    store.compact()
-                copy.replace(path)
-        return cls.open(path)
+        return cls.open(copied(name, Path(home) if home is not None else Path.home() / ".qafd"))
 
     def store(self) -> Store:
         """The open store, for one `with` block of this thread."""
@@ -245,8 +213,8 @@ class KnowledgeGraph:
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
         with self.store() as store:
-            retrieval = chosen.retrieve(_corpus(graph, store, chosen.needs), plan)
-            return replace(_with_texts(retrieval, store),
+            retrieval = chosen.retrieve(corpus_of(graph, store, chosen.needs), plan)
+            return replace(with_texts(retrieval, store),
                            notices=plan.notices + retrieval.notices)
 
     def earlier(self) -> Graph:
@@ -260,7 +228,7 @@ class KnowledgeGraph:
             The workspace has vectors of one model only.
         """
         with self.store() as store:
-            return _told_apart(earlier_graph(store), store)
+            return told_apart(earlier_graph(store), store)
 
     def corpus(self, graph: Graph | None = None, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
         """What methods retrieve from: a graph, by default the one of this moment, its passages.
@@ -268,7 +236,7 @@ class KnowledgeGraph:
         `needs` names the layers that are read if they are built; by default all.
         """
         with self.store() as store:
-            return _corpus(graph or self.graph, store, needs)
+            return corpus_of(graph or self.graph, store, needs)
 
     def compare(self, question: str | QueryPlan,
                 methods: Iterable[str | Retriever] = DEFAULT, *, budget: int = BUDGET,
@@ -362,7 +330,7 @@ class KnowledgeGraph:
                                  f"{asked.revision}, now {graph.revision}); ask again")
         plan = plan or self.plan(asked.query, graph, subqueries=bool(asked.parts))
         with self.store() as store:
-            corpus = _corpus(graph, store)
+            corpus = corpus_of(graph, store)
         return explained(corpus, asked, plan, self.store, self.evidence,
                          partial(self.retrieve, plan, graph=graph))
 
@@ -503,69 +471,4 @@ def local_embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-class _Graphs:
-    """The graphs read last, by file and version of the file's graph."""
-
-    def __init__(self, keep: int = 4) -> None:
-        self._keep = keep
-        self._read: OrderedDict[tuple[Path, str], Graph] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, path: Path, store: Store) -> Graph:
-        """The graph of an open store, read when it is not here yet."""
-        with store.snapshot():
-            key = (path.resolve(), store.version)
-            with self._lock:
-                if key in self._read:
-                    self._read.move_to_end(key)
-                    return self._read[key]
-            graph = _told_apart(store.graph(), store)
-        with self._lock:
-            self._read[key] = graph
-            while len(self._read) > self._keep:
-                self._read.popitem(last=False)
-        return graph
-
-    def version(self, graph: Graph) -> str:
-        """The version under which a graph was read, "" when it is no longer kept."""
-        with self._lock:
-            return next((key[1] for key, kept in self._read.items() if kept is graph), "")
-
-
-_GRAPHS = _Graphs()
-
-
-def _told_apart(graph: Graph, store: Store) -> Graph:
-    """The graph with names for people: passages of one document are told apart by their place."""
-    names = {node_id("passage", chunk): name
-             for chunk, name in passage_names(store.parts()).items()}
-    return replace(graph, names=tuple(
-        names.get(node, name) for node, name in zip(graph.ids, graph.names, strict=True)))
-
-
-def _corpus(graph: Graph, store: Store, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
-    return Corpus(graph, passages_of(graph, partial(_texts, store), titled=True),
-                  layers_of(graph, store, needs))
-
-
-def _texts(store: Store, ids: Sequence[str]) -> list[str]:
-    """Title and text of passages, for the words that are searched."""
-    # A passage that was deleted since the graph was read has no text any more.
-    nodes = store.nodes(ids)
-    return [f"{nodes[i].name}\n{nodes[i].text}" if i in nodes else "" for i in ids]
-
-
-def _with_texts(retrieval: Retrieval, store: Store) -> Retrieval:
-    nodes = store.nodes(p.id for p in retrieval.ranking)
-    chunks = store.passages(node.key for node in nodes.values())
-    found = [(ranked, chunks[nodes[ranked.id].key]) for ranked in retrieval.ranking
-             if ranked.id in nodes and nodes[ranked.id].key in chunks]
-    edges = retrieval.edges
-    related = {end for e in edges if e.kind == "relation" for end in (e.source, e.target)}
-    if related and (said := store.labels(related)):
-        edges = tuple(replace(e, label=said[ends]) if (ends := frozenset((e.source, e.target)))
-                      in said else e for e in edges)
-    return replace(retrieval, edges=edges, passages=tuple(
-        RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
-                         ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading)
-        for ranked, chunk in found))
+_GRAPHS = Graphs()

@@ -17,13 +17,14 @@ from qafd.errors import InfeasibleError, ParameterError
 from qafd.evaluate import Evaluation, evaluate, ranks, sentence
 from qafd.gold import Passage, Question, read_questions
 from qafd.graph import Graph
-from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
 from qafd.measures import contains, exact_match, f1, interval, normalized
 from qafd.methods import configured, label_of
 from qafd.package import assets
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work
 from qafd.retrieve.qafd import PRESETS
+from qafd.samples import SAMPLES
 
 PASSAGES = (
     Passage("p1", "Ada Lovelace", "Ada Lovelace wrote notes on the Analytical Engine."),

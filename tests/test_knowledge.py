@@ -126,9 +126,9 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
         store.delete("note.txt")
     refresh(knowledge.path)
     with knowledge.store() as store:
-        from qafd.knowledge import _texts, _with_texts
-        passages = passages_of(graph, lambda ids: _texts(store, ids))
-        late = _with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), store)
+        from qafd.loaded import texts_of, with_texts
+        passages = passages_of(graph, lambda ids: texts_of(store, ids))
+        late = with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), store)
     assert late.nodes
     assert late.passages == ()
 

@@ -25,7 +25,7 @@ LAYERS = (
     ("methods",),
     ("explain", "context", "answer", "compare", "verify", "export", "view",
      "doctor", "judge", "probe"),
-    ("preferences", "jobs", "knowledge"),
+    ("preferences", "jobs", "loaded", "samples", "knowledge"),
     ("collection", "evaluate", "lab", "learn"),
     ("cli", "ui"),
 )

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from qafd.knowledge import EXAMPLES, SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.samples import EXAMPLES, SAMPLES
 from qafd.schema import STEPS
 
 QUESTION = "Introduce Steve Jobs's products in Apple."

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from qafd.knowledge import EXAMPLES, SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
+from qafd.samples import EXAMPLES, SAMPLES
 
 HERE = Path(__file__).parent
 

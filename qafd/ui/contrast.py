@@ -7,9 +7,9 @@ import streamlit as st
 
 from qafd.explain import Contrast, contrast, core, shown
 from qafd.export import table_csv
-from qafd.knowledge import EXAMPLES
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.samples import EXAMPLES
 from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, explored
 from qafd.ui.workspaces import keep
 from qafd.view.component import panels

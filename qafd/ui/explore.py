@@ -10,11 +10,12 @@ import streamlit as st
 
 from qafd.graph import Graph
 from qafd.jobs import open_jobs
-from qafd.knowledge import EXAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
 from qafd.llm import LLM
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.samples import EXAMPLES
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain

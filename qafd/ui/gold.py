@@ -5,8 +5,9 @@ import streamlit as st
 from qafd.collection import save_questions, saved_questions
 from qafd.errors import ParameterError
 from qafd.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
-from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
+from qafd.samples import SAMPLES
 from qafd.ui.workspaces import keep
 from qafd.view.panel import clean
 

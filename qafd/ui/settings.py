@@ -9,7 +9,8 @@ import streamlit as st
 from qafd import __version__
 from qafd.errors import ParameterError
 from qafd.jobs import enqueue
-from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
+from qafd.samples import SAMPLES
 from qafd.ui.documents import jobs_panel
 from qafd.ui.home import home
 from qafd.ui.models import (

@@ -10,7 +10,8 @@ from streamlit.navigation.page import StreamlitPage
 
 from qafd.errors import ParameterError, QafdError
 from qafd.jobs import needs_worker, start_worker
-from qafd.knowledge import SAMPLES, KnowledgeGraph
+from qafd.knowledge import KnowledgeGraph
+from qafd.samples import SAMPLES
 from qafd.ui.home import home
 from qafd.ui.keys import keys
 from qafd.ui.provider import spending

@@ -1,0 +1,45 @@
+"""The sample workspaces that come with the package, and the questions to ask them."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from qafd.errors import ParameterError
+from qafd.package import assets
+from qafd.store import Store
+
+SAMPLES = {
+    "apple-amazon": "Apple and Amazon: two names, four things",
+    "songbook": "Songbook: lives and works, several hops apart",
+}
+EXAMPLES = {
+    "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
+                     "Which cultivar gave the Macintosh its name?",
+                     "Which cities lie on the Amazon?"),
+    "songbook": ("Where was the singer of Paper Lanterns born?",
+                 "Who founded the prize that Salt Road won?",
+                 "Which studio recorded the music for the film by Teodor Halvorsen?"),
+}
+
+
+def copied(name: str, folder: Path) -> Path:
+    """The user's own copy of a sample, which may be changed; made where there is none yet.
+
+    Raises
+    ------
+    ParameterError
+        There is no sample of this name.
+    """
+    if name not in SAMPLES:
+        raise ParameterError(f"there is no sample {name!r}; choose {', '.join(SAMPLES)}")
+    path = folder / f"{name}.db"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as aside:
+            copy = Path(aside) / path.name
+            shutil.copyfile(assets() / "samples" / path.name, copy)
+            with Store.open(copy) as store:
+                store.renew()
+                store.compact()
+            copy.replace(path)
+    return path
