@@ -138,7 +138,7 @@ class Pool:
         try:
             answers = [self._pool.submit(_models) for _ in range(processes)]
             self.models: Models = self._result(answers[0])
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the children would outlive it
             self.close()
             raise
 

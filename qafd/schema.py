@@ -312,7 +312,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
                             "secure_delete = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {setting}")
             _pragma(connection, "schema_version")
-        except BaseException as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             connection.close()
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
                 raise _damaged(path, error) from error  # "unsupported file format"
@@ -373,11 +373,10 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
             _crash_point()
             connection.execute("COMMIT")
             _crash_point()
-        except BaseException:
+        finally:
             # some errors, a full disk among them, have rolled back already
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            raise
 
 
 def _crash_point() -> None:

@@ -51,7 +51,7 @@ class Workspace:
                         f"{place.name} has an older schema; open it once for writing (any "
                         "`qafd` command that changes it) to bring it up to date."
                     )
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else has the connection to close it
             connection.close()
             raise
         return cls(connection, place)

@@ -3,6 +3,7 @@ import json
 import math
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -696,21 +697,15 @@ def test_no_update_is_lost_between_eight_threads_and_two_processes(path):
 
 
 def test_many_can_open_a_workspace_that_does_not_exist_yet(path):
-    faults: list[BaseException] = []
+    together = threading.Barrier(8)
 
-    def open_it() -> None:
-        try:
-            with Store.open(path) as store:
-                store.files()
-        except BaseException as error:  # noqa: BLE001 - a thread must hand over what it saw
-            faults.append(error)
+    def files_in_it(_: int) -> int:
+        together.wait()
+        with Store.open(path) as store:
+            return len(store.files())
 
-    threads = [threading.Thread(target=open_it) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(files_in_it, range(8))) == [0] * 8
 
 
 def test_a_backup_never_overwrites(store, tmp_path):
