@@ -15,11 +15,13 @@ import numpy as np
 from qafd import schema
 from qafd.assemble import Reading, assemble
 from qafd.errors import StoreError
+from qafd.log import CHUNK
 from qafd.records import Vectors
 from qafd.store import Store, checksum, embedding_key, vector_keys
 
 SQLITE = (3, 37, 0)
 REBUILD = "rebuild the graph (`qafd index --rebuild`)"
+GROWN = "The log has grown since the graph was assembled; `qafd index` brings it up to date."
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,7 @@ def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> li
 
 
 @contextmanager
-def _damage_is_a_finding(
-    look: Callable[[Store], Check], checks: list[Check]
-) -> Iterator[None]:
+def _damage_is_a_finding(look: Callable[[Store], Check], checks: list[Check]) -> Iterator[None]:
     # A damaged page surfaces as any of these, wherever it is read.
     try:
         yield
@@ -174,12 +174,9 @@ def _passages(store: Store) -> Check:
     """Passages of the graph against the live log, as far as the graph claims to be that new."""
     with store.snapshot() as connection:
         if store.stale:
-            return Check("passages", True, "The log has grown since the graph was assembled; "
-                         "`qafd index` brings it up to date.")
-        live = {tuple(row) for row in connection.execute(
-            'SELECT id, document, title, text, start, "end", page, heading FROM live')}
-        shown = {tuple(row) for row in connection.execute(
-            'SELECT id, document, title, text, start, "end", page, heading FROM passages')}
+            return Check("passages", True, GROWN)
+        live, shown = (set(connection.execute(f"SELECT {CHUNK} FROM {table}"))
+                       for table in ("live", "passages"))
     faults = [f"passage {row[0]} of {row[1]} is shown but deleted or changed"
               for row in shown - live]
     faults += [f"passage {row[0]} of {row[1]} is missing from the graph" for row in live - shown]
@@ -202,8 +199,7 @@ def _edges(store: Store) -> Check:
                    for row in connection.execute(
             "SELECT DISTINCT source, json_extract(value, '$[0]') AS passage "
             "FROM edges, json_each(evidence) WHERE passage NOT IN (SELECT id FROM passages)")]
-    return _verdict("graph", faults, "Every edge joins two nodes and rests on passages",
-                    REBUILD)
+    return _verdict("graph", faults, "Every edge joins two nodes and rests on passages", REBUILD)
 
 
 def _search(store: Store) -> Check:
@@ -227,22 +223,20 @@ def _vectors(store: Store) -> Check:
             "WHERE NOT (model = ? AND dimension = ? OR model = ? AND dimension = ?) "
             "OR length(vector) != 4 * dimension", (model, dimension, *earlier))]
         for what, size, query, values in (
-                ("vector {} in embeddings", dimension,
+                ("the vector {} in embeddings", dimension,
                  "SELECT key, vector FROM embeddings WHERE model = ?", (model,)),
-                ("earlier vector {} in embeddings", earlier[1],
+                ("the earlier vector {} in embeddings", earlier[1],
                  "SELECT key, vector FROM embeddings WHERE model = ? AND model != ?",
                  (earlier[0], model)),
-                ("vector {} in nodes", dimension, "SELECT id, vector FROM nodes", ()),
-                ("name_vector {} in nodes", dimension, "SELECT id, name_vector FROM nodes", ())):
-            faults += _bad_vectors(connection.execute(query, values).fetchall(), size,
-                                   f"the {what}")
+                ("the vector {} in nodes", dimension, "SELECT id, vector FROM nodes", ()),
+                ("the name_vector {} in nodes", dimension,
+                 "SELECT id, name_vector FROM nodes", ())):
+            faults += _bad_vectors(connection.execute(query, values).fetchall(), size, what)
     return _verdict("vectors", faults, "Every vector has its length and is of unit norm",
                     "embed the workspace anew (`qafd index --re-embed`)")
 
 
-def _bad_vectors(
-    rows: Sequence[tuple[str, bytes]], dimension: int, what: str
-) -> Iterator[str]:
+def _bad_vectors(rows: Sequence[tuple[str, bytes]], dimension: int, what: str) -> Iterator[str]:
     for key, blob in rows:
         vector = np.frombuffer(blob, "<f4").astype(np.float64)
         if len(vector) != dimension:
@@ -255,19 +249,15 @@ def _bad_vectors(
 
 def _waiting(store: Store) -> Check:
     with store.snapshot() as connection:
-        writer = store.writer
-        stuck = [row[0] for row in connection.execute(
-            "SELECT id FROM jobs WHERE state = 'running'")] if writer is None else []
-        paused = [row[0] for row in connection.execute(
+        idle = store.writer is None
+        faults = [f"job {row[0]} was left by a process that ended" for row in connection.execute(
+            "SELECT id FROM jobs WHERE state = 'running'") if idle]
+        faults += [f"job {row[0]} is paused, since the disk was full" for row in connection.execute(
             "SELECT id FROM jobs WHERE state = 'paused'")]
-        files = [row[0] for row in connection.execute(
+        faults += [f"{row[0]} waits for no job" for row in connection.execute(
             "SELECT name FROM files WHERE status IN ('queued', 'parsing', 'extracting') "
             "AND deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM jobs "
-            "  WHERE id = files.job AND state IN ('queued', 'running', 'paused'))")]
-    faults = [f"job {job} was left by a process that ended" for job in stuck]
-    faults += [f"job {job} is paused, since the disk was full" for job in paused]
-    if writer is None:
-        faults += [f"{name} waits for no job" for name in files]
+            "  WHERE id = files.job AND state IN ('queued', 'running', 'paused'))") if idle]
     return _verdict("jobs", faults, "No job is stuck", "run `qafd index` to go on")
 
 
@@ -284,8 +274,7 @@ def _graph_anew(store: Store) -> Check:
     """Nodes, edges and vectors against a fresh assembly of the log from the stored vectors."""
     with store.snapshot() as connection:
         if store.stale:
-            return Check("graph anew", True, "The log has grown since the graph was assembled; "
-                         "`qafd index` brings it up to date.")
+            return Check("graph anew", True, GROWN)
         if not _vectors(store).ok:
             return Check("graph anew", False, "The graph cannot be made anew from damaged vectors; "
                          "embed the workspace anew (`qafd index --re-embed`).")
@@ -304,8 +293,7 @@ def _graph_anew(store: Store) -> Check:
             nothing = np.zeros((0, 0), np.float32)
             found = store.differences(log, (), (), nothing, nothing)
     faults = [f"{many} rows of {table} differ" for table, many in found.items() if many]
-    return _verdict("graph anew", faults, "The graph is the one that the log gives",
-                    REBUILD)
+    return _verdict("graph anew", faults, "The graph is the one that the log gives", REBUILD)
 
 
 def _search_anew(store: Store) -> Check:

@@ -5,7 +5,7 @@ that is cut into several passages counts as found where the first of them is ran
 count documents. A method is measured as it is configured, to the depth that it ranks.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,10 +15,12 @@ from qafd import __version__
 from qafd.collection import gold_documents
 from qafd.errors import ParameterError, QafdError
 from qafd.gold import Question
+from qafd.graph import Graph
 from qafd.index import Progress, never, silent
 from qafd.knowledge import KnowledgeGraph
 from qafd.measures import RESAMPLES, Interval, contains, exact_match, f1, interval
 from qafd.methods import label_of
+from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
 
 CUTS = (2, 5, 10)
@@ -186,41 +188,47 @@ def evaluate(
             break
         plan = knowledge.plan(question.text, graph, subqueries=subqueries)
         gold = [documents[name] for name in question.gold]
-        for place, (name, method) in enumerate(methods.items()):
-            progress(Progress("evaluating", len(trials[name]) * len(methods) + place, total,
-                              question.text))
-            try:
-                retrieval = knowledge.retrieve(plan, method, graph=graph)
-            except QafdError as error:
-                trials[name].append(Trial(tuple(None for _ in gold), error=str(error)))
-                continue
-            full = [node.id for node in retrieval.nodes if node.state == SATURATED]
-            tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
-            trial = Trial(ranks(retrieval, gold), len(full), tokens,
-                          retrieval.work.total_milliseconds)
-            if question.answers:
-                answer = knowledge.answer(retrieval, plan)
-                trial = _judged(trial, " ".join(s.text for s in answer.sentences),
-                                question.answers)
-            trials[name].append(trial)
-    done = len(trials[next(iter(methods))])
-    progress(Progress("evaluating", done * len(methods), total))
-    if not done:
+        for name, method in methods.items():
+            progress(Progress("evaluating", sum(map(len, trials.values())), total, question.text))
+            trials[name].append(_trial(knowledge, graph, method, plan, question.answers, gold))
+    first = next(iter(trials.values()))
+    progress(Progress("evaluating", len(first) * len(methods), total))
+    if not first:
         raise ParameterError("the evaluation was stopped before its first question; run it again")
-    if done < len(questions):
-        notices += (f"Stopped after {done} of {len(questions)} questions.",)
     passages = int((graph.kinds == "passage").sum())
-    if passages <= 5:
-        notices += (f"With {passages} passage{'s' * (passages != 1)} in all, any method has them "
-                    "among its first 5: compare what is found in 2, and MRR.",)
-    if done < FEW:
-        notices += (f"{done} question{'s' * (done > 1)} cannot tell methods apart; "
-                    f"use {FEW} or more.",)
-    first = trials[next(iter(methods))]
     return Evaluation(
-        tuple(questions[:done]),
+        tuple(questions[:len(first)]),
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
-        passages, notices)
+        passages, (*notices, *_cautions(len(first), len(questions), passages)))
+
+
+def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
+           known: Sequence[str], gold: Sequence[frozenset[str]]) -> Trial:
+    """What a method does with a question; the known answer that fits best is compared with."""
+    try:
+        retrieval = knowledge.retrieve(plan, method, graph=graph)
+    except QafdError as error:
+        return Trial((None,) * len(gold), error=str(error))
+    full = [node.id for node in retrieval.nodes if node.state == SATURATED]
+    tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
+    trial = Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds)
+    if not known:
+        return trial
+    answer = " ".join(s.text for s in knowledge.answer(retrieval, plan).sentences)
+    return replace(trial, answer=answer, exact_match=max(exact_match(answer, a) for a in known),
+                   f1=max(f1(answer, a) for a in known),
+                   contains=max(contains(answer, a) for a in known))
+
+
+def _cautions(done: int, asked: int, passages: int) -> Iterator[str]:
+    """Why not to read too much into the numbers."""
+    if done < asked:
+        yield f"Stopped after {done} of {asked} questions."
+    if passages <= 5:
+        yield (f"With {passages} passage{'s' * (passages != 1)} in all, any method has them among "
+               "its first 5: compare what is found in 2, and MRR.")
+    if done < FEW:
+        yield f"{done} question{'s' * (done > 1)} cannot tell methods apart; use {FEW} or more."
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
@@ -266,14 +274,6 @@ def _plain(value: float) -> str:
     """Two decimals, as in 0.12 or -0.05, and 0."""
     rounded = round(value, 2)
     return f"{rounded:.2f}" if rounded else "0"
-
-
-def _judged(trial: Trial, answer: str, known: Sequence[str]) -> Trial:
-    """The trial with its answer, compared with the known one that fits it best."""
-    return replace(trial, answer=answer,
-                   exact_match=max(exact_match(answer, gold) for gold in known),
-                   f1=max(f1(answer, gold) for gold in known),
-                   contains=max(contains(answer, gold) for gold in known))
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,6 @@ from qafd.certificate import ROUNDING, certify
 from qafd.records import Floats
 
 DIGEST = "digest"
-_STATES = {(True, True): "saturated", (True, False): "saturated", (False, True): "wet",
-           (False, False): "dry"}  # fmt: skip
 _MEASURES = ("residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
              "volume", "source")  # fmt: skip
 _SUMMED = ("importance", "mass", "capacity", "source")
@@ -100,59 +97,79 @@ def _complaints(obj: Any, tolerance: float) -> Iterator[str]:
     if obj.get("parts"):
         yield from _union_complaints(obj, tolerance)
         return
-    nodes = [_dict(n, f"nodes[{i}]") for i, n in enumerate(_list(obj, "nodes"))]
-    edges = [_dict(e, f"edges[{i}]") for i, e in enumerate(_list(obj, "edges"))]
-    rows = {_text(node, "id", f"nodes[{i}]"): i for i, node in enumerate(nodes)}
-    if len(rows) < len(nodes):
-        raise _Malformed("Two nodes have the same id.")
-    yield from _seed_complaints(obj, nodes)
+    stored = _Stored(obj)
+    if sorted(map(str, _list(obj, "seeds"))) != sorted(
+            node["id"] for node in stored.nodes if node.get("seed") is True):
+        yield "The listed seeds are not the nodes marked as seeds."
     yield from _passage_complaints(obj)
+    yield from _flow_complaints(stored, tolerance)
+    yield from _certificate_complaints(certificate, stored, tolerance)
 
-    x, mass, capacity, source, degree = (
-        _column(nodes, "nodes", key)
-        for key in ("importance", "mass", "capacity", "source", "degree")
-    )
-    weight, flow = (_column(edges, "edges", key) for key in ("weight", "flow"))
-    ends = [[_row(edge, key, rows, f"edges[{i}]") for key in ("source", "target")]
-            for i, edge in enumerate(edges)]  # fmt: skip
-    u, v = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+
+class _Stored:
+    """The nodes and edges of a retrieval, and the columns of their numbers."""
+
+    def __init__(self, obj: dict[str, Any]) -> None:
+        self.nodes, self.edges = _records(obj, "nodes"), _records(obj, "edges")
+        rows = {_text(node, "id", f"nodes[{i}]"): i for i, node in enumerate(self.nodes)}
+        if len(rows) < len(self.nodes):
+            raise _Malformed("Two nodes have the same id.")
+        self.x, self.mass, self.capacity, self.source, self.degree = (
+            _column(self.nodes, "nodes", key)
+            for key in ("importance", "mass", "capacity", "source", "degree"))
+        self.weight, self.flow = (_column(self.edges, "edges", key) for key in ("weight", "flow"))
+        self.ends = [[_row(edge, key, rows, f"edges[{i}]") for key in ("source", "target")]
+                     for i, edge in enumerate(self.edges)]
+        self.u, self.v = np.array(self.ends, dtype=np.int64).reshape(-1, 2).T  # (e,)
+        # what the rounding of a flow is relative to
+        self.level = self.weight * (np.abs(self.x[self.u]) + np.abs(self.x[self.v]))
+
+
+def _flow_complaints(stored: _Stored, tolerance: float) -> Iterator[str]:
+    """What is wrong with nodes and edges as they stand."""
+    ends, x, u, v, degree = stored.ends, stored.x, stored.u, stored.v, stored.degree
     if len({frozenset(pair) for pair in ends}) < len(ends) or any(a == b for a, b in ends):
         yield "An edge is listed twice or leads to its own node."
-    if (weight <= 0).any() or (flow < 0).any():
+    if (stored.weight <= 0).any() or (stored.flow < 0).any():
         yield "An edge has a weight that is not positive or a flow that is negative."
-    if (source < 0).any() or (capacity < 0).any() or (degree != np.floor(degree)).any():
+    if (stored.source < 0).any() or (stored.capacity < 0).any() or (degree % 1 != 0).any():
         yield "A node has a negative source or capacity, or a degree that is not a whole number."
     if (np.diff(x) > 0).any():
         yield "The nodes are not in order of importance."
-    for node, full, held in zip(nodes, x > 0, mass > 0, strict=True):
-        if node.get("state") != _STATES[bool(full), bool(held)]:
+    for node, full, held in zip(stored.nodes, x > 0, stored.mass > 0, strict=True):
+        state = "saturated" if full else "wet" if held else "dry"
+        if node.get("state") != state:
             yield (f"Node {node['id'][:80]!r} is called {str(node.get('state'))[:20]!r}; by its "
-                   f"numbers it is {_STATES[bool(full), bool(held)]!r}.")  # fmt: skip
-    off = np.abs(flow - weight * (x[u] - x[v])) > tolerance * weight * (np.abs(x[u]) + np.abs(x[v]))
+                   f"numbers it is {state!r}.")
+    off = np.abs(stored.flow - stored.weight * (x[u] - x[v])) > tolerance * stored.level
     if off.any():
-        i = int(np.argmax(off))
-        pair = f"{edges[i]['source'][:80]!r} to {edges[i]['target'][:80]!r}"
+        first = stored.edges[int(np.argmax(off))]
         yield (f"The flow of {int(off.sum())} edges is not weight times difference of "
-               f"importance, first from {pair}.")  # fmt: skip
+               f"importance, first from {first['source'][:80]!r} to {first['target'][:80]!r}.")
     found = np.bincount(u, minlength=len(x)) + np.bincount(v, minlength=len(x))
     for i in np.flatnonzero((found > degree) | ((x > 0) & (found != degree)))[:3]:
-        yield (f"Node {nodes[i]['id'][:80]!r} has {found[i]} edges here and states "
-               f"{degree[i]:g}.")  # fmt: skip
+        yield (f"Node {stored.nodes[i]['id'][:80]!r} has {found[i]} edges here and states "
+               f"{degree[i]:g}.")
 
+
+def _certificate_complaints(certificate: dict[str, Any], stored: _Stored,
+                            tolerance: float) -> Iterator[str]:
+    """Where the stated certificate is not the one that the numbers give."""
+    x, capacity, source = stored.x, stored.capacity, stored.source
     rtol = _number(certificate, "rtol", "certificate")
     if not 0 < rtol <= 0.1:
         raise _Malformed(f"The certificate's rtol is {rtol:g}; it lies between 0 and 0.1.")
     # Seeds without neighbors are listed for the reader and took no part in the diffusion.
-    part = (degree > 0) | (source != 0) | (mass != 0) | (x != 0) | (capacity != 0)
+    part = (stored.degree > 0) | (source != 0) | (stored.mass != 0) | (x != 0) | (capacity != 0)
     row = np.cumsum(part) - 1
-    again = certify(x[part], source[part], capacity[part], row[u], row[v], weight, rtol,
-                    mass[part]).to_dict()  # fmt: skip
+    again = certify(x[part], source[part], capacity[part], row[stored.u], row[stored.v],
+                    stored.weight, rtol, stored.mass[part]).to_dict()
     if not again["optimal"]:
         yield f"The diffusion is not optimal: {again['reason']}."
     if certificate.get("optimal") is not True or certificate.get("reason"):
         yield "The certificate itself does not claim that the diffusion is optimal."
     # Sums in another order differ by rounding in the numbers that are summed.
-    scale = float(np.sum(weight * (np.abs(x[u]) + np.abs(x[v]))) + capacity.sum() + source.sum())
+    scale = float(np.sum(stored.level) + capacity.sum() + source.sum())
     energy = scale * (1.0 + float(x.max(initial=0.0)))
     scales = {"gap": energy, "objective": energy,
               "relative_gap": energy / max(abs(again["objective"]), 1e-300)}  # fmt: skip
@@ -168,45 +185,35 @@ def _complaints(obj: Any, tolerance: float) -> Iterator[str]:
         if _number(certificate, key, "certificate") != again[key]:
             yield f"The certificate states {key} {certificate[key]}; there are {again[key]}."
     balance = np.sort([_number({"": b}, "", "balance") for b in _list(certificate, "balance")])
-    if len(balance) != len(again["balance"]) or not (
-        np.abs(balance - np.sort(again["balance"])) <= tolerance * scale
-    ).all():
+    due = np.sort(again["balance"])
+    if len(balance) != len(due) or not (np.abs(balance - due) <= tolerance * scale).all():
         yield "The certificate's mass balance is not that of the connected parts."
 
 
 def _union_complaints(obj: dict[str, Any], tolerance: float) -> Iterator[str]:
     """What is wrong with any part of a union, or with their sum."""
-    sums: dict[str, dict[str, float]] = {}
-    for number, value in enumerate(_list(obj, "parts"), 1):
-        part = _dict(value, f"parts[{number - 1}]")
+    sums: dict[str, Floats] = {}  # (4,)
+    for number, part in enumerate(_records(obj, "parts"), 1):
         yield from (f"Subquery {number}: {wrong}" for wrong in _complaints(part, tolerance))
-        for node in map(_dict, _list(part, "nodes"), repeat("a node of a part")):
-            sum_of = sums.setdefault(_text(node, "id", "a node of a part"), dict.fromkeys(_SUMMED,
-                                                                                          0.0))
-            for key in _SUMMED:
-                sum_of[key] += _number(node, key, "a node of a part")
-    nodes = [_dict(n, f"nodes[{i}]") for i, n in enumerate(_list(obj, "nodes"))]
+        for node in _records(part, "nodes"):
+            name = _text(node, "id", "a node of a part")
+            values = np.array([_number(node, key, "a node of a part") for key in _SUMMED])
+            sums[name] = sums.get(name, 0.0) + values
+    nodes = _records(obj, "nodes")
     if {node.get("id") for node in nodes} != sums.keys():
         yield "The nodes of the union are not those of its parts."
         return
     for node in nodes:
-        for key, total in sums[node["id"]].items():
+        for key, total in zip(_SUMMED, sums[node["id"]], strict=True):
             if abs(_number(node, key, "a node") - total) > tolerance * abs(total):
                 yield (f"Node {node['id'][:80]!r} states {key} {node[key]:g}; its parts add up "
                        f"to {total:g}.")
 
 
-def _seed_complaints(obj: dict[str, Any], nodes: list[dict[str, Any]]) -> Iterator[str]:
-    seeds = sorted(map(str, _list(obj, "seeds")))
-    if seeds != sorted(node["id"] for node in nodes if node.get("seed") is True):
-        yield "The listed seeds are not the nodes marked as seeds."
-
-
 def _passage_complaints(obj: dict[str, Any]) -> Iterator[str]:
     last = np.inf
-    for i, value in enumerate(_list(obj, "passages")):
+    for i, passage in enumerate(_records(obj, "passages")):
         where = f"passages[{i}]"
-        passage = _dict(value, where)
         text = _text(passage, "text", where)
         start, end = (_number(passage, key, where) for key in ("start", "end"))
         if start < 0 or end - start != len(text):
@@ -245,6 +252,10 @@ def _list(obj: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise _Malformed(f"There is no list of {key}.")
     return list(value)
+
+
+def _records(obj: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    return [_dict(value, f"{key}[{i}]") for i, value in enumerate(_list(obj, key))]
 
 
 def _text(obj: dict[str, Any], key: str, where: str) -> str:
