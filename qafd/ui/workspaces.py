@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
 from qafd.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
@@ -112,10 +113,36 @@ def keep_workers_going() -> None:
 
 def run(page: StreamlitPage) -> None:
     """Run a page; an error that the user can mend becomes one sentence on it."""
+    linked = {} if "linked" in st.session_state else {
+        key: st.query_params.get_all(key) for key in st.query_params}
+    st.session_state["linked"] = True
     try:
         page.run()
     except QafdError as error:
         st.error(plain(str(error)), icon=":material/error:")
+    refused = [plain(f"{key}={text[:40]}") for key, texts in linked.items() for text in texts
+               if not _taken(key, text)]
+    if refused:
+        st.toast(f"The link asks for {listed(refused)}, which this page cannot show. The controls "
+                 "say what it shows.", icon=":material/link_off:", duration="infinite")
+
+
+def _taken(key: str, text: str) -> bool:
+    """Whether a page's widget shows what a link says, as far as the page has such a widget."""
+    # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
+    # named here have their own sentences.
+    told = key in ("ws", "methods")
+    if told or key not in st.session_state or text in st.query_params.get_all(key):
+        return True
+    value = st.session_state[key]
+    return any(_same(text, one) for one in (value if isinstance(value, list) else [value]))
+
+
+def _same(text: str, value: object) -> bool:
+    try:
+        return text.lower() == str(value).lower() or float(text) == value
+    except ValueError:
+        return False
 
 
 def safe(text: str, length: int = 2000) -> str:
