@@ -11,7 +11,7 @@ from panel_example import apple, hostile, large
 
 from qafd.errors import ParameterError
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.contraction import Contraction, contract_passages
+from qafd.view.contraction import Contraction, contract_passages, drawn_contracted
 from qafd.view.panel import RAMPS, Caption, clean, panel_data, rank_scale, root_scale
 
 
@@ -44,22 +44,19 @@ def names(data: dict[str, object], panel: int = 0) -> list[str]:
 
 
 def totals(edges: tuple[RetrievedEdge, ...]) -> tuple[Counter[str], Counter[str]]:
-    out: Counter[str] = Counter()
-    into: Counter[str] = Counter()
+    out, into = Counter[str](), Counter[str]()
     for e in edges:
         out[e.source] += e.flow
         into[e.target] += e.flow
     return out, into
 
 
-def balances(before: Retrieval, after: Contraction) -> None:
-    """Every entity's flow out and in is accounted for."""
+def unaccounted(before: Retrieval, after: Contraction) -> float:
+    """The most flow out of or into an entity that is neither drawn nor told of."""
     (out, into), (drawn_out, drawn_into) = totals(before.edges), totals(after.retrieval.edges)
-    for n in after.retrieval.nodes:
-        assert drawn_out[n.id] + after.absorbed[n.id] + after.canceled[n.id] == pytest.approx(
-            out[n.id], rel=1e-9, abs=1e-9)
-        assert drawn_into[n.id] + after.injected[n.id] + after.canceled[n.id] == pytest.approx(
-            into[n.id], rel=1e-9, abs=1e-9)
+    return max(max(abs(drawn_out[v] + after.absorbed[v] + after.canceled[v] - out[v]),
+                   abs(drawn_into[v] + after.injected[v] + after.canceled[v] - into[v]))
+               for v in (n.id for n in after.retrieval.nodes))
 
 
 def test_a_passage_hands_its_flow_on_in_proportion() -> None:
@@ -72,6 +69,18 @@ def test_a_passage_hands_its_flow_on_in_proportion() -> None:
         ("a", "c"): 1.5, ("a", "d"): 0.75, ("b", "c"): 0.5, ("b", "d"): 0.25})
     assert after.absorbed == pytest.approx({"a": 0.75, "b": 0.25, "c": 0, "d": 0})
     assert after.held == 0
+
+
+def test_passages_that_are_the_only_seeds_are_drawn() -> None:
+    source = replace(node("p", kind="passage"), seed=True, source=3.0)
+    lines = [edge("p", "a", 2), edge("a", "q", 1), edge("q", "b", 1)]
+    others = [node("a"), node("b"), node("q", kind="passage")]
+    alone = drawn_contracted(retrieval([source, *others], lines))
+    assert {(e.source, e.target): e.flow for e in alone.edges} == pytest.approx({
+        ("p", "a"): 2, ("a", "b"): 1})
+    named = replace(node("c"), seed=True, source=1.0)
+    assert {n.id for n in drawn_contracted(retrieval([source, named, *others], lines)).nodes} == {
+        "a", "b", "c"}
 
 
 def test_a_passages_own_source_is_injected_into_its_neighbors() -> None:
@@ -111,7 +120,7 @@ def test_opposite_flows_are_netted_and_the_rest_is_booked() -> None:
     assert [(e.source, e.target, e.flow) for e in after.retrieval.edges] == [
         ("b", "a", pytest.approx(2))]
     assert after.canceled == pytest.approx({"a": 1, "b": 1})
-    balances(before, after)
+    assert unaccounted(before, after) < 1e-9
 
 
 def test_an_edge_through_a_passage_is_named_after_it() -> None:
@@ -143,7 +152,7 @@ def test_a_circle_among_passages_does_no_harm() -> None:
     before = retrieval(
         [node("a"), node("b"), node("p", kind="passage"), node("q", kind="passage")],
         [edge("a", "p", 1), edge("p", "q", 5), edge("q", "p", 5), edge("p", "b", 1)])
-    balances(before, contract_passages(before))
+    assert unaccounted(before, contract_passages(before)) < 1e-9
 
 
 @given(st.integers(0, 10**6))
@@ -159,13 +168,13 @@ def test_contraction_neither_makes_nor_loses_flow(seed: int) -> None:
     before = retrieval(nodes, edges)
     after = contract_passages(before)
     assert all(e.flow >= 0 for e in after.retrieval.edges)
-    balances(before, after)
+    assert unaccounted(before, after) < 1e-9
 
 
 def test_the_sample_balances_and_keeps_its_entities() -> None:
     before = apple(7)
     after = contract_passages(before)
-    balances(before, after)
+    assert unaccounted(before, after) < 1e-9
     assert [n for n in before.nodes if n.kind != "passage"] == list(after.retrieval.nodes)
     assert not any(after.canceled.values()), "flow runs downhill"
 

@@ -35,7 +35,7 @@ from qafd.ui.explore import Drawing, pick, plan_of, retrieved
 from qafd.ui.models import start
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import selected
-from qafd.view.contraction import contract_passages
+from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, panel_data
 from qafd.view.placement import beside, freeze, prominent
@@ -194,7 +194,7 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     # Without its passages, a method that finds nothing else would have no picture.
     contract = drawing.contract and all(c.found for c in columns if c.retrieval)
     if contract:
-        retrievals = [contract_passages(r).retrieval for r in retrievals]
+        retrievals = [drawn_contracted(r) for r in retrievals]
     if sides.choice.blind:
         retrievals = [_anonymous(r) for r in retrievals]
     frozen, others = _frozen(sides.knowledge.path, sides.version, sides.plan.question,

@@ -2,7 +2,7 @@
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,8 +30,16 @@ class Contraction:
     held: float
 
 
-def contract_passages(retrieval: Retrieval) -> Contraction:
-    """The retrieval with every passage replaced by the flow it carries between entities.
+def drawn_contracted(retrieval: Retrieval) -> Retrieval:
+    """The retrieval as it is drawn without passages: those that are its only seeds stay."""
+    seeds = [node for node in retrieval.nodes if node.seed and node.source > 0]
+    named = any(node.kind != "passage" for node in seeds)
+    only = () if named else tuple(node.id for node in seeds)
+    return contract_passages(retrieval, only).retrieval
+
+
+def contract_passages(retrieval: Retrieval, kept: Collection[str] = ()) -> Contraction:
+    """The retrieval with every passage but those `kept` replaced by the flow it carries.
 
     A passage p takes in f(u, p) from its neighbors and s from its own source, gives f(p, v),
     and holds the rest. All that comes in is taken to leave in the same proportions: with
@@ -46,8 +54,8 @@ def contract_passages(retrieval: Retrieval) -> Contraction:
     downhill. The weight of an edge through passages is w(u, p) w(p, v) / sum w(p, .), the
     elimination of p from the Laplacian of the drawn edges, added to that of a direct edge.
     """
-    entities = [node for node in retrieval.nodes if node.kind != "passage"]
-    passages = [node for node in retrieval.nodes if node.kind == "passage"]
+    entities = [node for node in retrieval.nodes if node.kind != "passage" or node.id in kept]
+    passages = [node for node in retrieval.nodes if node.kind == "passage" and node.id not in kept]
     row = {node.id: i for i, node in enumerate([*entities, *passages])}
     n, m = len(row), len(entities)
     ends = np.array([(row[e.source], row[e.target]) for e in retrieval.edges],

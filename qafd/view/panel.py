@@ -16,7 +16,7 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.contraction import contract_passages
+from qafd.view.contraction import drawn_contracted
 
 # Both ramps are monotone in lightness, so their order survives every color blindness and a
 # gray print; in the dark theme the strong end stays clear of the background.
@@ -120,7 +120,7 @@ def panel_data(
                              "give one for each or none")
     hidden = [contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
     if contract:
-        retrievals = [contract_passages(r).retrieval for r in retrievals]
+        retrievals = [drawn_contracted(r) for r in retrievals]
     shown = [_choose(r, positions, limit, selected) for r in retrievals]
     ghosts = {node.id: node for node in [*(n for r in retrievals for n in r.nodes), *others]
               if node.id in positions and not (contract and node.kind == "passage")}
@@ -268,12 +268,14 @@ def _facts(node: RetrievedNode) -> list[list[str]]:
 
 def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched: int,
             graph_size: int | None, hidden: bool) -> str:
-    retrieved = sum(n.state == SATURATED for n in nodes)
+    drawn = any(n.kind == "passage" for n in nodes)
+    retrieved = sum(n.state == SATURATED and not (hidden and n.kind == "passage") for n in nodes)
     wet = sum(n.state == WET for n in nodes)
     parts = [(counted(retrieved, "name") if hidden else f"{retrieved}") + " retrieved"
              + (f", {wet} touched" if wet else "")]
     if hidden:
-        parts.append("passages are drawn as flow")
+        parts.append("passages that are no seeds are drawn as flow" if drawn
+                     else "passages are drawn as flow")
     parts.append(f"{edges:,} of {all_edges:,} edges" if edges < all_edges else
                  f"{edges:,} edge{'s' * (edges != 1)}")
     if graph_size is not None or len(nodes) < touched:
