@@ -8,11 +8,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
+from faults import FaultServer, serving
 from hypothesis import settings
 
 settings.register_profile("exact", derandomize=True, deadline=None)
@@ -50,6 +52,22 @@ def wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float
     pytest.fail(f"the app was not healthy after {seconds} s")
 
 
+@contextmanager
+def served(command: Sequence[str], folder: Path, **environment: str) -> Iterator[str]:
+    """The address of an app while a block lasts; the command ends where its port is to follow."""
+    port = free_port()
+    server = subprocess.Popen(
+        [sys.executable, "-m", *command, str(port)], env={**os.environ, **environment}, cwd=folder,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_healthy(url, server)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[object]:
     """A headless Chromium; without its sandbox only for root, who cannot have one."""
@@ -75,18 +93,8 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def app_url(app_home: Path) -> Iterator[str]:
     """The address of an app started as `qafd demo` starts it, with a home of its own."""
-    port, home = free_port(), app_home
-    server = subprocess.Popen(
-        [sys.executable, "-m", "qafd.cli", "demo", "--port", str(port)],
-        env={**os.environ, "QAFD_HOME": str(home)}, cwd=home,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        wait_until_healthy(url, server)
+    with served(("qafd.cli", "demo", "--port"), app_home, QAFD_HOME=str(app_home)) as url:
         yield url
-    finally:
-        server.terminate()
-        server.wait(10)
 
 
 @pytest.fixture(scope="session")
@@ -98,13 +106,33 @@ def installed_components() -> Callable[[], object]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-         installed_components: Callable[[], object]) -> Path:
-    """The folder of the workspaces of a page that is run here, with no model in sight."""
+def path(tmp_path: Path) -> Path:
+    """Where a workspace can be made."""
+    return tmp_path / "work.db"
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[FaultServer]:
+    """A model endpoint that says what `pytest.mark.replies` gives it to say."""
+    mark = request.node.get_closest_marker("replies")
+    with serving(**(mark.kwargs if mark else {})) as running:
+        yield running
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder of its own, with no model in sight."""
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
         monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def home(alone: Path, monkeypatch: pytest.MonkeyPatch,
+         installed_components: Callable[[], object]) -> Path:
+    """The folder of the workspaces of a page that is run here."""
     monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests",
                         installed_components)
-    return tmp_path
+    return alone

@@ -1,12 +1,11 @@
 """Answer tab, subqueries and the model settings, without a browser, on a loopback endpoint."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from clicks import page, press, shown
-from faults import FaultServer, serving
+from faults import FaultServer
 
 from qafd.knowledge import KnowledgeGraph
 from qafd.preferences import Preferences, load, save
@@ -30,10 +29,7 @@ def reply(body: dict[str, object]) -> str:
     return '{"word": "yes"}' if "word" in system else WRITTEN
 
 
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving(reply) as running:
-        yield running
+pytestmark = pytest.mark.replies(reply=reply)
 
 
 @pytest.fixture

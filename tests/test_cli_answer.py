@@ -3,17 +3,18 @@
 import io
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults import FaultServer, serving
+from faults import FaultServer
 
 from qafd.cli import main
 from qafd.cost import Price
 from qafd.knowledge import KnowledgeGraph
 from qafd.preferences import Preferences, save
 
+pytestmark = [pytest.mark.usefixtures("alone"),
+              pytest.mark.replies(reply=lambda _: "In Valparaíso [2].\x1b[31m And [88].")]
 BORN = "Where was the singer of Paper Lanterns born?"
 ELSEWHERE = "What is the boiling point of tungsten carbide?"
 
@@ -21,19 +22,6 @@ ELSEWHERE = "What is the boiling point of tungsten carbide?"
 @pytest.fixture
 def db(tmp_path: Path) -> str:
     return str(KnowledgeGraph.sample("songbook", tmp_path).path)
-
-
-@pytest.fixture(autouse=True)
-def _no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving(lambda _: "In Valparaíso [2].\x1b[31m And [88].") as running:
-        yield running
 
 
 def test_quoted_sentences_come_with_numbers_and_places(
@@ -82,9 +70,10 @@ def test_words_are_printed_while_the_endpoint_still_sends(
     assert terminal.getvalue().startswith("In Valparaíso [2].[31m And [88: no such source].\n")
 
 
-def test_a_stream_that_breaks_off_leaves_the_quoted_answer(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.fault = lambda *_: "half body"
+@pytest.mark.parametrize("fault", ["half body", "400"])
+def test_a_model_that_breaks_off_or_fails_leaves_the_quoted_answer_and_exits_with_1(
+        fault: str, db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.fault = lambda *_: fault
     assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 1
     streams = capsys.readouterr()
     assert "She was born in Valparaíso" in streams.out
@@ -126,15 +115,6 @@ def test_json_has_sentences_with_their_offsets(
     with KnowledgeGraph(Path(db)).store() as store:
         text = store.document(cited["document"]).text
     assert text[sentence["start"]:sentence["end"]].strip() == sentence["text"]
-
-
-def test_a_failing_model_leaves_the_quoted_answer_and_exits_with_1(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.fault = lambda *_: "400"
-    assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]) == 1
-    streams = capsys.readouterr()
-    assert "She was born in Valparaíso" in streams.out
-    assert "These sentences are quoted instead." in streams.err
 
 
 def test_the_prompt_can_be_read_without_a_model(

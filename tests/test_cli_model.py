@@ -1,30 +1,17 @@
 """`qafd index` with models behind endpoints: plans, prices, caps and what was spent."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults import FaultServer, serving
+from faults import FaultServer
 from test_llm_extract import answering
 
 from qafd.cli import main
 from qafd.store import Store
 
+pytestmark = [pytest.mark.usefixtures("alone"), pytest.mark.replies(reply=answering)]
 TEXT = "Ada Lovelace met Charles Babbage in London. London is large."
-
-
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving(answering) as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,14 +2,12 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import free_port, wait_until_healthy
+from conftest import served
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from qafd.view.component import asset
@@ -21,21 +19,12 @@ TESTS = Path(__file__).parent
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of the app that draws the component alone."""
-    port = free_port()
     path = os.pathsep.join([str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", str(TESTS / "panel_app.py"), "--server.port",
-         str(port), "--server.headless=true", "--browser.gatherUsageStats=false",
-         "--server.address=127.0.0.1", "--server.fileWatcherType=none"],
-        env={**os.environ, "PYTHONPATH": path}, cwd=TESTS.parent,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_until_healthy(address, process)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(10)
+    with served(("streamlit", "run", str(TESTS / "panel_app.py"), "--server.headless=true",
+                 "--browser.gatherUsageStats=false", "--server.address=127.0.0.1",
+                 "--server.fileWatcherType=none", "--server.port"),
+                TESTS.parent, PYTHONPATH=path) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,6 @@ from qafd.store import Store
 ASK = [Message("user", "Name a color.")]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "work.db"
-
-
 def metered(path: Path, *replies: object, cap: Cap | None = None, price: Price | None = FREE,
             **named) -> Metered:
     return Metered(Recorded(replies), path, Meter(cap), price, **named)

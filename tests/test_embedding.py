@@ -1,12 +1,11 @@
 """Vectors from an endpoint: in the ledger, under the cap, in full requests, and paid for once."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from faults import FaultServer, serving
+from faults import FaultServer
 from test_llm_extract import answering, lines
 from tiny import TinyEmbedder, TinyExtractor, killed, started
 
@@ -19,16 +18,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reader import Choice, choose
 from qafd.store import Store
 
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving(answering) as running:
-        yield running
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "work.db"
+pytestmark = pytest.mark.replies(reply=answering)
 
 
 def indexed(path: Path, server: FaultServer, files=(), run: str = "", **choice) -> None:

@@ -2,12 +2,11 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from faults import FAULTS, FaultServer, completion, serving
+from faults import FAULTS, FaultServer, completion
 
 from qafd.address import check_address, is_local
 from qafd.endpoint import Endpoint
@@ -35,12 +34,6 @@ OUTCOMES = {
     "300 MB": DeadlineError, "drip headers": DeadlineError, "packed": UnreachableError,
     "deep": UnreachableError,
 }
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving() as running:
-        yield running
 
 
 def endpoint(server: FaultServer, deadline: float = 0.3, **named) -> Endpoint:

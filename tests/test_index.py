@@ -16,11 +16,6 @@ MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met
                 .encode() + b"\n" for i in range(5 * BATCH))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "work.db"
-
-
 def run(path: Path, files=(), **named) -> tuple[str, ...]:
     return index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, **named)
 

@@ -20,11 +20,6 @@ FILES = [("ada.txt", b"Ada met Bob."), ("bob.txt", b"Bob met Cyd."), ("cyd.txt",
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "work.db"
-
-
-@pytest.fixture
 def store(path: Path):
     with Store.open(path) as opened:
         yield opened

@@ -1,7 +1,7 @@
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -192,6 +192,9 @@ def answering(body: dict) -> str:
     return "##".join(records) + "<|COMPLETE|>"
 
 
+pytestmark = pytest.mark.replies(reply=answering)
+
+
 def lines(count: int) -> bytes:
     return b"".join(json.dumps({"id": f"d{i}", "title": f"Title{i}",
                                 "text": f"Name{i} met Name{i + 1} in Place{i % 7}."}).encode()
@@ -208,17 +211,6 @@ def digest(path: Path) -> str:
     with Store.open(path) as store:
         assert store.log().chunks
         return store.digest()
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving(answering) as running:
-        yield running
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "work.db"
 
 
 HASTY = {"deadline": 0.4, "attempts": 1}

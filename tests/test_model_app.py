@@ -1,11 +1,10 @@
 """Documents and Settings with models behind a loopback endpoint: plan, meter, ledger, vectors."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from clicks import page, press, shown
-from faults import FaultServer, serving
+from faults import FaultServer
 
 from qafd.cost import Cap, Price
 from qafd.jobs import enqueue, work
@@ -16,12 +15,6 @@ from qafd.reader import Choice, choose, chosen
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture

@@ -36,11 +36,6 @@ THREE = b"".join(
         ("three", "Cyd", "Cyd met Ada.")))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "work.db"
-
-
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory) -> Path:
     """A workspace of both files, to be copied and not to be changed."""
