@@ -38,8 +38,8 @@ def drawn_contracted(retrieval: Retrieval) -> Retrieval:
     return contract_passages(retrieval, only).retrieval
 
 
-def contract_passages(retrieval: Retrieval, kept: Collection[str] = ()) -> Contraction:
-    """The retrieval with every passage but those `kept` replaced by the flow it carries.
+def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Contraction:
+    """The retrieval with every passage but those `spared` replaced by the flow it carries.
 
     A passage p takes in f(u, p) from its neighbors and s from its own source, gives f(p, v),
     and holds the rest. All that comes in is taken to leave in the same proportions: with
@@ -54,8 +54,8 @@ def contract_passages(retrieval: Retrieval, kept: Collection[str] = ()) -> Contr
     downhill. The weight of an edge through passages is w(u, p) w(p, v) / sum w(p, .), the
     elimination of p from the Laplacian of the drawn edges, added to that of a direct edge.
     """
-    entities = [node for node in retrieval.nodes if node.kind != "passage" or node.id in kept]
-    passages = [node for node in retrieval.nodes if node.kind == "passage" and node.id not in kept]
+    entities = [node for node in retrieval.nodes if node.kind != "passage" or node.id in spared]
+    passages = [node for node in retrieval.nodes if node.kind == "passage" and node.id not in spared]
     row = {node.id: i for i, node in enumerate([*entities, *passages])}
     n, m = len(row), len(entities)
     ends = np.array([(row[e.source], row[e.target]) for e in retrieval.edges],
