@@ -54,8 +54,9 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     downhill. The weight of an edge through passages is w(u, p) w(p, v) / sum w(p, .), the
     elimination of p from the Laplacian of the drawn edges, added to that of a direct edge.
     """
-    entities = [node for node in retrieval.nodes if node.kind != "passage" or node.id in spared]
-    passages = [node for node in retrieval.nodes if node.kind == "passage" and node.id not in spared]
+    hidden = {n.id for n in retrieval.nodes if n.kind == "passage"} - set(spared)
+    entities = [node for node in retrieval.nodes if node.id not in hidden]
+    passages = [node for node in retrieval.nodes if node.id in hidden]
     row = {node.id: i for i, node in enumerate([*entities, *passages])}
     n, m = len(row), len(entities)
     ends = np.array([(row[e.source], row[e.target]) for e in retrieval.edges],
