@@ -201,6 +201,7 @@ def test_any_history_of_documents_gives_the_graph_of_those_that_are_left(tmp_pat
     Workspace.TestCase.settings = settings(
         max_examples=300, stateful_step_count=8, deadline=None, derandomize=True)
     Workspace.TestCase("runTest").runTest()
+    assert Workspace.count >= 300  # each ended in `assemble`, which asserts that it is as if new
 
 
 def write_much(path: Path, rounds: int) -> None:
