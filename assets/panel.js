@@ -147,12 +147,12 @@ function fill(p, c, panel) {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, shown, base, { rank, box: boxes.has(shown) });
+    Object.assign(n, shown, base, { rank, wants: boxes.has(shown) });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";
     n.shape.style.fill = fill && css(fill);
-    n.text.style.fill = n.box && fill ? (luminance(fill) > 0.36 ? "#14180f" : "#fff") : "";
+    n.inside = fill && (luminance(fill) > 0.36 ? "#14180f" : "#fff");
     style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
       `${STATES[n.state]}${n.only ? " here only" : ""}, importance ${n.value}`);
   });
@@ -160,7 +160,7 @@ function fill(p, c, panel) {
     if (fresh.has(base.id)) return;
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, base, { state: "ghost", seed: false, box: false, only: false, t: 0, rank: 1e6, side: undefined });
+    Object.assign(n, base, { state: "ghost", seed: false, wants: false, box: false, only: false, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
     style(n, `${n.name}, not retrieved here`);
@@ -202,7 +202,7 @@ function node(id) {
 }
 
 function style(n, words) {
-  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.box ? " box" : ""}${n.kind === "passage" ? " passage" : ""}${n.only ? " only" : ""}` });
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}${n.only ? " only" : ""}` });
   set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
@@ -245,6 +245,7 @@ function draw(p) {
     const room = Math.sqrt(c.w * c.h / Math.max(p.data.nodes.length, 1));
     p.size = clamp(room / 80, 0.55, 1.2) * Math.min(Math.sqrt(p.k), 1.6);
     const home = homes(p, c.w, c.h);
+    unfold(c, home);
     for (const n of c.nodes.values()) arrange(p, c, n, home.get(n.id));
     for (const e of c.edges.values()) set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow) });
     label(p, c);
@@ -258,7 +259,7 @@ const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
 // not, so that no slider but that of the seeds moves anything.
 function homes(p, w, h) {
   if (p.homes) return p.homes;
-  const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.box).map((n) => n.id)));
+  const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.wants).map((n) => n.id)));
   const spots = p.data.nodes.map(({ id, name, x, y }) => {
     const [a, b] = seeds.has(id) ? [width(p, boxed(name, w), true) / 2 + 9, 12] : [8, 8];
     return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b };
@@ -279,6 +280,18 @@ function homes(p, w, h) {
         keep(s);
       }
   return (p.homes = new Map(spots.map((s) => [s.id, s])));
+}
+
+// Seeds are boxes with their name inside, unless that would hide the box of a more important one.
+function unfold(c, home) {
+  const kept = [];
+  for (const n of c.order) {
+    const s = home.get(n.id);
+    n.box = n.wants && !kept.some((o) => Math.abs(s.x - o.x) < s.a + o.a && Math.abs(s.y - o.y) < s.b + o.b);
+    if (n.box) kept.push(s);
+    n.el.classList.toggle("box", n.box);
+    n.text.style.fill = n.box ? n.inside : "";
+  }
 }
 
 function arrange(p, c, n, home) {
