@@ -447,7 +447,7 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     elif gates.query is None:
         kind = ONE
     else:
-        kind, vectors = _KINDS[h.kind], np.asarray(graph.vectors)
+        kind, vectors = _KINDS[h.kind], np.ascontiguousarray(graph.vectors, np.float32)
         query = np.ascontiguousarray(gates.query, np.float32)
     status, rounds_used, expansions, t, entries, reals, whole, ends, weights = grow(
         (graph.indptr, graph.neighbors, graph.similarity, sink),

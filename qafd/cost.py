@@ -44,6 +44,11 @@ class Cap:
     tokens: int | None = None
     cost: float | None = None
 
+    def __post_init__(self) -> None:
+        for what, most in (("calls", self.calls), ("tokens", self.tokens), ("dollars", self.cost)):
+            if most is not None and not most >= 0:  # NaN neither
+                raise ParameterError(f"a cap of {most} {what} caps nothing; it is at least 0")
+
 
 @dataclass(frozen=True)
 class Spent:

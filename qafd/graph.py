@@ -31,6 +31,7 @@ Names = npt.NDArray[np.str_]
 
 EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key")
 CAPACITIES = ("degree", "unit", "tokens")
+LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a normal reciprocal
 
 
 def kind_bit(kind: str) -> int:
@@ -165,15 +166,20 @@ class Graph:
         for what, rows in (("vectors", vectors), ("name_vectors", name_vectors)):
             if rows is not None and (rows.ndim != 2 or len(rows) != n):
                 raise ParameterError(f"{what} of shape {rows.shape} were given for {n} nodes")
+        vectors, name_vectors = (
+            None if rows is None else np.ascontiguousarray(rows, np.float32)
+            for rows in (vectors, name_vectors))
         if not len(source) == len(target) == len(strength):
             raise ParameterError(f"{len(source)} sources, {len(target)} targets and "
                                  f"{len(strength)} similarities do not make a list of edges")
         ends = np.concatenate([source, target])
         if np.any((ends < 0) | (ends >= n)):
             raise ParameterError(f"an edge ends outside the {n} nodes")
-        if not np.all((strength > 0) & (strength < np.inf)):
-            raise ParameterError("every edge similarity must be positive and finite; "
-                                 f"the smallest is {strength.min()}")
+        if not np.all((strength >= LEAST) & (strength <= 1 / LEAST)):
+            raise ParameterError(
+                f"every edge similarity must be positive, from {LEAST:g} to {1 / LEAST:g} so that "
+                f"floats can hold the product of three; these are {strength.min():g} to "
+                f"{strength.max():g}")
         source, target, strength, bits = _merge(n, source, target, strength, bits)
         return cls._from_edges(ids, names, kind_names, source, target, strength, bits,
                                vectors, name_vectors, token_counts, revision)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 BUSY_SECONDS = 30.0
+_SMALLEST = 512  # bytes of a SQLite database with anything in it
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 
 _crash_points = itertools.count(1)
@@ -304,9 +305,15 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
             address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
             connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
         else:
+            if path.is_file() and 0 < path.stat().st_size < _SMALLEST:
+                raise _foreign(path)  # SQLite would take it for an empty database
             connection = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None)
         try:
             if not read_only and _pragma(connection, "journal_mode") != "wal":
+                if not _pragma(connection, "user_version") and connection.execute(
+                        "SELECT 1 FROM sqlite_master").fetchone():
+                    connection.close()
+                    raise _foreign(path)
                 connection.execute("PRAGMA journal_mode = WAL")
             for setting in ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
                             "secure_delete = ON", "temp_store = MEMORY"):
@@ -351,6 +358,11 @@ def translated(path: Path) -> Iterator[None]:
                 "permissions."
             ) from error
         raise
+
+
+def _foreign(path: Path) -> StoreError:
+    return StoreError(f"{path.name} is somebody else's file and no qafd workspace; it was left as "
+                      "it is. Choose another file.")
 
 
 def _damaged(path: Path, error: BaseException) -> StoreError:
@@ -429,9 +441,7 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: tuple[Step, ...] 
         migrations(name=step.__name__)(step)
     with transaction(connection, path):
         if not check_version(connection, path, len(steps)) and db.table_names():
-            raise StoreError(
-                f"{path.name} is a SQLite database but no qafd workspace; choose another file."
-            )
+            raise _foreign(path)
         migrations.apply(db)
         connection.execute(f"PRAGMA user_version = {len(steps)}")
 

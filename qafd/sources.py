@@ -146,6 +146,8 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
     Costs O(number of seeds). A component asked to hold more than `FILL` of its capacity has its
     sources scaled down together, with a notice. A seed without neighbors takes no mass.
     """
+    if np.asarray(rows).dtype.kind not in "iu" and len(rows):
+        raise ParameterError(f"seeds are row numbers, not {np.asarray(rows).dtype}")
     rows, mass = np.asarray(rows, np.int64), np.asarray(mass, np.float64)
     if rows.shape != mass.shape or rows.ndim != 1:
         raise ParameterError(f"{rows.shape} seeds and {mass.shape} masses do not match")

@@ -80,7 +80,8 @@ def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
         f"No node holds more than its capacity and the {certificate['support']} retrieved ones "
         f"are full: the diffusion is optimal, duality gap {certificate['gap']:.3g}.",
         "The digest is right: nothing was changed since." if DIGEST in certificate else
-        "There is no digest: scores, similarities and times cannot be checked.",
+        "There is no digest: scores, similarities, times, counts of work, the method and the kinds "
+        "and labels of edges cannot be checked.",
         "Relevance is not part of the proof.",
     ))  # fmt: skip
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.graph import Graph
+from qafd.graph import LEAST, Graph
 from qafd.records import Floats, Nodes, Vectors
 
 FLOOR = 1e-3
 SIMILARITIES = ("clip", "shift", "rbf")
 VARIANTS = ("hybrid", "mean", "product", "plain")
-# Three factors of 1e-60 multiply to 1e-180, whose reciprocal is still a normal number.
-TINY = 1e-30
+TINY = 1e-30  # smallest similarity that `rbf` gives and a floor may be
 # Vectors that fit into a core's cache: a copy of more of them goes to memory and back.
 AT_ONCE = 128
 
@@ -50,8 +49,8 @@ class Similarity:
         if self.kind not in SIMILARITIES:
             raise ParameterError(f"{self.kind!r} is not a similarity; "
                                  f"choose {', '.join(SIMILARITIES)}")
-        if not 0 < self.floor <= 1 or self.gamma < 0:
-            raise ParameterError(f"a similarity needs 0 < floor <= 1 and gamma >= 0, "
+        if not (TINY <= self.floor <= 1 and 0 <= self.gamma < np.inf):
+            raise ParameterError(f"a similarity needs {TINY:g} <= floor <= 1 and gamma >= 0, "
                                  f"not floor {self.floor} and gamma {self.gamma}")
 
     def __call__(self, cosine: Floats) -> Floats:
@@ -158,12 +157,18 @@ class Gates:
     def align(self, graph: Graph, rows: Nodes) -> Floats:
         """Alignment s(v) of the given rows, shape (k,)."""
         if self.alignment is not None:
-            return positive(np.asarray(self.alignment[rows], np.float64))
+            if np.shape(self.alignment) != (len(graph),):
+                raise ParameterError(f"an alignment of shape {np.shape(self.alignment)} was given "
+                                     f"for {len(graph)} nodes")
+            return positive(np.asarray(self.alignment, np.float64)[rows])
         if self.query is None or not len(rows):  # an empty workspace has vectors of no length
             return np.ones(len(rows))
         if graph.vectors is None:
             raise ParameterError("this graph has no vectors to compare the query with; "
                                  "pass the alignment of its nodes")
+        if self.query.shape != graph.vectors.shape[1:]:
+            raise ParameterError(f"a query of shape {self.query.shape} cannot be compared with "
+                                 f"vectors of {graph.vectors.shape[1]} numbers")
         cosine = np.empty(len(rows))
         for i in range(0, len(rows), AT_ONCE):
             part = slice(i, i + AT_ONCE)
@@ -172,10 +177,11 @@ class Gates:
 
 
 def positive(alignment: Floats) -> Floats:
-    """The alignments, when all are positive."""
-    if len(alignment) and not alignment.min() > 0:
-        raise ParameterError(f"an alignment is {alignment.min():g}; all must be positive, "
-                             "because a gate of 0 is a missing edge")
+    """The alignments, when all are positive and finite."""
+    if len(alignment) and not (alignment.min() >= LEAST and alignment.max() < np.inf):
+        wrong = alignment.min() if not alignment.min() >= LEAST else alignment.max()
+        raise ParameterError(f"an alignment is {wrong:g}; all must be at least {LEAST:g} and "
+                             "finite, because a gate of 0 is a missing edge")
     return alignment
 
 

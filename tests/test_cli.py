@@ -58,7 +58,10 @@ def test_verify_accepts_a_stored_query_and_refuses_a_changed_one(
     result = run("verify", "-", stdin=json.dumps(answer))
     assert result.returncode == 1
     assert result.stdout
-    assert run("verify", "-", stdin="no json").returncode == 1
+    for wrong in ("no json", "[" * 100_000, "1" * 5_000):
+        result = run("verify", "-", stdin=wrong)
+        assert (result.returncode, result.stdout) == (1, "")
+        assert "no stored query" in result.stderr
 
 
 def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
@@ -109,6 +112,10 @@ def test_every_export_format_is_written(
     (["query", "\N{PARROT}", "--db", "SAMPLE"], 2, "no letter or digit"),
     (["whatif", "Who founded Apple?", "--db", "SAMPLE"], 2, "nothing changes"),
     (["app", "--host", "0.0.0.0"], 2, "the app has no login"),
+    (["index", "--db", "/nowhere/new.db"], 2, "name files or folders"),
+    (["answer", "x", "--db", "SAMPLE", "--max-cost", "nan", "--model", "m", "--base-url",
+      "http://127.0.0.1:9/v1"], 2, "caps nothing"),
+    (["verify", "/nowhere.json"], 1, "/nowhere.json cannot be read: No such file"),
     (["query", "x", "--db", "SAMPLE", "--rule", "paper-literal", "--mass", "1"], 1,
      "cannot fit into"),
 ])
@@ -131,3 +138,20 @@ def test_backup_and_doctor(run: Run, sample: Path, tmp_path: Path) -> None:
     result = run("doctor", "--deep", "--db", tmp_path / "copy.db", "--json")
     assert all(check["ok"] for check in json.loads(result.stdout)), result.stdout
     assert result.returncode == 0
+
+
+def test_a_port_that_does_not_exist_is_refused(run: Run) -> None:
+    result = run("demo", "--port", "99999")
+    assert result.returncode == 2
+    assert "choose one from 1 to 65535" in result.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"x" * 300])
+def test_a_file_that_is_no_workspace_keeps_its_bytes(
+        content: bytes, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "notes.db"
+    file.write_bytes(content)
+    result = run("status", "--db", file)
+    assert (result.returncode, result.stdout) == (1 if content else 2, "")
+    assert "no workspace" in result.stderr or "no qafd workspace" in result.stderr
+    assert file.read_bytes() == content

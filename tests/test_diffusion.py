@@ -104,8 +104,27 @@ def test_mass_of_a_full_component_stays_inside_it_and_the_other_is_untouched():
 @pytest.mark.parametrize("vectors", [None, np.ones((9, 2), np.float32)], ids=["none", "shorter"])
 def test_a_query_that_does_not_fit_the_vectors_is_refused(vectors):
     gates = Gates(Weights(), query=np.ones(4, np.float32))
-    with pytest.raises((ParameterError, ValueError)):
+    with pytest.raises(ParameterError, match="vectors"):
         solve(chain(9, vectors=vectors), gates, np.array([3]), np.array([5.0]))
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("alignment", [np.ones(5), np.ones(10), np.ones((9, 1))])
+def test_an_alignment_of_another_graph_is_refused(alignment):
+    with pytest.raises(ParameterError, match="for 9 nodes"):
+        solve(chain(9), Gates(Weights(), alignment=alignment), np.array([3]), np.array([5.0]))
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("stored", [
+    lambda rows: np.asfortranarray(rows), lambda rows: rows.astype(np.float64),
+    lambda rows: np.repeat(rows, 2, axis=0)[::2]], ids=["fortran", "double", "strided"])
+def test_vectors_may_lie_in_memory_as_they_like(stored):
+    rows = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
+    gates = Gates(Weights(), query=np.ones(3, np.float32))
+    found, wanted = (solve(chain(9, vectors=v), gates, np.array([3]), np.array([5.0]))
+                     for v in (stored(rows), rows))
+    assert found.x.tolist() == wanted.x.tolist()
 
 
 @pytest.mark.usefixtures("path")

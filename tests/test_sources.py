@@ -82,7 +82,8 @@ def test_equal_seeds_are_added_in_one_order(graph):
 
 
 @pytest.mark.parametrize(("rows", "mass"), [
-    ([0], [-1.0]), ([0], [np.inf]), ([0], [np.nan]), ([8], [1.0]), ([-1], [1.0]), ([0, 1], [1.0])])
+    ([0], [-1.0]), ([0.5], [1.0]), ([True, False, False], [1.0] * 3),
+    ([0], [np.inf]), ([0], [np.nan]), ([8], [1.0]), ([-1], [1.0]), ([0, 1], [1.0])])
 def test_impossible_seeds_are_refused(graph, rows, mass):
     with pytest.raises(ParameterError):
         fit(graph, np.array(rows), np.array(mass))

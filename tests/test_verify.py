@@ -76,8 +76,8 @@ def test_an_honest_retrieval_passes_and_says_what_is_not_proved(honest):
     result = verify(honest)
     assert result.ok, result.sentences
     assert result.sentences[0].startswith(f"All {len(honest['edges'])} flows are weight times")
-    assert "There is no digest: scores, similarities and times cannot be checked." in (
-        result.sentences)
+    assert ("There is no digest: scores, similarities, times, counts of work, the method and the "
+            "kinds and labels of edges cannot be checked.") in result.sentences
     assert result.sentences[-1] == "Relevance is not part of the proof."
 
 

@@ -41,6 +41,8 @@ def test_similarities_follow_their_formulas_and_never_reach_zero():
     lambda: Weights.named("median"), lambda: Weights("over", "plus"), lambda: Weights(a=-1.0),
     lambda: Weights(c=0.0), lambda: Weights(a=0.0, b=0.0), lambda: Weights(a=np.inf),
     lambda: Similarity("dot"), lambda: Similarity(floor=0.0), lambda: Similarity(gamma=-1.0),
+    lambda: Similarity(gamma=np.nan), lambda: Similarity(gamma=np.inf),
+    lambda: Similarity(floor=1e-320),
 ])
 def test_parameters_out_of_range_are_refused(make):
     with pytest.raises(ParameterError):
@@ -68,6 +70,8 @@ def test_an_alignment_that_is_not_positive_is_refused_where_it_is_needed():
     assert gates.align(Graph.build("ab"), np.array([0])).tolist() == [1.0]
     with pytest.raises(ParameterError, match="alignment is 0"):
         gates.align(Graph.build("ab"), np.array([0, 1]))
+    with pytest.raises(ParameterError, match="alignment is inf"):
+        Gates(Weights(), alignment=np.array([np.inf])).align(Graph.build("a"), np.array([0]))
 
 
 def test_a_query_that_is_not_finite_is_refused():

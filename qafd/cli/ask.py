@@ -20,7 +20,7 @@ from qafd.cli.common import (
     text_of,
 )
 from qafd.errors import ParameterError, QafdError
-from qafd.plaintext import one_line
+from qafd.plaintext import decode, one_line
 
 if TYPE_CHECKING:
     from qafd.retrieve.base import Retrieval
@@ -96,10 +96,15 @@ def _verify(arguments: argparse.Namespace) -> int:
     from qafd.verify import verify
 
     try:
-        result = verify(json.loads(
-            sys.stdin.read() if arguments.file == "-" else Path(arguments.file).read_text("utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        raise QafdError(f"{arguments.file} is not a stored query: {error}") from error
+        stored = (sys.stdin.buffer.read() if arguments.file == "-"
+                  else Path(arguments.file).read_bytes())
+        result = verify(json.loads(decode(stored)[0]))
+    except OSError as error:
+        raise QafdError(f"{arguments.file or 'a file without a name'} cannot be read: "
+                        f"{error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise QafdError(f"{arguments.file} is no stored query; 'qafd query --json' prints one"
+                        ) from error
     if arguments.json:
         print_json(asdict(result))
     else:

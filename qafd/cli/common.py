@@ -122,6 +122,9 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     if not os.path.exists(path):  # Path.exists raises on names that are too long
         raise ParameterError(f"there is no workspace at {path}; 'qafd index FILE --db {path}' "
                              "makes one")
+    if path.is_file() and not path.stat().st_size:
+        raise ParameterError(f"{path} is empty and no workspace; 'qafd index FILE --db {path}' "
+                             "makes one of it")
     return KnowledgeGraph.open(path, keys_of_environment())
 
 

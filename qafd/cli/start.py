@@ -15,10 +15,17 @@ def add(commands: Commands) -> None:
         app = command(commands, name, _app, summary, db=name == "app", as_json=False)
         if name == "demo":
             app.set_defaults(db=None)
-        app.add_argument("--port", type=int, default=os.environ.get("PORT", "8501"))
+        app.add_argument("--port", type=port, default=os.environ.get("PORT", "8501"))
         app.add_argument("--host", default="127.0.0.1")
         app.add_argument("--i-know", action="store_true",
                          help="allow a public host although the app has no login")
+
+
+def port(text: str) -> int:
+    """A port to listen on, from 1 to 65535."""
+    if not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port; choose one from 1 to 65535")
+    return int(text)
 
 
 def _app(arguments: argparse.Namespace) -> int:

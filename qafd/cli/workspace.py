@@ -65,7 +65,11 @@ def _index(arguments: argparse.Namespace) -> int:
     sources = ([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
                else files_below(arguments.files))
     before = Choice()
-    if path.exists():
+    made = path.exists() and path.stat().st_size
+    if not made and not arguments.files:
+        raise ParameterError(f"there is no workspace at {path} yet; name files or folders to make "
+                             "one of")
+    if made:
         with open_workspace(arguments).store() as store:
             before = chosen(store)
     choice = choice_of(arguments, before)
