@@ -203,3 +203,15 @@ def test_a_foreign_origin_gets_no_websocket(app_url: str) -> None:
         assert connection.getresponse().status == 403
     finally:
         connection.close()
+
+
+def test_the_address_carries_the_workspace_to_other_pages_and_back(open_page: Open) -> None:
+    page = open_page("/settings?ws=songbook")
+    settle(page)
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Documents").click()
+    expect(page).to_have_url(re.compile(r"/documents\?ws=songbook$"))
+    settle(page)
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/settings\?ws=songbook$"))
+    settle(page)
+    expect(page.get_by_test_id("stSidebar").get_by_role("combobox").first).to_have_value("songbook")

@@ -73,15 +73,14 @@ def choose(name: str) -> None:
     st.session_state["next_ws"] = name
 
 
-def workspace() -> KnowledgeGraph:
-    """The chosen workspace; a sample is copied when it is first opened."""
+def _choose_workspace() -> None:
+    """The box that chooses the workspace, on every page."""
     choices = names()
-    if "next_ws" in st.session_state:
-        st.session_state["ws"] = st.session_state.pop("next_ws")
     asked = st.query_params.get("ws")
-    keep("ws")
-    if st.session_state.get("ws") not in choices:
-        forget("ws")
+    if "next_ws" in st.session_state:
+        asked = st.session_state["ws"] = st.session_state.pop("next_ws")
+    if st.session_state.get("ws", choices[0]) not in choices:
+        st.session_state["ws"] = choices[0]
     chosen = st.sidebar.selectbox(
         "Workspace", choices, key="ws", bind="query-params",
         help="Samples and your own document collections. Settings makes new ones.")
@@ -90,6 +89,11 @@ def workspace() -> KnowledgeGraph:
     if asked is not None and asked not in choices:
         raise ParameterError(f"there is no workspace {asked[:60]!r} here; choose one at the left, "
                              "or make it in Settings")
+
+
+def workspace() -> KnowledgeGraph:
+    """The chosen workspace; a sample is copied when it is first opened."""
+    chosen = st.session_state["ws"]
     if chosen in SAMPLES and path_of(chosen) != named_file():
         KnowledgeGraph.sample(chosen, home())
     return KnowledgeGraph.open(path_of(chosen), keys(), spending())
@@ -117,6 +121,8 @@ def run(page: StreamlitPage) -> None:
         key: st.query_params.get_all(key) for key in st.query_params}
     st.session_state["linked"] = True
     try:
+        # Drawn outside the page: the address keeps a box of the page only until the page changes.
+        _choose_workspace()
         page.run()
     except QafdError as error:
         st.error(plain(str(error)), icon=":material/error:")
