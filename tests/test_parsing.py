@@ -207,6 +207,11 @@ def test_a_csv_without_a_header_numbers_its_columns():
         "column 1: Ada\ncolumn 2: 1815")
 
 
+def test_a_csv_of_empty_cells_holds_no_text():
+    with pytest.raises(ParseError, match="The csv file holds no text"):
+        only("empty.csv", b",,\n,,\n")
+
+
 RECORDS = [{"pid": "p1", "title": "Ada", "text": "She wrote."}, {"pid": "p2", "text": " "},
            {"pid": "p1", "title": "Charles", "text": "He built."},
            {"title": "", "text": "No title here at all, only eight words count."}]

@@ -106,6 +106,8 @@ def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Met
 
 
 def _answer(arguments: argparse.Namespace) -> int:
+    if arguments.tokens < 1:
+        raise ParameterError(f"--tokens is {arguments.tokens}; it is at least 1")
     knowledge = open_workspace(arguments)
     retrieval = retrieve(arguments)
     if arguments.prompt:

@@ -168,6 +168,8 @@ def read_csv(
     csv.field_size_limit(limits.text_characters)
     text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     rows = [row for row in _rows(text, delimiter) if any(cell.strip() for cell in row)]
+    if not rows:
+        return [Draft("csv", limits)]
     header = [cell.strip() for cell in rows[0]]
     named = all(header) and len(set(header)) == len(header) and not any(
         re.fullmatch(r"[-+\d.,%\s]+", cell) for cell in header
