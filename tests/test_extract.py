@@ -1,7 +1,7 @@
 import pytest
 from local_models import extractor
 
-from qafd.extract import LocalExtractor
+from qafd.extract import LocalExtractor, is_table
 from qafd.records import Chunk
 
 APPLE = ("Apple Inc. is an American technology company with its head office in Cupertino, "
@@ -127,3 +127,44 @@ def test_the_name_says_which_model_extracted():
     assert LocalExtractor().name == extractor().name
     assert extractor().name.startswith("local-")
     assert "3.8" in extractor().name
+
+
+def sentences(text: str) -> list[str]:
+    return [text[a:b] for a, b in extractor().extract(passage(text)).sentences]
+
+
+def test_a_sentence_keeps_its_first_word_after_a_heading():
+    text = ("Minutes of March.\n\n1. The Harbour Mill\n\nCouncillor Tuvell said that the survey "
+            "was finished. The roof leaks.\n\n## 2. The Night Bus\n\nInes Faraday showed figures.")
+    assert sentences(text) == [
+        "Minutes of March.", "1. The Harbour Mill",
+        "Councillor Tuvell said that the survey was finished.", "The roof leaks.",
+        "## 2. The Night Bus", "Ines Faraday showed figures."]
+    assert "councillor" not in keys(extractor().extract(passage(text)))
+
+
+def test_short_paragraphs_and_short_sentences_stay_alone():
+    text = "Minutes\n\nLibrary\n\nYes. The mill was sold. It burned.\n\nAbstract\nWe met in May."
+    assert sentences(text)[:5] == [
+        "Minutes", "Library", "Yes.", "The mill was sold.", "It burned."]
+
+
+def test_a_row_of_a_table_is_one_sentence():
+    rows = ["item: Roof slates grey\nsupplier: Sandholt Quarry\nprice_eur: 42.50",
+            "item: Oak beams\nsupplier: Holm Timber\nnote: Cut to size. Ask Jonas Wherry first."]
+    assert sentences("\n\n".join(rows)) == rows
+    assert len(sentences(f"{rows[1]}\n\nThe mill needs beams.")) > 2
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("name: Ada\nborn: 1815", True),
+    ("name: Ada\nborn: 1815\n\nname: Bob", True),
+    ("name: Ada", False),
+    ("name: Ada\nborn:", False),
+    ("name: Ada\n\nDear Bob, I am well.", False),
+    ("Ada: Hello.\nBob: Hello.\nAda: How are you?", False),
+    ("10:15\n10:30", False),
+    ("", False),
+])
+def test_a_table_is_rows_of_columns_that_differ(text, expected):
+    assert is_table(text) == expected
