@@ -8,6 +8,7 @@ import numpy as np
 
 from qafd.bm25 import words
 from qafd.context import BUDGET, Context, Source, build_context
+from qafd.extract import is_table
 from qafd.llm import Message, Reply
 from qafd.markdown import CITED, numbers
 from qafd.models import Embedder
@@ -123,8 +124,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     the question's words that no sentence before has, rare ones first: a question of several
     hops is answered in several places. Each subquery of the plan is answered first, by the
     sentence nearest to it. Vectors of sentences were computed in the context of their passage at
-    index time. Repetitions are left out, and so are headings, rows of tables and cut lines
-    unless there is nothing else.
+    index time. Repetitions are left out, and so are headings, header lines and cut lines unless
+    there is nothing else. A row of "column: value" lines is quoted whole.
     """
     parts = plan.subqueries[:SENTENCES]
     passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
@@ -179,14 +180,16 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
 
 def _start(text: str, start: int, end: int) -> int:
     """Where a sentence starts after the header lines and table rows that were read into it."""
-    while (stop := text.find("\n", start, end)) >= 0 and (
+    while not is_table(text) and (stop := text.find("\n", start, end)) >= 0 and (
             "|" in text[start:stop] or _HEADER.match(text[start:stop])):
         start = stop + 1
     return start
 
 
 def _whole(passage: RetrievedPassage, start: int, end: int) -> bool:
-    """Whether a text reads as a sentence: no heading, header line, cut line or table row."""
+    """Whether a text reads as a sentence: no heading, header line, cut line or piped row."""
+    if is_table(passage.text):
+        return True
     text = passage.text[start:end].strip()
     if " | " in text or text.startswith("|") or text in (passage.title, passage.heading):
         return False

@@ -234,6 +234,33 @@ def test_a_table_is_quoted_where_there_is_nothing_else(tmp_path: Path) -> None:
     assert knowledge.answer("Which pump stopped in hall B?").sentences
 
 
+PRICES = """item,supplier,price_eur
+Pool pump,Rimsky Pumps,18900
+Roof slates grey,Sandholt Quarry,42.50
+Street lamp LED-30,Lumen Works,640
+"""
+COUNCIL = """From: Idony Clarke of the council
+Subject: the price of the survey
+
+The survey of the Harbour Mill cost 6,200 euros.
+"""
+
+
+def test_a_row_of_a_table_is_quoted_whole_and_header_lines_are_not(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text(PRICES)
+    knowledge = KnowledgeGraph(tmp_path / "town.db")
+    knowledge.add_files([tmp_path / "prices.csv"], processes=1)
+    knowledge.add_text("council.txt", COUNCIL)
+    answer = knowledge.answer("What does a street lamp LED-30 cost?")
+    best, = (sentence.text for sentence in answer.sentences if sentence.best)
+    assert best == "item: Street lamp LED-30\nsupplier: Lumen Works\nprice_eur: 640"
+    assert "cost 6,200 euros" in " ".join(s.text for s in answer.sentences)
+    assert not any(s.text.startswith(("From", "Subject")) for s in answer.sentences)
+    slates = knowledge.answer("Who supplies roof slates?")
+    assert "item: Roof slates grey\nsupplier: Sandholt Quarry\nprice_eur: 42.50" in [
+        sentence.text for sentence in slates.sentences]
+
+
 def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     data = pdf(["The Lodestar pump stopped at nine in hall B."],
