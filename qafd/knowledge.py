@@ -422,9 +422,10 @@ class KnowledgeGraph:
 
 
 def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of files and of all files in folders, hidden ones left out; sorted.
+    """(name, bytes) of files and of all files in folders; sorted.
 
-    Names are paths relative to the folder that was named.
+    Names are paths relative to the folder that was named. Hidden files, devices and links that
+    lead out of the folder are left out.
 
     Raises
     ------
@@ -436,6 +437,7 @@ def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, 
             raise ParameterError(f"there is no file or folder {given}")
         found = [given] if given.is_file() else sorted(
             p for p in given.rglob("*") if p.is_file()
+            and p.resolve().is_relative_to(given.resolve())
             and not any(part.startswith(".") for part in p.relative_to(given).parts))
         for path in found:
             name = path.name if path == given else path.relative_to(given).as_posix()

@@ -86,7 +86,10 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("1")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config").write_text("no")
-    assert list(files_below([tmp_path])) == [("b/two.txt", b"2"), ("one.txt", b"1")]
+    (tmp_path / "inside.txt").symlink_to(tmp_path / "one.txt")
+    (tmp_path / "outside.txt").symlink_to(__file__)
+    assert list(files_below([tmp_path])) == [
+        ("b/two.txt", b"2"), ("inside.txt", b"1"), ("one.txt", b"1")]
     with pytest.raises(ParameterError, match="there is no file or folder"):
         list(files_below([tmp_path / "nowhere"]))
 
