@@ -105,6 +105,22 @@ def test_an_unknown_name_is_answered_with_the_nearest(home: Path) -> None:
     assert "Jeff Bezos" in app.error[0].value
 
 
+def test_part_of_one_name_is_enough_and_a_name_like_it_is_told_in_the_singular(home: Path) -> None:
+    found = page("explore", tab="Why", about="ff bez")
+    assert not found.error
+    assert "Jeff Bezos" in shown(found)
+    lost = page("explore", tab="Why", about="Jeff Bezoss").error[0].value.replace("\\", "")
+    assert "the nearest name is 'Jeff Bezos'" in lost
+
+
+def test_every_name_is_offered_the_touched_ones_first(home: Path) -> None:
+    app = page("explore", tab="Why")
+    graph = KnowledgeGraph.sample("apple-amazon", home).graph
+    options = next(s for s in app.selectbox if s.label.startswith("Why")).options
+    assert len(options) == len(graph)
+    assert options.index("Steve Jobs") < options.index("Jeff Bezos")
+
+
 def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:
     app = page("explore", tab="What if", no_doc="steve-jobs.md")
     lost = KnowledgeGraph.sample("apple-amazon", home).explain(

@@ -9,6 +9,7 @@ from qafd.errors import ParameterError, QafdError
 from qafd.explain.contrast import Contrast, contrast
 from qafd.explain.leaning import Lean
 from qafd.explain.paths import Paths, shown
+from qafd.explain.provenance import nearest
 from qafd.explain.whatif import Change, Difference
 from qafd.explain.why import SeedShare, Why
 from qafd.explain.whynot import WhyNot
@@ -124,7 +125,9 @@ class Explanation(ABC):
         return True
 
     def find(self, node: str) -> int:
-        """The row of a node by id or name; of equal names an entity before a passage.
+        """The row of a node by id, name, or the one name that begins with or has these letters.
+
+        Of equal names an entity comes before a passage; part of a title needs its ¶.
 
         Raises
         ------
@@ -140,10 +143,16 @@ class Explanation(ABC):
                                    not self.touched(row), row))
         if rows:
             return rows[0]
+        for holds in (str.startswith, str.__contains__):
+            rows = [row for row, name in enumerate(graph.names)
+                    if wanted and holds(name.casefold(), wanted)
+                    and (graph.kinds[row] == "passage") == passage]
+            if len(rows) == 1:
+                return rows[0]
         folded = {name.casefold(): name for name in graph.names}
         near = difflib.get_close_matches(wanted, folded, 3, 0.5)
         raise ParameterError(f"there is no node {node[:80]!r} in this graph" + (
-            "; the nearest names are " + ", ".join(repr(folded[n]) for n in near) if near else
+            f"; {nearest([folded[n] for n in near])}" if near else
             ", nor any with a name like it"))
 
     def missing(self, node: str) -> int:

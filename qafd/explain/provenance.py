@@ -1,7 +1,7 @@
 """Which document the passages and relations of a diffusion come from."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -94,12 +94,18 @@ class Provenance:
             names = sorted(set(self._documents.values()))
             near = difflib.get_close_matches(document, names, 3, 0.4)
             raise ParameterError(f"there is no document {document[:80]!r} in this graph" + (
-                "; the nearest names are " + ", ".join(map(repr, near)) if near else ""))
+                f"; {nearest(near)}" if near else ""))
         return rows
 
     def relations_of(self, document: str) -> tuple[tuple[int, int], ...]:
         """Ends of the relations that this document alone states."""
         return tuple(ends for ends, name in self._only_in.items() if name == document)
+
+
+def nearest(names: Sequence[str]) -> str:
+    """The clause that tells which names are meant, perhaps."""
+    which = "name is" if len(names) == 1 else "names are"
+    return f"the nearest {which} {', '.join(map(repr, names))}"
 
 
 _DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()

@@ -10,6 +10,7 @@ from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, safe
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
+OFFERED = 5_000  # nodes up to which the list has every name
 TICKED = 300  # retrieved nodes up to which entries are computed while the page waits
 
 
@@ -37,14 +38,18 @@ def node_choice(view: View, explanation: Explanation) -> str:
     if picked and "about" not in st.session_state and "about" not in st.query_params:
         st.session_state["about"] = picked
     graph = view.graph
-    if picked and picked not in options and picked in graph.row:
+    if len(graph) <= OFFERED:
+        options = list(dict.fromkeys([*options, *graph.ids]))
+    elif picked and picked not in options and picked in graph.row:
         options = [picked, *options]
+    first = options[0] if explanation.retrieval.nodes else ""
     chosen = st.selectbox(
-        "Why is this node here, or not?", options, key=keep("about"), bind="query-params",
-        accept_new_options=True, placeholder="Type any name of the graph",
+        "Why is this node here, or not?", options, 0 if first else None,
+        key=keep("about"), bind="query-params", accept_new_options=True,
+        placeholder="Type any name of the graph",
         format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
         help="Select a node in the picture, choose one that mass touched, or type another name.")
-    return chosen or (options[0] if options else "")
+    return chosen or first
 
 
 def why_line(view: View, node: str) -> str:
