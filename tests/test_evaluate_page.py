@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from clicks import page, shown
+from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
 from qafd.collection import save_questions, saved_questions
@@ -73,6 +73,18 @@ def test_questions_are_written_kept_and_measured(home: Path) -> None:
     assert numbers["found in 5"].tolist() == [1.0]
     assert "2 questions cannot tell methods apart" in shown(app)
     assert "With 2 passages in all" in shown(app)
+
+
+def test_uploaded_questions_stay_until_they_are_removed(home: Path) -> None:
+    small(home)
+    app = measured(ws="small", measure=FEW, gold="Upload")
+    lines = b'{"question": "Who was born in London?", "gold": ["Charles Babbage"]}'
+    app.get("file_uploader")[0].set_value(("mine.jsonl", lines, "application/jsonl")).run()
+    assert "From mine.jsonl" in shown(app)
+    assert not app.get("file_uploader")
+    press(app, "Remove the file")
+    assert "From mine.jsonl" not in shown(app)
+    assert app.get("file_uploader")
 
 
 def test_a_question_without_documents_is_not_taken(home: Path) -> None:

@@ -8,7 +8,7 @@ from qafd.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.samples import SAMPLES
-from qafd.ui.workspaces import keep
+from qafd.ui.workspaces import keep, plain
 from qafd.view.panel import clean
 
 BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
@@ -28,23 +28,34 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
         help="A question comes with its gold: the documents that a good answer needs.")
     if source == BUNDLED:
         return read_questions(bundled.read_bytes(), bundled.name)
-    return _uploaded() if source == UPLOADED else _written(knowledge)
+    return _uploaded(knowledge) if source == UPLOADED else _written(knowledge)
 
 
-def _uploaded() -> QuestionSet | None:
+def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
+    """Questions from a file, which the session keeps for its workspace."""
+    key = f"gold_file_{knowledge.path}"
+    if key in st.session_state:
+        name, content = st.session_state[key]
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"From {plain(clean(name, 120))}", width="content")
+            if st.button("Remove the file"):
+                del st.session_state[key]
+                st.rerun()
+        return read_questions(content, name)
     upload = st.file_uploader(
         "JSON or JSON lines: question, gold (titles or names of documents), answer",
         ["json", "jsonl"])
     st.download_button("Template", TEMPLATE, "questions.jsonl", "application/jsonl",
                        on_click="ignore", icon=":material/download:")
-    if upload is None:
-        return None
-    asked = read_questions(upload.getvalue(), upload.name)
-    if asked.passages:
-        raise ParameterError(
-            f"{upload.name} brings its own {len(asked.passages):,} passages along; measure it with "
-            "'qafd eval retrieval --questions FILE --db NEW.db', then open NEW.db here")
-    return asked
+    if upload is not None:
+        asked = read_questions(upload.getvalue(), upload.name)
+        if asked.passages:
+            raise ParameterError(
+                f"{upload.name} brings its own {len(asked.passages):,} passages along; measure it "
+                "with 'qafd eval retrieval --questions FILE --db NEW.db', then open NEW.db here")
+        st.session_state[key] = upload.name, upload.getvalue()
+        st.rerun()
+    return None
 
 
 def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
