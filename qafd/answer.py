@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.bm25 import words
+from qafd.bm25 import FUNCTION_WORDS, words
 from qafd.context import BUDGET, Context, Source, build_context
 from qafd.extract import is_table
 from qafd.llm import Message, Reply
@@ -25,9 +25,12 @@ SHORT = 4  # words below which a sentence is a heading or a remnant
 REPEATED = 0.9  # cosine from which a sentence says what another one said
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
 WEAK = 0.3  # best cosine below which the documents do not answer the question
+NEAR = 0.05  # how far below that they perhaps do
 
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 _CUT = re.compile(r"\b(the|an?|of|at|in|on|to|and|or|for|with|by|from|as|is|was)$", re.IGNORECASE)
+_ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
+    "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
 
 
@@ -35,7 +38,7 @@ _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
 class Sentence:
     """A quoted sentence, at `start:end` of its document, and the citation that proves it.
 
-    `best` marks the one that answers most of the question.
+    `best` marks the one that answers most of the question, none where the evidence is too weak.
     """
 
     text: str
@@ -102,7 +105,8 @@ class Answer:
     """Quoted sentences in the order of their passages, and a model's words if one was asked.
 
     `best` is the highest cosine between the question and a sentence; `abstained` that it is
-    below `threshold`: the documents then do not seem to answer the question.
+    below `threshold`: the documents then do not seem to answer the question. `english` is
+    whether the question could be English.
     """
 
     sentences: tuple[Sentence, ...]
@@ -110,11 +114,25 @@ class Answer:
     best: float
     threshold: float = WEAK
     written: Written | None = None
+    english: bool = True
 
     @property
     def abstained(self) -> bool:
         """Whether the evidence is too weak to be an answer."""
         return self.best < self.threshold
+
+    @property
+    def absence(self) -> str:
+        """That the evidence is too weak, with the numbers, for people; else ""."""
+        if not self.abstained:
+            return ""
+        best = min(self.best, self.threshold - 0.01)  # 0.299 is not 0.30
+        language = "" if self.english else " The built-in model reads English only."
+        if self.best >= self.threshold - NEAR:
+            return (f"Perhaps not in these documents: the most similar sentence reaches {best:.2f},"
+                    f" an answer needs {self.threshold:.2f}.{language}")
+        return (f"{ABSENT} The most similar sentence reaches {best:.2f}; an answer needs "
+                f"{self.threshold:.2f}.{language}")
 
 
 def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answer:
@@ -160,7 +178,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
             break
         chosen.append(best)
         left &= ~has[best]
-    foremost = max(chosen, key=lambda i: (total[i], -i))
+    weak = float(similarity.max()) < WEAK
+    foremost = -1 if weak else max(chosen, key=lambda i: (total[i], -i))
     chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
     cited: dict[RetrievedPassage, list[int]] = {}
     for i in chosen:
@@ -175,7 +194,13 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         Sentence(passage.text[start:end].strip(), order.index(passage) + 1, float(similarity[i]),
                  passage.start + start, passage.start + end, i == foremost, marks[i].page)
         for i in chosen for _, passage, start, end, _ in [rows[i]])
-    return Answer(sentences, citations, float(similarity.max()))
+    return Answer(sentences, citations, float(similarity.max()), english=_english(plan.question))
+
+
+def _english(question: str) -> bool:
+    """Whether a question has a function word of English; one of two words needs none."""
+    said = re.findall(r"[^\W\d_]+", question.casefold())
+    return len(said) < 3 or not _ENGLISH.isdisjoint(said)
 
 
 def _start(text: str, start: int, end: int) -> int:

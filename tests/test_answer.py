@@ -8,7 +8,7 @@ import pytest
 from faults import serving
 from files import pdf
 
-from qafd.answer import Answer, Written
+from qafd.answer import Answer, Written, _english
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Recorded, Reply
@@ -272,6 +272,31 @@ def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
     citation, = answer.citations
     assert citation.where.startswith("report.pdf, pages 1-2, characters 0-")
     assert len(citation.marks) == 2
+
+
+@pytest.mark.parametrize(("question", "best", "first", "language"), [
+    ("Wer hat die Bibliothek gegründet?", 0.278, "Perhaps not in these documents: the most similar "
+     "sentence reaches 0.28, an answer needs 0.30.", True),
+    ("Was kostet der Nachtbus?", 0.2996, "Perhaps not in these documents: the most similar "
+     "sentence reaches 0.29, an answer needs 0.30.", True),
+    ("Where is the library?", 0.1, "Not in these documents. The most similar sentence reaches "
+     "0.10; an answer needs 0.30.", False),
+    ("Mara Delgado", 0.1, "Not in these documents. The most similar sentence reaches 0.10; an "
+     "answer needs 0.30.", False),
+    ("Where is the library?", 0.3, "", False),
+])
+def test_a_near_miss_is_said_in_softer_words(
+        question: str, best: float, first: str, language: bool) -> None:
+    answer = Answer((), (), best, english=_english(question))
+    assert answer.absence == first + " The built-in model reads English only." * language
+
+
+def test_no_sentence_is_the_best_where_the_evidence_is_weak(songs: KnowledgeGraph) -> None:
+    answer = songs.answer("Wer kochte gestern unsere Suppe?")
+    assert answer.abstained
+    assert answer.sentences
+    assert not answer.english
+    assert not any(sentence.best for sentence in answer.sentences)
 
 
 def test_an_empty_workspace_answers_nothing(tmp_path: Path) -> None:

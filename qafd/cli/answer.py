@@ -163,8 +163,6 @@ def _written(arguments: argparse.Namespace, knowledge: "KnowledgeGraph", retriev
 
 def print_answer(answer: "Answer") -> None:
     """The answer and its sources, for a terminal; of a model's words only the sources."""
-    from qafd.prompts_answer import ABSENT
-
     if answer.written is not None:
         written = answer.written
         _print_sources(written.citations)
@@ -174,8 +172,7 @@ def print_answer(answer: "Answer") -> None:
               f"sent, {about}{reply.tokens_out:,} received.")
         return
     if answer.abstained:
-        print(f"{ABSENT} The most similar sentence reaches {answer.best:.2f}; an answer needs "
-              f"{answer.threshold:.2f}.{' The nearest are:' if answer.sentences else ''}")
+        print(answer.absence + (" The nearest are:" if answer.sentences else ""))
     for sentence in answer.sentences:
         print(f"{'> ' if sentence.best else '  '}{one_line(sentence.text, 1000)} "
               f"[{sentence.cited}]")

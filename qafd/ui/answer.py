@@ -46,8 +46,7 @@ def _quoted(answer: Answer) -> None:
     st.caption("Extractive: sentences of your documents, quoted, no language model."
                f" Best similarity {answer.best:.2f}.")
     if answer.abstained:
-        st.write(f"**{ABSENT}** The most similar sentence reaches {answer.best:.2f}; an answer "
-                 f"needs {answer.threshold:.2f}.")
+        st.write(answer.absence.replace(ABSENT, f"**{ABSENT}**"))
         if not answer.sentences:
             return
         st.caption("The nearest sentences:")
