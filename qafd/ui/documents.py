@@ -138,7 +138,9 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
     event = st.dataframe(
         [_row(f, said.get(f.name, ""), working) for f in files], hide_index=True, on_select="rerun",
-        selection_mode="multi-row", key="files_table", column_config={
+        selection_mode="multi-row", key=f"files_table{st.session_state.get('acted', 0)}",
+        column_config={
+            "state": st.column_config.TextColumn(width=100),
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
             "what happened": st.column_config.TextColumn(width="large")})
@@ -170,8 +172,8 @@ def _row(file: File, notice: str, working: bool) -> dict[str, object]:
         state = "not begun"
     return {"file": clean(file.name, 160), "state": state, "size": file.size,
             "documents": file.documents, "passages": file.passages,
-            "read": file.extracted / file.passages if file.passages else float(
-                file.status == "done"),
+            "read": None if file.deleted_at else file.extracted / file.passages if file.passages
+            else float(file.status == "done"),
             "what happened": clean(" ".join(
                 filter(None, [file.error, notice, *file.notices])), 400)}
 
@@ -181,6 +183,8 @@ def _button(label: str, files: list[File], knowledge: KnowledgeGraph, action: st
     if not st.button(label + many, disabled=not files, key=action):
         return
     apply(knowledge, action, [f.name for f in files])
+    # A table of another key has no rows chosen: the next action is for rows chosen anew.
+    st.session_state["acted"] = st.session_state.get("acted", 0) + 1
     st.rerun()
 
 
