@@ -2,8 +2,8 @@
 
 from streamlit.testing.v1 import AppTest
 
-KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "html",
-         "code")
+KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "success", "warning",
+         "error", "html", "code")
 
 
 def page(name: str, **query: str | list[str]) -> AppTest:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from clicks import page, shown
+from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
 from qafd.errors import ParameterError
@@ -242,6 +242,54 @@ def test_wiping_needs_the_name_and_leaves_nothing(two_files: KnowledgeGraph) -> 
     assert not app.exception
     assert states(two_files) == {}
     assert len(two_files.graph) == 0
+
+
+def test_removing_needs_the_name_and_leaves_no_file(two_files: KnowledgeGraph) -> None:
+    app = page("settings", ws="mine")
+    assert next(b for b in app.button if b.label == "Remove this workspace").disabled
+    app.text_input(key="wipe_name").set_value("mine").run()
+    press(app, "Remove this workspace")
+    assert not app.error
+    assert not two_files.path.exists()
+    assert "Removed mine for good" in shown(app)
+    assert app.selectbox(key="ws").value == "apple-amazon"
+
+
+def test_what_a_worker_writes_to_is_not_removed(two_files: KnowledgeGraph) -> None:
+    app = page("settings", ws="mine")
+    app.text_input(key="wipe_name").set_value("mine").run()
+    with two_files.store() as store, store.lease():
+        press(app, "Remove this workspace")
+    assert "is indexing mine.db" in app.error[0].value.replace("\\", "")
+    assert two_files.path.exists()
+
+
+def test_samples_and_the_named_file_are_not_offered_for_removal(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_DB", str(two_files.path))
+    for name in ("mine", "songbook"):
+        labels = [b.label for b in page("settings", ws=name).button]
+        assert "Wipe this workspace" in labels
+        assert "Remove this workspace" not in labels
+
+
+def test_a_new_workspace_says_the_name_it_got(home: Path) -> None:
+    app = page("settings")
+    app.text_input[0].set_value("Vellmar  Bridge")
+    press(app, "Create")
+    assert "Made Vellmar-Bridge" in shown(app)
+    press(app, "Create")
+    assert not app.error
+    assert "Made Vellmar-Bridge" in shown(app)
+    assert app.selectbox(key="ws").value == "Vellmar-Bridge"
+
+
+def test_deleted_files_are_not_counted_and_have_no_progress(two_files: KnowledgeGraph) -> None:
+    with two_files.store() as store:
+        store.delete("ada.txt")
+    assert "1 file, graph revision" in shown(page("settings", ws="mine"))
+    table = page("documents", ws="mine").dataframe[0].value.set_index("file")
+    assert table["read"].isna().tolist() == (table["state"] == "deleted").tolist()
 
 
 def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(

@@ -22,8 +22,8 @@ from qafd.ui.models import (
     use_embedder,
 )
 from qafd.ui.pages import page
-from qafd.ui.workspaces import choose, names, path_of, plain
-from qafd.view.panel import clean
+from qafd.ui.workspaces import choose, named_file, names, path_of, plain
+from qafd.view.panel import clean, counted
 from qafd.workspace import remove
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
@@ -34,20 +34,24 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     """Where the workspace is, and making a new one."""
     st.subheader("Workspace")
     with knowledge.store() as store:
-        files, revision, extractor = len(store.files()), store.revision, store.extractor
+        files = sum(file.deleted_at is None for file in store.files())
+        revision, extractor = store.revision, store.extractor
         embedder, dimension = store.embedder
     size = knowledge.path.stat().st_size / 1e6
-    st.write(f"{files} files, graph revision {revision}, {size:.1f} MB")
+    st.write(f"{counted(files, 'file')}, graph revision {revision}, {size:.1f} MB")
     st.code(str(knowledge.path), language=None)
     st.caption(f"Entities: {plain(clean(extractor, 80)) or 'none yet'}. Embeddings: "
                + plain(f"{clean(embedder, 80)}, {dimension} dimensions." if embedder else
                        "none yet."))
     with st.form("new_workspace", clear_on_submit=True):
         name = st.text_input("New workspace", placeholder="letters, digits, - and _")
-        if st.form_submit_button("Create"):
-            _create(name.strip().replace(" ", "-"))
-    if st.session_state.pop("created", False):
-        st.success(f"The workspace {plain(knowledge.path.stem)} is ready and chosen.")
+        # Enter and a click on the button send the form twice, empty the second time.
+        if st.form_submit_button("Create") and name.strip():
+            _create("-".join(name.split()))
+    if removed := st.session_state.pop("removed", ""):
+        st.success(f"Removed {plain(removed)} for good.")
+    if not files and st.session_state.get("created") == knowledge.path.stem:
+        st.success(f"Made {plain(knowledge.path.stem)}; it is the chosen workspace.")
         st.page_link(page("documents"), label="Add documents", icon=":material/upload_file:")
 
 
@@ -64,7 +68,7 @@ def _create(name: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     KnowledgeGraph.open(path)
     choose(name)
-    st.session_state["created"] = True
+    st.session_state["created"] = name
     st.rerun()
 
 
@@ -110,16 +114,27 @@ def versions() -> None:
 
 
 def wipe(knowledge: KnowledgeGraph) -> None:
-    """Empty the workspace, after its name was typed."""
-    st.subheader("Wipe")
+    """Empty or remove the workspace, after its name was typed."""
     name = knowledge.path.stem
-    st.write("Removes all documents, uploads and the graph of this workspace for good.")
+    at_home = knowledge.path == home() / f"{name}.db"
+    own = at_home and name not in SAMPLES and knowledge.path != named_file()
+    st.subheader("Wipe or remove" if own else "Wipe")
+    st.write("Wiping removes all documents, uploads and the graph of this workspace for good"
+             + ("; removing deletes its file too." if own else "."))
     typed = st.text_input("Type the name of the workspace to confirm", key="wipe_name",
                           placeholder=name)
-    if st.button("Wipe this workspace", disabled=typed != name):
+    with st.container(horizontal=True):
+        empty = st.button("Wipe this workspace", disabled=typed != name)
+        delete = own and st.button("Remove this workspace", disabled=typed != name)
+    if empty:
         knowledge.wipe()
         st.rerun()
-    if knowledge.path == home() / f"{name}.db" and name in SAMPLES and st.button(
+    if delete:
+        remove(knowledge.path)
+        st.session_state["removed"] = name
+        choose(names()[0])
+        st.rerun()
+    if at_home and name in SAMPLES and st.button(
             "Restore the sample", help="As it was bundled; what you added to it is gone."):
         remove(knowledge.path)
         st.rerun()
