@@ -45,6 +45,15 @@ def test_without_a_model_the_tab_quotes_and_says_where_models_are_set(home: Path
     assert "No language model is set" in text
 
 
+@pytest.mark.parametrize("tab", ["Answer", "Passages"])
+def test_a_passage_keeps_its_lines(tab: str, home: Path) -> None:
+    KnowledgeGraph(home / "mine.db").add_text(
+        "list.txt", "item: Oak beams\nprice: 185\n\nitem: Roof <i>slates</i>\nprice: 42.50")
+    text = shown(page("explore", ws="mine", tab=tab, q="What is the price of oak beams?"))
+    assert "item: Oak beams<br>price: 185" in text
+    assert "<br>item: Roof &lt;i&gt;slates&lt;/i&gt;<br>price: 42.50" in text.replace(" <mark>", "")
+
+
 def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
     app = page("explore", ws="songbook", tab="Answer")
     assert modeled.bodies == []

@@ -15,7 +15,7 @@ from qafd.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAP
 from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.ui.workspaces import keep, plain, safe
+from qafd.ui.workspaces import keep, plain, safe, safe_lines
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -72,9 +72,9 @@ def _marked(citation: Citation) -> str:
     """The passage with its cited sentences marked."""
     text, at, parts = citation.passage.text, 0, []
     for start, end in sorted(citation.marks):
-        parts += [safe(text[at:start]), f"<mark>{safe(text[start:end])}</mark>"]
+        parts += [safe_lines(text[at:start]), f"<mark>{safe_lines(text[start:end])}</mark>"]
         at = end
-    return " ".join([*parts, safe(text[at:])])
+    return " ".join([*parts, safe_lines(text[at:])])
 
 
 def _written(view: View, answer: Answer, model: Metered) -> None:

@@ -8,7 +8,7 @@ from qafd import export
 from qafd.answer import where
 from qafd.retrieve.qafd import PRESETS
 from qafd.ui.explore import View, chosen_drawing, placed
-from qafd.ui.workspaces import safe
+from qafd.ui.workspaces import safe, safe_lines
 from qafd.verify import sealed
 from qafd.view.panel import clean, counted, shown_name
 
@@ -22,7 +22,7 @@ def passages_tab(view: View) -> None:
     for rank, passage in enumerate(view.retrieval.passages[:PASSAGES], 1):
         st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
                 f"<small style='opacity:.7'>score {passage.score:.3f} · {safe(where(passage))}"
-                f"</small></p><p style='margin:.2em 0 1em'>{safe(passage.text, 4000)}</p>")
+                f"</small></p><p style='margin:.2em 0 1em'>{safe_lines(passage.text)}</p>")
 
 
 def table_tab(view: View) -> None:

@@ -156,6 +156,11 @@ def safe(text: str, length: int = 2000) -> str:
     return html.escape(clean(text, length))
 
 
+def safe_lines(text: str) -> str:
+    """Text for st.html like `safe`, with its line breaks."""
+    return "<br>".join(safe(line, 4000) for line in text.split("\n"))
+
+
 def plain(text: str) -> str:
     """Text for Streamlit's markdown in which nothing is taken for markup."""
     # Addresses become links after escapes are read; a word joiner, which nobody sees, keeps them.
