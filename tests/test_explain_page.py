@@ -133,7 +133,16 @@ def test_the_status_line_has_the_token_budget_and_the_next_node(home: Path) -> N
     found = re.search(r"· (\d+) of 500 tokens ·", text)
     assert found is not None
     assert int(found[1]) <= 500
-    assert re.search(r"next to fill: .+ at mass \d", text)
+    assert re.search(r"next to fill: .+ at [\d,]+ tokens", text)
+    assert "cannot fill yet" not in text
+
+
+def test_a_budget_that_fills_next_to_nothing_says_what_fits_next(home: Path) -> None:
+    text = shown(page("explore", preset="Token budget", tokens_mass="30"))
+    found = re.search(r"(\d+) of 30 tokens", text)
+    assert found is not None
+    assert int(found[1]) < 3
+    assert re.search(r"cannot fill yet; next to fill: .+ at \d+ tokens", text)
 
 
 @pytest.mark.browser

@@ -1,13 +1,15 @@
 """The explanation of what the page shows, computed once, and the node it is asked about."""
 
+import math
 from pathlib import Path
 
 import streamlit as st
 
 from qafd.explain import Explanation, RunExplanation, shown
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.ui.explore import View
+from qafd.ui.explore import View, counts_tokens
 from qafd.ui.workspaces import keep, safe
+from qafd.view.panel import number
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 OFFERED = 5_000  # nodes up to which the list has every name
@@ -72,7 +74,9 @@ def next_in(view: View) -> str:
         return ""
     path, high = explanation.entered, view.method.highest(view.graph)
     following = ("" if path.next_row is None or path.next_alpha is None else
-                 f"next to fill: {shown(view.graph, path.next_row)} at mass {path.next_alpha:.4g}")
+                 f"next to fill: {shown(view.graph, path.next_row)} at "
+                 + (f"{math.ceil(path.next_alpha):,} tokens" if counts_tokens(view.method) else
+                    f"mass {number(path.next_alpha)}"))
     ticks = "".join(
         f"<i style='position:absolute;left:{share:.2%};width:1px;height:8px;"
         "background:currentColor;opacity:.6'></i>"

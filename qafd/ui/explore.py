@@ -26,6 +26,7 @@ from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 150
 ASPECT = 1.6
+LITTLE = 0.1  # of a token budget: below it a caption says what fits next
 
 
 @dataclass(frozen=True)
@@ -218,22 +219,24 @@ def status_line(view: View, following: str = "") -> None:
     passages = sum(n.kind == "passage" for n in full)
     kinds = f" ({counted(len(full) - passages, 'name')}, {counted(passages, 'passage')})" * (
         passages > 0)
+    used, mass = sum(view.graph.tokens[view.graph.row[n.id]] for n in full), view.method.mass
+    budget = counts_tokens(view.method)
     parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
-             f"{sum(view.graph.tokens[view.graph.row[n.id]] for n in full):,} {_of_budget(view)}",
+             f"{used:,} {f'of {mass:,.0f} ' * budget}tokens",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
     st.caption(" · ".join(filter(None, [*parts, plain(following)])), help=(
         "Exact: every optimality condition was checked, number by number in the tab Certificate; "
         f"the relative gap is {abs(certificate['relative_gap']):.0e}."
         if certificate["optimal"] else None))
+    if budget and following and used < mass * LITTLE:
+        st.caption(plain(f"Most of the budget lies on nodes that it cannot fill yet; {following}."))
     for notice in retrieval.notices:
         st.caption(f":material/info: {plain(notice)}")
 
 
-def _of_budget(view: View) -> str:
-    """"tokens", or "of 500 tokens" when that is what mass stands for."""
-    method = view.method
-    return (f"of {method.mass:,.0f} tokens" if (method.rule, method.capacity) == ("total", "tokens")
-            else "tokens")
+def counts_tokens(method: FlowDiffusion) -> bool:
+    """Whether the mass of a method is a number of tokens."""
+    return (method.rule, method.capacity) == ("total", "tokens")
 
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:
