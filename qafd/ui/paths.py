@@ -47,7 +47,7 @@ def paths_tab(view: View) -> None:
                  captions=[f"{p.mass:.3g} of mass, {p.share:.1%}" for p in listed])
         more = found.paths[LISTED:]
         st.caption(f"{sum(p.mass for p in more):.3g} more on {len(more)} further paths of the "
-                   f"table, {found.rest:.3g} on all others: {found.total:.4g} of mass in all.")
+                   f"table, {found.rest:.3g} on all others: {found.total:.3g} of mass in all.")
     with right:
         st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
                         config={"displayModeBar": False}, alt=_alt(found, listed))
@@ -133,5 +133,5 @@ def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str,
 
 def _alt(found: Paths, listed: tuple[WordedPath, ...]) -> str:
     first = listed[0]
-    return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.4g} units of "
+    return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
             f"mass; the largest carries {first.mass:.3g}: {first.words}.")

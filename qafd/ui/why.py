@@ -74,8 +74,8 @@ def _shares(why: Why) -> None:
             (seed.name, seed.reason, f"{seed.share:.1%}") for seed in why.seeds]))
         st.caption("The ways it came; with the rest they add up to what it holds")
         st.html(read_table(("way", "mass"), [
-            *((path.words, f"{path.mass:.4f}") for path in why.ways.paths),
-            ("all other ways", f"{why.ways.rest:.4f}")]))
+            *((path.words, number(path.mass)) for path in why.ways.paths),
+            ("all other ways", number(why.ways.rest))]))
     with right:
         for inflow in why.inflows:
             st.html(f"<p style='margin:0 0 .3em'><b>{inflow.share:.0%}</b> of what reached it came "
@@ -111,7 +111,7 @@ def _why_not(why: WhyNot) -> None:
     with left:
         st.caption("What would bring it in, the shortest change first; each was tried")
         st.html(read_table(("change", "how much"), [
-            (r.sentence, f"{r.size:.4g} of mass" if r.kind == "seed" else f"{r.size:.4g} times")
+            (r.sentence, f"{r.size:.3g} of mass" if r.kind == "seed" else f"{r.size:.3g} times")
             for r in why.remedies]))
         st.caption("The smallest relative increase comes first; making it a seed asks another "
                    "question, so it counts as doubling.")
