@@ -7,6 +7,7 @@ import streamlit as st
 from qafd import export
 from qafd.answer import where
 from qafd.retrieve.qafd import PRESETS
+from qafd.ui.detail import STATES
 from qafd.ui.explore import View, chosen_drawing, placed
 from qafd.ui.workspaces import safe, safe_lines
 from qafd.verify import sealed
@@ -32,7 +33,7 @@ def table_tab(view: View) -> None:
     nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
     with nodes:
         st.dataframe([{
-            "name": names[n.id], "kind": n.kind, "state": n.state, "seed": n.seed,
+            "name": names[n.id], "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
             "importance": n.importance, "mass": n.mass, "capacity": n.capacity,
             "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
             for n in retrieval.nodes], hide_index=True)
