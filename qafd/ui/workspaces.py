@@ -15,6 +15,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
 from qafd.ui.home import home
 from qafd.ui.keys import keys
+from qafd.ui.pages import PAGES
 from qafd.ui.provider import spending
 from qafd.view.panel import clean
 
@@ -122,7 +123,8 @@ def run(page: StreamlitPage) -> None:
     st.session_state["linked"] = True
     try:
         # Drawn outside the page: the address keeps a box of the page only until the page changes.
-        _choose_workspace()
+        if page.title != PAGES["learn"][0] or st.query_params.get("teach") != "1":
+            _choose_workspace()
         page.run()
     except QafdError as error:
         st.error(plain(str(error)), icon=":material/error:")
