@@ -220,15 +220,15 @@ def status_line(view: View, following: str = "") -> None:
     kinds = f" ({counted(len(full) - passages, 'name')}, {counted(passages, 'passage')})" * (
         passages > 0)
     used, mass = sum(view.graph.tokens[view.graph.row[n.id]] for n in full), view.method.mass
-    budget = counts_tokens(view.method)
+    little = counts_tokens(view.method) and bool(following) and used < mass * LITTLE
     parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
-             f"{used:,} {f'of {mass:,.0f} ' * budget}tokens",
+             f"{used:,} {f'of {mass:,.0f} ' * counts_tokens(view.method)}tokens",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
-    st.caption(" · ".join(filter(None, [*parts, plain(following)])), help=(
+    st.caption(" · ".join(filter(None, [*parts, plain(following) * (not little)])), help=(
         "Exact: every optimality condition was checked, number by number in the tab Certificate; "
         f"the relative gap is {abs(certificate['relative_gap']):.0e}."
         if certificate["optimal"] else None))
-    if budget and following and used < mass * LITTLE:
+    if little:
         st.caption(plain(f"Most of the budget lies on nodes that it cannot fill yet; {following}."))
     for notice in retrieval.notices:
         st.caption(f":material/info: {plain(notice)}")
