@@ -284,6 +284,12 @@ def test_a_new_workspace_says_the_name_it_got(home: Path) -> None:
     assert app.selectbox(key="ws").value == "Vellmar-Bridge"
 
 
+def test_the_table_has_the_words_of_the_picture_for_states(home: Path) -> None:
+    states = set(page("explore", tab="Table").dataframe[0].value["state"])
+    assert {"full: retrieved", "touched, not full"} <= states
+    assert states <= {"full: retrieved", "touched, not full", "not touched"}
+
+
 def test_deleted_files_are_not_counted_and_have_no_progress(two_files: KnowledgeGraph) -> None:
     with two_files.store() as store:
         store.delete("ada.txt")
