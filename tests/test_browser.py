@@ -121,7 +121,7 @@ def test_no_page_is_wider_than_the_window(
 def new_workspace(page: Any, name: str) -> None:
     page.get_by_label("New workspace").fill(name)
     page.get_by_role("button", name="Create").click()
-    page.get_by_text("is ready and chosen").wait_for()
+    page.get_by_text("is the chosen workspace").wait_for()
     page.get_by_role("link", name="Add documents").click()
     page.get_by_role("heading", name="Documents").wait_for()
     settle(page)
