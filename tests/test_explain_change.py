@@ -12,7 +12,7 @@ from qafd.diffusion import solve
 from qafd.errors import ParameterError
 from qafd.explain import Change, Streams, changed, entries, entry_of
 from qafd.explain.leaning import Places, leans_on, worth
-from qafd.explain.whynot import why_not
+from qafd.explain.whynot import enough, why_not
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.seeds import Seeds
@@ -274,3 +274,9 @@ def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant: str, see
                 else:
                     continue
                 assert (x[row] > 0) == retrieved, remedy
+
+
+@pytest.mark.parametrize(("amount", "said"), [
+    (39.3441, "39.35"), (104.989, "105"), (0.0012341, "0.001235"), (15.0, "15"), (2.5, "2.5")])
+def test_what_is_enough_is_said_in_four_digits_and_never_too_little(amount, said):
+    assert enough(amount) == said

@@ -5,6 +5,7 @@ the node as a seed. The shortest is the one with the smallest relative increase,
 of the one weight; making the node a seed asks another question and counts as doubling.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -160,20 +161,27 @@ def _remedies(problem: Problem, diffusion: Diffusion, row: int, shortfall: float
     if entry.mass is not None and mass > 0:
         found.append(Remedy(
             "mass", entry.mass / mass,
-            f"Raise the mass from {runs * mass:.4g} to {runs * entry.mass:.6g}.",
+            f"Raise the mass from {runs * mass:.4g} to {enough(runs * entry.mass)}.",
             problem.at(entry.mass * (1 + MARGIN)).retrieved(row)))
     if problem.layer.degree_of(np.array([row]))[0]:
         poured = changed(problem, Change(poured=((row, shortfall * (1 + MARGIN)),))).solve()
-        found.append(Remedy("seed", shortfall, f"Make {name} a seed with {shortfall:.4g} of mass.",
-                            poured.retrieved(row)))
+        found.append(Remedy(
+            "seed", shortfall, f"Make {name} a seed with {enough(shortfall)} of mass.",
+            poured.retrieved(row)))
     if gate is not None and way is not None and len(way) == 2:
         u = problem.layer.row[gate.source]
         factor = _wider(problem, diffusion, u, row, gate.weight, shortfall)
         if factor is not None:
             found.append(Remedy(
-                "edge", factor, f"Make the edge from {gate.source_name} {factor:.4g} times as "
+                "edge", factor, f"Make the edge from {gate.source_name} {enough(factor)} times as "
                 "wide.", _scaled(problem, u, row, factor * (1 + MARGIN)).retrieved(row)))
     return [remedy for remedy in found if remedy.verified]
+
+
+def enough(amount: float) -> str:
+    """Four digits of a positive amount, rounded up: less would not do."""
+    step = 10.0 ** (math.floor(math.log10(amount)) - 3)
+    return f"{math.ceil(round(amount / step, 6)) * step:.4g}"
 
 
 def _scaled(problem: Problem, u: int, v: int, factor: float) -> Diffusion:
@@ -234,8 +242,8 @@ def _sentences(problem: Problem, layer: Graph, row: int, held: float, capacity: 
     if gate is not None and beside is not None:
         said.append(_compared(gate, beside))
     if entry.mass is not None:
-        said.append(f"It would be full at mass {entry.mass:.6g}; now it is "
-                    f"{runs * problem.method.mass:.6g}.")
+        said.append(f"It would be full at mass {enough(entry.mass)}; now it is "
+                    f"{runs * problem.method.mass:.4g}.")
     elif entry.full:
         said.append("More mass would not fill it: what is connected to the seeds is filled to "
                     f"{FILL:.1%} at most, and it is among the last.")
