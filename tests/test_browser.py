@@ -144,7 +144,7 @@ def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path
     page.get_by_role("link", name="Explore").first.click()
     page.get_by_role("button", name=re.compile("What is said about")).first.click()
     page.wait_for_selector(PAINTED, timeout=30_000)
-    assert page.get_by_text("built a lens for the Cordouan lighthouse").first.is_visible()
+    page.get_by_text("built a lens for the Cordouan lighthouse").first.wait_for()
 
 
 @pytest.fixture(scope="module")

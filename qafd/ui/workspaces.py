@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
@@ -118,6 +119,8 @@ def keep_workers_going() -> None:
 
 def run(page: StreamlitPage) -> None:
     """Run a page; an error that the user can mend becomes one sentence on it."""
+    if get_script_run_ctx() is None:
+        return  # a child process that imports the main script shows nothing
     linked = {} if "linked" in st.session_state else {
         key: st.query_params.get_all(key) for key in st.query_params}
     st.session_state["linked"] = True
