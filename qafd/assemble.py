@@ -76,12 +76,12 @@ def read(chunk: Chunk, extraction: Extraction, embedder: PassageEmbedder) -> Rea
     return Reading(chunk, extraction, vector, sentences)
 
 
-def sure_names(extraction: Extraction) -> tuple[str, ...]:
+def sure_names(chunk: Chunk, extraction: Extraction) -> tuple[str, ...]:
     """The keys of a chunk that make entities without another mention, sorted.
 
     Embedding them while the chunk is at hand leaves little to embed for `assemble`.
     """
-    return tuple(sorted({m.key for m in extraction.mentions if _certain(m)}))
+    return tuple(sorted({m.key for m in extraction.mentions if _certain(m, chunk)}))
 
 
 def assemble(
@@ -139,12 +139,10 @@ def node_id(kind: str, key: str) -> str:
     return hashlib.sha256(f"{kind}\n{key}".encode()).hexdigest()[:24]
 
 
-def _certain(mention: Mention) -> bool:
+def _certain(mention: Mention, chunk: Chunk) -> bool:
+    if mention.kind == "title":
+        return chunk.title != title_of_file(chunk.document)
     return mention.kind != "term" and (mention.kind != "PROPN" or " " in mention.key)
-
-
-def _is_file_name(chunk: Chunk) -> bool:
-    return chunk.title == title_of_file(chunk.document)
 
 
 def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
@@ -158,10 +156,10 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
         alias = aliases[reading.chunk.document]
         for mention in reading.extraction.mentions:
             key = alias.get(mention.key, mention.key)
-            if mention.kind == "title" and _is_file_name(reading.chunk):
-                filed.add(key)
-            elif _certain(mention):
+            if _certain(mention, reading.chunk):
                 certain.add(key)
+            elif mention.kind == "title":
+                filed.add(key)
             elif mention.kind == "term":
                 doubtful[key].add((number, mention.sentence))
             else:

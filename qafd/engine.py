@@ -98,7 +98,8 @@ class Here:
         """The readings of a batch; a name's vector comes with its first batch only."""
         extractions = tuple(self._extractor.extract_all(chunks))
         vectors = tuple(self.reread(list(zip(chunks, extractions, strict=True))))
-        found = {name for extraction in extractions for name in sure_names(extraction)}
+        found = {name for one in zip(chunks, extractions, strict=True)
+                 for name in sure_names(*one)}
         names = sorted(found - self._embedded)
         self._embedded.update(names)
         return Readings(extractions, vectors, tuple(names), self.embed(names))

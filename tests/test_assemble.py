@@ -201,7 +201,8 @@ def test_a_file_name_as_a_title_is_an_entity_where_a_text_says_it():
     name = "meeting notes"
     titled = [("meeting notes", "title")]
     alone = reading("It rained. We left", titled, document="a/meeting_notes.txt", title=name)
-    assert keys(assemble([alone], embed)) == set()
+    assert keys(assemble([alone], embed)) == set() == set(
+        sure_names(alone.chunk, alone.extraction))
     told = reading("See the meeting notes", document="other.txt", title="other", start=9)
     both = assemble([alone, told], embed)
     assert keys(both) == {"meeting notes"}
@@ -265,7 +266,7 @@ def test_the_key_of_an_entity_follows_from_its_name():
 
 def test_sure_names_become_nodes_whatever_else_is_read():
     for one in SOME:
-        assert set(sure_names(one.extraction)) <= keys(assemble([one], embed))
+        assert set(sure_names(one.chunk, one.extraction)) <= keys(assemble([one], embed))
 
 
 def test_read_gives_unit_vectors_for_the_passage_and_each_sentence():

@@ -43,11 +43,13 @@ def endpoint(server: FaultServer, deadline: float = 0.3, **named) -> Endpoint:
 @pytest.mark.parametrize("fault", OUTCOMES)
 def test_every_fault_ends_before_the_deadline_with_its_own_error(server, fault):
     server.fault = lambda *_: fault
-    client = endpoint(server)
+    # What answers at once may take its time on a busy machine.
+    deadline = 0.3 if OUTCOMES[fault] is DeadlineError else 3.0
+    client = endpoint(server, deadline)
     begin = time.monotonic()
     with pytest.raises(ModelError) as caught:
         client.complete(ASK)
-    assert time.monotonic() - begin < 1.5
+    assert time.monotonic() - begin < 5 * deadline
     assert type(caught.value) is OUTCOMES[fault]
     assert str(caught.value).endswith(".")
 

@@ -66,7 +66,7 @@ def _index(arguments: argparse.Namespace) -> int:
                else files_below(arguments.files))
     before = Choice()
     made = path.exists() and path.stat().st_size
-    if not made and not arguments.files:
+    if not made and not arguments.files and not arguments.dry_run:
         raise ParameterError(f"there is no workspace at {path} yet; name files or folders to make "
                              "one of")
     if made:
