@@ -91,9 +91,9 @@ def assemble(
 
     Nodes are the passages and the entities; an entity is a key with a mention, where a
     noun chunk needs two sentences, a lone proper noun must never be written small, and a title
-    that is but the file's name must occur in a text. Known
-    names are then found again in all passages by longest match. Names of one document that
-    are the last word of just one of its persons, or a spelled-out acronym, are one entity.
+    that is but the file's name must occur in a text. Known names are then found again in all
+    passages by longest match. Names of one document that are the last word of just one of its
+    persons, or a spelled-out acronym, are one entity.
 
     Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
 

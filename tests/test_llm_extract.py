@@ -424,8 +424,9 @@ def mixed(rng: random.Random) -> Callable[[int, dict], str]:
     return lambda *_: rng.choice(FAULTS) if rng.random() < 0.3 else "ok"
 
 
-def heals(path: Path, other: Path, count: int) -> None:
-    """Index under faults, heal, retry; the graph is that of an undisturbed run."""
+@pytest.mark.parametrize("count", [40, pytest.param(500, marks=pytest.mark.chaos)])
+def test_thirty_percent_faults_heal_without_a_trace(path, tmp_path, count):
+    other = tmp_path / "other.db"
     files = [("many.jsonl", lines(count))]
     with serving(answering, mixed(random.Random(20))) as server:
         indexed(path, server, files, in_flight=8, **HASTY)
@@ -442,13 +443,4 @@ def heals(path: Path, other: Path, count: int) -> None:
     with Store.open(path) as store:
         assert store.doubts() == {}
         assert [file.status for file in store.files()] == ["done"]
-
-
-def test_thirty_percent_faults_heal_without_a_trace(path, tmp_path):
-    heals(path, tmp_path / "other.db", 40)
-
-
-@pytest.mark.chaos
-def test_five_hundred_passages_heal_without_a_trace(path, tmp_path):
-    heals(path, tmp_path / "other.db", 500)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from qafd.explain import Balance, Inflow, Why, WhyNot
+from qafd.explain.whynot import enough
 from qafd.retrieve import METHODS
 from qafd.ui.detail import balance_table, quoted, read_table
 from qafd.ui.explained import SEARCHED, explanation_of, node_choice
@@ -111,7 +112,7 @@ def _why_not(why: WhyNot) -> None:
     with left:
         st.caption("What would bring it in, the shortest change first; each was tried")
         st.html(read_table(("change", "how much"), [
-            (r.sentence, f"{r.size:.3g} of mass" if r.kind == "seed" else f"{r.size:.3g} times")
+            (r.sentence, f"{enough(r.size)} of mass" if r.kind == "seed" else f"{enough(r.size)} times")
             for r in why.remedies]))
         st.caption("The smallest relative increase comes first; making it a seed asks another "
                    "question, so it counts as doubling.")
