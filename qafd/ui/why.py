@@ -112,7 +112,7 @@ def _why_not(why: WhyNot) -> None:
     with left:
         st.caption("What would bring it in, the shortest change first; each was tried")
         st.html(read_table(("change", "how much"), [
-            (r.sentence, f"{enough(r.size)} of mass" if r.kind == "seed" else f"{enough(r.size)} times")
+            (r.sentence, enough(r.size) + (" of mass" if r.kind == "seed" else " times"))
             for r in why.remedies]))
         st.caption("The smallest relative increase comes first; making it a seed asks another "
                    "question, so it counts as doubling.")
