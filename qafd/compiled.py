@@ -439,7 +439,7 @@ _OPERATIONS = {"times": TIMES, "plus": PLUS}
 
 def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     """Solve as `qafd.diffusion.solve` does; None when the weights are too wide for this method."""
-    gates.align(graph, seeds[:1])  # refuses a query that the vectors do not fit; no loop does
+    gates.check(graph)  # no loop below does
     w, h = gates.weights, gates.similarity
     vectors, query, given = _NO_VECTORS, _NO_QUERY, _NONE
     if gates.alignment is not None:

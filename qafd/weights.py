@@ -154,21 +154,27 @@ class Gates:
         if self.query is not None and not np.all(np.isfinite(self.query)):
             raise ParameterError("the query's embedding has entries that are not finite")
 
-    def align(self, graph: Graph, rows: Nodes) -> Floats:
-        """Alignment s(v) of the given rows, shape (k,)."""
+    def check(self, graph: Graph) -> None:
+        """Raise ParameterError unless the alignment or the query fits the graph."""
         if self.alignment is not None:
             if np.shape(self.alignment) != (len(graph),):
                 raise ParameterError(f"an alignment of shape {np.shape(self.alignment)} was given "
                                      f"for {len(graph)} nodes")
+        elif self.query is not None and len(graph):
+            if graph.vectors is None:
+                raise ParameterError("this graph has no vectors to compare the query with; "
+                                     "pass the alignment of its nodes")
+            if self.query.shape != graph.vectors.shape[1:]:
+                raise ParameterError(f"a query of shape {self.query.shape} cannot be compared with "
+                                     f"vectors of {graph.vectors.shape[1]} numbers")
+
+    def align(self, graph: Graph, rows: Nodes) -> Floats:
+        """Alignment s(v) of the given rows, shape (k,)."""
+        self.check(graph)
+        if self.alignment is not None:
             return positive(np.asarray(self.alignment, np.float64)[rows])
-        if self.query is None or not len(rows):  # an empty workspace has vectors of no length
+        if self.query is None or graph.vectors is None:
             return np.ones(len(rows))
-        if graph.vectors is None:
-            raise ParameterError("this graph has no vectors to compare the query with; "
-                                 "pass the alignment of its nodes")
-        if self.query.shape != graph.vectors.shape[1:]:
-            raise ParameterError(f"a query of shape {self.query.shape} cannot be compared with "
-                                 f"vectors of {graph.vectors.shape[1]} numbers")
         cosine = np.empty(len(rows))
         for i in range(0, len(rows), AT_ONCE):
             part = slice(i, i + AT_ONCE)
