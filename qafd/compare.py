@@ -176,11 +176,6 @@ def listed(names: Sequence[str], most: int = NAMED) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
-def counted(number: int, noun: str) -> str:
-    """The number with its noun: "1 question", "1,200 questions"."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def _difference(finder: Column, other: Column) -> Difference | None:
     there = {*other.ranked("nodes"), *other.ranked("passages")}
     named = [(n.id, n.name, n.cause) for n in finder.found if n.id not in there]

@@ -14,6 +14,7 @@ import numpy as np
 
 from qafd import schema
 from qafd.assemble import Reading, assemble
+from qafd.edits import edited
 from qafd.errors import StoreError
 from qafd.log import CHUNK
 from qafd.records import Vectors
@@ -104,14 +105,17 @@ def _pages(store: Store) -> Check:
 
 
 def _tables(store: Store) -> Check:
-    """Every table as a new workspace would have it; what a user added does not matter."""
+    """Every table as a new workspace would have it, and readable; others do not matter."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         schema.migrate(fresh, Path("fresh"))
         query = "SELECT name, sql FROM sqlite_master"
         with store.snapshot() as connection:
             found = dict(connection.execute(query))
-        faults = [f"{name} is not defined as it should be" for name, sql in fresh.execute(query)
-                  if name not in found or found[name] != sql]
+            faults = [f"{name} is not defined as it should be"
+                      for name, sql in fresh.execute(query) if found.get(name) != sql]
+            for table in () if faults else schema.TEXTUAL:
+                for _ in connection.execute(f"SELECT * FROM {table}"):
+                    pass  # text that is none raises
     return _verdict("tables", faults, "Every table is defined as it should be", "restore a backup")
 
 
@@ -281,7 +285,7 @@ def _graph_anew(store: Store) -> Check:
         model = dict(connection.execute("SELECT key, value FROM meta")).get("embedder", "")
         log = store.log()
         readings = []
-        for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
+        for chunk, extraction in zip(log.chunks, edited(log), strict=True):
             rows = _stored(store, vector_keys(
                 model, chunk.title, chunk.text, extraction.sentences))
             readings.append(Reading(chunk, extraction, rows[0], rows[1:]))

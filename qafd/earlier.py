@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qafd.assemble import Reading, assemble
+from qafd.edits import edited
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.records import Vectors
@@ -34,7 +35,7 @@ def earlier_graph(store: Store) -> Graph:
     readings = [
         Reading(chunk, extraction, stored[some[0]],
                 np.array([stored[key] for key in some[1:]]).reshape(-1, dimension))
-        for chunk, extraction, some in zip(log.chunks, log.extractions, keys, strict=True)
+        for chunk, extraction, some in zip(log.chunks, edited(log), keys, strict=True)
         if all(key in stored for key in some)]
 
     def named(names: Sequence[str]) -> Vectors:

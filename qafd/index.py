@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.assemble import Reading, assemble
+from qafd.edits import edited
 from qafd.engine import Batch, BatchExtractor, Engine, Models, Readings
 from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.estimate import NO_READING, RunPlan, plan_embedding
@@ -264,7 +265,7 @@ def bring_up_to_date(
     if not log.chunks:
         nothing = np.zeros((0, engine.models.dimension), np.float32)
         return store.write_graph(log, (), (), nothing, nothing)
-    pairs = list(zip(log.chunks, log.extractions, strict=True))
+    pairs = list(zip(log.chunks, edited(log), strict=True))
     try:
         assembly = assemble(_readings(store, engine, pairs, progress, stopped),
                             lambda names: _named(store, engine, names, progress, stopped))

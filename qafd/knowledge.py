@@ -178,7 +178,8 @@ class KnowledgeGraph:
             if stored is not None and not subqueries and client is None:
                 return stored
             store.check_embedder(self.embedder.name, self.embedder.dimension)
-        planner = Planner(graph or self.graph, self._asked(question))
+            merged = store.merged()
+        planner = Planner(graph or self.graph, self._asked(question), merged)
         plan = planner.plan(question, subqueries=subqueries)
         if client is None:
             return plan

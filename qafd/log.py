@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from qafd.edits import EditStore
 from qafd.ledger import descriptions_of, put_descriptions
 from qafd.records import Assertion, Chunk, Extraction, Mention, Vectors
 from qafd.rows import Log, checksum
@@ -13,7 +14,7 @@ CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""
 
 
-class LogStore(VectorStore):
+class LogStore(VectorStore, EditStore):
     """A workspace that remembers what was found in its passages."""
 
     def passage_counts(self) -> tuple[int, int]:
@@ -117,6 +118,7 @@ class LogStore(VectorStore):
                     "FROM assertions ORDER BY 1, position"):
                 assertions[at].append(Assertion(*fields))
             said = descriptions_of(connection)
+            edits = self.edits()
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), tuple(
             Extraction(row[1], extractor, tuple(spans[row[0]]), tuple(mentions[row[0]]),
-                       tuple(assertions[row[0]]), said.get(row[0], ())) for row in rows))
+                       tuple(assertions[row[0]]), said.get(row[0], ())) for row in rows), edits)

@@ -1,6 +1,6 @@
 """Question to query plan: keywords of both levels, embedding, names in the graph, subqueries."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -39,12 +39,15 @@ class Planner:
         Whose entities' names are looked for.
     embedder : Embedder
         The model the graph was indexed with.
+    merged : mapping of str to str, optional
+        Keys of names that are another entity's by an edit, to the key of that entity.
     """
 
-    def __init__(self, graph: Graph, embedder: Embedder) -> None:
+    def __init__(self, graph: Graph, embedder: Embedder,
+                 merged: Mapping[str, str] | None = None) -> None:
         self._graph = graph
         self._embedder = embedder
-        self._names = _names_of(graph)
+        self._names = _Names(graph, merged) if merged else _names_of(graph)
 
     def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
         """The question, read; with `subqueries`, also each of the parts it consists of.
@@ -110,10 +113,10 @@ class Planner:
         vectors = self._embedder.embed([keyword.text for keyword in kept])
         named = [(canonical(keyword.text), vector) for keyword, vector in zip(
             kept, vectors, strict=True) if keyword.level == "low"]
+        entity = self._names.entity
         names = dict.fromkeys([
-            *plan.names, *(key for key, _ in named if key in self._names.keys),
-            *self._near(vector for key, vector in named
-                        if key not in self._names.keys and " " in key)])
+            *plan.names, *(entity[key] for key, _ in named if key in entity),
+            *self._near(vector for key, vector in named if key not in entity and " " in key)])
         return replace(
             plan, keywords=kept, keyword_embeddings=vectors, names=tuple(names), planner=planner,
             subqueries=tuple(self.plan(part) for part in subqueries))
@@ -125,7 +128,8 @@ class Planner:
         """
         capitals = any(letter.isupper() for letter in asked[1:])
         found = [
-            (key, start, end) for key, start, end in self._names.index.find(asked, anyhow=True)
+            (self._names.entity[key], start, end)
+            for key, start, end in self._names.index.find(asked, anyhow=True)
             if " " in key or (key not in common and (
                 not capitals or any(letter.isupper() for letter in asked[start:end])))]
         proper = [match for match in found if match[0] not in self._names.terms]
@@ -168,11 +172,12 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
 class _Names:
     """The entities of a graph by name: index, rows, and which keys are lower-case terms."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, merged: Mapping[str, str] | None = None) -> None:
         self.rows: Nodes = np.flatnonzero(graph.kinds == "entity")
         keys = {canonical(graph.names[row]): graph.names[row] for row in self.rows.tolist()}
-        self.keys = frozenset(keys)
-        self.index = NameIndex(keys)
+        self.entity = {name: key for name, key in (merged or {}).items() if key in keys}
+        self.entity |= {key: key for key in keys}
+        self.index = NameIndex(self.entity)
         self.terms = {key for key, name in keys.items() if name == name.lower()}
 
 

@@ -55,15 +55,32 @@ class DocumentRow:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """What somebody said of an entity, by its key; in force until `undone_at`.
+
+    `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
+    differently), "apart" (it is not the entity with the key `name`) or "hide" (it is none).
+    """
+
+    id: int
+    action: str
+    key: str
+    name: str
+    made_at: str
+    undone_at: str | None = None
+
+
+@dataclass(frozen=True)
 class Log:
     """The live extraction log at one moment, in the order of document names and offsets.
 
-    `extractions[i]` belongs to `chunks[i]`.
+    `extractions[i]` belongs to `chunks[i]`, as it was read; see `qafd.edits.edited`.
     """
 
     revision: int
     chunks: tuple[Chunk, ...]
     extractions: tuple[Extraction, ...]
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True)

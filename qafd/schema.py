@@ -213,6 +213,10 @@ CREATE VIEW relations AS
 """
 
 
+TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "mentions", "assertions",
+           "plans", "retrievals", "llm_calls", "descriptions", "doubts", "edits")
+"""The tables that hold texts and numbers rather than vectors."""
+
 WORDS = "porter unicode61 remove_diacritics 2"
 """The FTS5 tokenizer of the search index."""
 
@@ -279,8 +283,15 @@ def _models(db: "Database") -> None:
         db.execute(statement)
 
 
+def _edits(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE edits (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide')), "
+        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT)")
+
+
 Step = Callable[["Database"], None]
-STEPS: tuple[Step, ...] = (_first_tables, _layers, _models)
+STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 
@@ -349,7 +360,8 @@ def translated(path: Path) -> Iterator[None]:
                 f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another process; "
                 "try again when that one has finished."
             ) from error
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or (
+                str(error).startswith("Could not decode to UTF-8")):  # which has no code
             raise _damaged(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
                     sqlite3.SQLITE_IOERR):

@@ -226,7 +226,7 @@ class Store(LogStore, FileStore):
             rows = connection.execute(
                 "WITH pairs AS (SELECT json_extract(value, '$[0]') AS node, "
                 "  json_extract(value, '$[1]') AS chunk, json_extract(value, '$[2]') AS at "
-                "  FROM json_each(?)) "
+                "  FROM json_each(?1)) "
                 "SELECT nodes.id, live.id, live.document, live.title, "
                 "  substr(live.text, sentences.start + 1, "
                 '    sentences."end" - sentences.start), '
@@ -234,15 +234,17 @@ class Store(LogStore, FileStore):
                 "  live.page, live.heading, "
                 "  (SELECT json_group_array(json_array("
                 '      live.start + mentions.start, live.start + mentions."end")) '
-                "   FROM mentions WHERE mentions.extraction = live.extraction "
-                "     AND mentions.key = nodes.key AND mentions.sentence = pairs.at "
+                "   FROM mentions LEFT JOIN json_each(?2) AS merged ON merged.key = mentions.key "
+                "   WHERE mentions.extraction = live.extraction "
+                "     AND ifnull(merged.value, mentions.key) = nodes.key "
+                "     AND mentions.sentence = pairs.at "
                 '     AND mentions."end" > mentions.start) '
                 "FROM pairs JOIN nodes ON nodes.id = pairs.node "
                 "JOIN live ON live.id = pairs.chunk "
                 "JOIN sentences ON sentences.extraction = live.extraction "
                 "  AND sentences.position = pairs.at "
                 "ORDER BY live.document, live.start, sentences.start, nodes.id",
-                (json.dumps(list(pairs)),)).fetchall()
+                (json.dumps(list(pairs)), json.dumps(self.merged()))).fetchall()
         return tuple(
             Evidence(*(*row[:9], tuple((start, end) for start, end in json.loads(row[9]))))
             for row in rows)

@@ -108,7 +108,7 @@ class Workspace:
         """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
         with self.transaction() as connection:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
-                          "layers", "retrievals", "plans", "llm_calls", "meta"):
+                          "layers", "retrievals", "plans", "llm_calls", "edits", "meta"):
                 connection.execute(f"DELETE FROM {table}")
         self.renew()
         with schema.translated(self.path):

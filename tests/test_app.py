@@ -13,7 +13,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.ui.workspaces import path_of
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["explore", "evaluate", "documents", "settings"]
+PAGES = ["explore", "evaluate", "graph", "documents", "settings"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -9,11 +9,23 @@ import sys
 from collections.abc import Sequence
 
 from qafd import __version__
-from qafd.cli import answer, ask, compare, evaluate, explain, layers, model, start, sweep, workspace
+from qafd.cli import (
+    answer,
+    ask,
+    compare,
+    curate,
+    evaluate,
+    explain,
+    layers,
+    model,
+    start,
+    sweep,
+    workspace,
+)
 from qafd.cli.common import CAPPED, FAILED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
-GROUPS = (start, workspace, ask, answer, compare, evaluate, explain, layers, model, sweep)
+GROUPS = (start, workspace, curate, ask, answer, compare, evaluate, explain, layers, model, sweep)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

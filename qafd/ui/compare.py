@@ -17,7 +17,6 @@ from qafd.compare import (
     MOST,
     Column,
     Comparison,
-    counted,
     listed,
     make_column,
 )
@@ -37,7 +36,7 @@ from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import selected
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, panel_data
+from qafd.view.panel import Caption, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 40  # nodes per panel

@@ -9,6 +9,7 @@ from qafd.retrieve.base import DRY, SATURATED, WET, RetrievedNode
 from qafd.store import Evidence
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
+from qafd.ui.pages import page
 from qafd.ui.workspaces import safe
 from qafd.view.panel import clean, number, shown_name
 
@@ -52,6 +53,10 @@ def _card(view: View, node: RetrievedNode) -> None:
         balance_table(balance, names, 4)
         st.caption("In minus out is what it holds, to rounding.")
     _evidence(view, node.id)
+    if node.kind == "entity":
+        st.page_link(page("graph"), label="Rename, merge or hide it",
+                     icon=":material/account_tree:",
+                     query_params={"ws": view.knowledge.path.stem, "find": node.name})
 
 
 def balance_table(balance: Balance, names: Mapping[str, str], digits: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.compare import counted, listed
+from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate import Evaluation, Score, Trial, evaluate, sentence
 from qafd.export import table_csv
@@ -22,7 +22,7 @@ from qafd.retrieve.base import Retriever
 from qafd.ui.pages import PAGES, page
 from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.figures import GREEN
-from qafd.view.panel import clean
+from qafd.view.panel import clean, counted
 
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 AT_ONCE = 150  # retrievals that are run without being asked for

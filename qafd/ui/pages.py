@@ -10,6 +10,7 @@ PAGES = {"explore": ("Explore", ":material/hub:"),
          "evaluate": ("Evaluate", ":material/rule:"),
          "lab": ("Lab", ":material/science:"),
          "learn": ("Learn", ":material/school:"),
+         "graph": ("Graph", ":material/account_tree:"),
          "documents": ("Documents", ":material/description:"),
          "settings": ("Settings", ":material/settings:")}
 

@@ -181,8 +181,9 @@ def number(value: float) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """A count with its word: "1 name", "2,000 names"."""
-    return f"{count:,} {word}{'s' * (count != 1)}"
+    """A count with its word: "1 name", "2,000 names", "3 entities"."""
+    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{count:,} {word if count == 1 else many}"
 
 
 def root_scale(importance: Floats) -> Floats:

@@ -1,0 +1,24 @@
+"""Graph: the entities of the workspace, which of them may be one, and what was put right."""
+
+import streamlit as st
+
+from qafd.ui.curate import ALIKE, ENTITIES, entity_table, history, pairs, view
+from qafd.ui.documents import jobs_panel
+from qafd.ui.explore import empty_workspace
+from qafd.ui.workspaces import workspace
+
+knowledge = workspace()
+st.title("Graph")
+
+if not len(knowledge.graph):
+    empty_workspace(knowledge)
+    st.stop()
+
+shown = view()
+jobs_panel(knowledge)
+if shown == ENTITIES:
+    entity_table(knowledge)
+elif shown == ALIKE:
+    pairs(knowledge)
+else:
+    history(knowledge)

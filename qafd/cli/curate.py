@@ -1,0 +1,85 @@
+"""The commands that list entities and put them right: entities, edit."""
+
+import argparse
+from dataclasses import asdict
+
+from qafd.cli.common import (
+    DONE,
+    NOTHING_FOUND,
+    Commands,
+    command,
+    keys_of_environment,
+    open_workspace,
+    print_json,
+)
+from qafd.plaintext import one_line
+from qafd.view.panel import counted
+
+
+def add(commands: Commands) -> None:
+    """Add this group's commands."""
+    listing = command(commands, "entities", _entities, "list entities, or which may be the same")
+    listing.add_argument("words", nargs="*", help="only those with these words in a name")
+    listing.add_argument("--alike", action="store_true",
+                         help="list pairs that may be one entity instead, and why")
+    change = command(commands, "edit", _edit, "rename, merge or hide entities, or undo that; "
+                     "without options list all edits")
+    what = change.add_mutually_exclusive_group()
+    what.add_argument("--call", nargs=2, metavar=("ENTITY", "NAME"),
+                      help="rename an entity; if NAME is another one, they become one")
+    what.add_argument("--apart", nargs=2, metavar=("ENTITY", "OTHER"),
+                      help="the two are not the same, and are not suggested again")
+    what.add_argument("--hide", metavar="ENTITY", help="this is no entity")
+    what.add_argument("--undo", type=int, metavar="N", help="take edit N back")
+
+
+def _entities(arguments: argparse.Namespace) -> int:
+    from qafd.curate import entities, find, suggestions
+
+    knowledge = open_workspace(arguments)
+    words = " ".join(arguments.words)
+    with knowledge.store() as store:
+        if arguments.alike:
+            pairs = [pair for pair in suggestions(store, knowledge.graph)
+                     if find((pair.first, pair.second), words)]
+            found: list[object] = [asdict(pair) for pair in pairs]
+            lines = [f"{pair.similarity:5.2f}  {one_line(pair.first.name, 80)}  =  "
+                     f"{one_line(pair.second.name, 80)}?  ({pair.why})" for pair in pairs]
+        else:
+            some = find(entities(store), words)
+            found = [asdict(one) for one in some]
+            lines = [f"{counted(one.passages, 'passage'):>14}  {one.type or '-':12}  "
+                     f"{one_line(one.name, 120)}" for one in some]
+    if arguments.json:
+        print_json(found)
+    else:
+        for line in lines:
+            print(line)
+    return DONE if found else NOTHING_FOUND
+
+
+def _edit(arguments: argparse.Namespace) -> int:
+    from qafd import curate
+    from qafd.index import refresh
+
+    knowledge = open_workspace(arguments)
+    with knowledge.store() as store:
+        if arguments.call:
+            curate.call(store, *arguments.call)
+        if arguments.apart:
+            curate.keep_apart(store, *arguments.apart)
+        if arguments.hide:
+            curate.hide(store, arguments.hide)
+        if arguments.undo is not None:
+            store.undo_edit(arguments.undo)
+    refresh(knowledge.path, keys=keys_of_environment())
+    with knowledge.store() as store:
+        edits = store.edits()
+    if arguments.json:
+        print_json([asdict(edit) for edit in edits])
+    else:
+        for edit in edits:
+            state = "undone" if edit.undone_at else edit.action
+            print(f"{edit.id:4}  {edit.made_at[:16]}  {state:6}  {one_line(edit.key, 80)}"
+                  f"{'  ->  ' * bool(edit.name)}{one_line(edit.name, 80)}")
+    return DONE

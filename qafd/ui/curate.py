@@ -1,0 +1,166 @@
+"""The Graph page: entities to look through, pairs that may be one, and what was put right."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from qafd import curate
+from qafd.curate import Entity, Suggestion, entities, find, suggestions
+from qafd.errors import QafdError
+from qafd.jobs import enqueue
+from qafd.knowledge import KnowledgeGraph
+from qafd.rows import Edit
+from qafd.store import Store
+from qafd.ui.detail import STYLE, quoted
+from qafd.ui.models import start
+from qafd.ui.pages import page
+from qafd.ui.workspaces import keep, plain, safe
+from qafd.view.panel import clean, counted
+
+ROWS = 500  # entities of the table
+PAIRS = 8  # suggestions shown at a time
+SENTENCES = 8
+ENTITIES, ALIKE, EDITS = VIEWS = ("Entities", "Perhaps the same", "Edits")
+_TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
+          "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
+
+
+def view() -> str:
+    """Which of `VIEWS` is shown."""
+    return str(st.segmented_control("View", VIEWS, default=ENTITIES, required=True,
+                                    key=keep("part"), bind="query-params",
+                                    label_visibility="collapsed"))
+
+
+def entity_table(knowledge: KnowledgeGraph) -> None:
+    """All entities, or those with the words that are looked for, and the chosen one's card."""
+    with knowledge.store() as store:
+        known = entities(store)
+    words = st.text_input("Find", key=keep("find"), bind="query-params",
+                          placeholder="a name, or the beginnings of its words")
+    found = find(known, words)
+    if not found:
+        st.caption(f"None of {counted(len(known), 'entity')} has these words in a name.")
+        return
+    table, card = st.columns([3, 2], gap="medium")
+    with table:
+        event = st.dataframe(
+            [{"name": clean(one.name, 120), "type": _type(one), "passages": one.passages,
+              "relations": one.relations, "also": clean(", ".join(one.also), 200)}
+             for one in found[:ROWS]],
+            hide_index=True, on_select="rerun", selection_mode="single-row",
+            key=f"entities {words}", height=min(420, 37 + 35 * len(found)),
+            column_config={"name": st.column_config.TextColumn(width="medium")})
+        shown = f"The first {ROWS} of " if len(found) > ROWS else ""
+        st.caption(f"{shown}{counted(len(found), 'entity')}. Choose a row to read what the "
+                   "documents say of it, to rename it, or to make it one with another. Types are "
+                   "guesses of the tagger.")
+    chosen = event["selection"]["rows"]
+    with card:
+        _card(knowledge, found[chosen[0] if chosen and chosen[0] < len(found) else 0],
+              [one.name for one in known])
+
+
+def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
+    facts = [_type(one), counted(one.passages, "passage"), counted(one.relations, "relation"),
+             f"also {', '.join(one.also[:6])}" if one.also else ""]
+    st.html(f"{STYLE}<h4 style='margin:0'>{safe(one.name)}</h4>"
+            f"<small>{safe(' · '.join(filter(None, facts)))}</small>")
+    with st.form(f"call {one.id}", border=False):
+        name = st.selectbox(
+            "Call it", [other for other in names if other != one.name], index=None,
+            accept_new_options=True, placeholder="another name, or another entity",
+            help="A new name renames it. The name of another entity makes the two one.")
+        with st.container(horizontal=True):
+            called = st.form_submit_button("Rename or merge", type="primary")
+            hidden = st.form_submit_button("Hide", help="This is no entity: it leaves the graph.")
+    if called and name:
+        _put_right(knowledge, lambda store: curate.call(store, one.name, name))
+    if hidden:
+        _put_right(knowledge, lambda store: curate.hide(store, one.name))
+    st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
+                 query_params={"ws": knowledge.path.stem, "q": f"What is known of {one.name}?"})
+    said = knowledge.evidence([one.id])
+    st.html("".join(quoted(sentence) for sentence in said[:SENTENCES]))
+    if len(said) > SENTENCES:
+        st.caption(f"{len(said) - SENTENCES} more sentences")
+
+
+def _type(one: Entity) -> str:
+    return _TYPES.get(one.type, clean(one.type.lower().replace("_", " "), 40))
+
+
+def pairs(knowledge: KnowledgeGraph) -> None:
+    """Pairs that may be one entity, with a sentence about each, to accept or to refuse."""
+    graph = knowledge.graph
+    with knowledge.store() as store:
+        found = suggestions(store, graph)
+    if not found:
+        st.write("No two names look like one entity.")
+        return
+    st.caption("Two names may mean one entity: in one or both of its spellings. Nothing is merged "
+               "by itself, and Edits takes back what you decide here.")
+    for pair in found[:PAIRS]:
+        _pair(knowledge, pair)
+    if len(found) > PAIRS:
+        st.caption(f"{len(found) - PAIRS} more wait behind these.")
+
+
+def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
+    one, other = pair.first, pair.second
+    with st.container(border=True):
+        for column, entity in zip(st.columns(2, gap="medium"), (one, other), strict=True):
+            column.html(f"<b>{safe(entity.name)}</b> <small style='opacity:.75'>"
+                        f"{safe(_type(entity))} · {counted(entity.passages, 'passage')}</small>"
+                        f"<p style='margin:.3em 0 0'>{safe(entity.evidence, 300)}</p>")
+        clash = (f" · types differ: {_type(one)}, {_type(other)}"
+                 if one.type and other.type and _type(one) != _type(other) else "")
+        both = (f" · {counted(pair.together, 'sentence')} with both names"
+                if pair.together else "")
+        st.caption(plain(f"{pair.why} · names alike by {pair.similarity:.2f}{clash}{both}"))
+        with st.container(horizontal=True):
+            key = f"{one.id} {other.id}"
+            if st.button(plain(f"Both are {clean(other.name, 60)}"), key=f"second {key}"):
+                _put_right(knowledge, lambda store: curate.call(store, one.name, other.name))
+            if st.button(plain(f"Both are {clean(one.name, 60)}"), key=f"first {key}"):
+                _put_right(knowledge, lambda store: curate.call(store, other.name, one.name))
+            if st.button("Different", key=f"apart {key}"):
+                _put_right(knowledge, lambda store: curate.keep_apart(store, one.name, other.name))
+
+
+def history(knowledge: KnowledgeGraph) -> None:
+    """All edits, the last first, each with its undo."""
+    with knowledge.store() as store:
+        edits = store.edits()
+    if not edits:
+        st.write("Nothing was edited yet.")
+        return
+    for edit in reversed(edits):
+        words, button = st.columns([6, 1], vertical_alignment="center")
+        undone = f" · undone {edit.undone_at[:16].replace('T', ' ')}" if edit.undone_at else ""
+        words.html(f"{safe(sentence(edit))}<br><small style='opacity:.75'>"
+                   f"{edit.made_at[:16].replace('T', ' ')}{undone}</small>")
+        if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
+            _put_right(knowledge, partial(Store.undo_edit, number=edit.id))
+
+
+def sentence(edit: Edit) -> str:
+    """An edit in words."""
+    return {"same": f"“{edit.key}” is called “{edit.name}”",
+            "apart": f"“{edit.key}” is not “{edit.name}”",
+            "hide": f"“{edit.key}” is no entity"}[edit.action]
+
+
+def _put_right(knowledge: KnowledgeGraph, change: Callable[[Store], object]) -> None:
+    """Make one edit, and let a worker bring the graph up to date."""
+    try:
+        with knowledge.store() as store, store.transaction():
+            change(store)
+            enqueue(store)
+    except QafdError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    start(knowledge)
+    st.toast("Noted; the graph is made anew. Edits takes it back.")
+    st.rerun()
