@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -33,10 +34,27 @@ def view() -> str:
                                     label_visibility="collapsed"))
 
 
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _entities(path: Path, version: str, edits: tuple[Edit, ...]) -> tuple[Entity, ...]:
+    with Store.open(path) as store:
+        return entities(store)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Looking for names that may be one")
+def _suggestions(path: Path, version: str, edits: tuple[Edit, ...]) -> tuple[Suggestion, ...]:
+    with Store.open(path) as store:
+        return suggestions(store, KnowledgeGraph(path).graph)
+
+
+def _state(knowledge: KnowledgeGraph) -> tuple[Path, str, tuple[Edit, ...]]:
+    """What the entities of a workspace depend on."""
+    with knowledge.store() as store:
+        return knowledge.path, store.version, store.edits()
+
+
 def entity_table(knowledge: KnowledgeGraph) -> None:
     """All entities, or those with the words that are looked for, and the chosen one's card."""
-    with knowledge.store() as store:
-        known = entities(store)
+    known = _entities(*_state(knowledge))
     words = st.text_input("Find", key=keep("find"), bind="query-params",
                           placeholder="a name, or the beginnings of its words")
     found = find(known, words)
@@ -93,9 +111,7 @@ def _type(one: Entity) -> str:
 
 def pairs(knowledge: KnowledgeGraph) -> None:
     """Pairs that may be one entity, with a sentence about each, to accept or to refuse."""
-    graph = knowledge.graph
-    with knowledge.store() as store:
-        found = suggestions(store, graph)
+    found = _suggestions(*_state(knowledge))
     if not found:
         st.write("No two names look like one entity.")
         return
