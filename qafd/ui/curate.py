@@ -35,13 +35,15 @@ def view() -> str:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _entities(path: Path, version: str, edits: tuple[Edit, ...]) -> tuple[Entity, ...]:
+def _entities(path: Path, version: str,  # noqa: ARG001
+              edits: tuple[Edit, ...]) -> tuple[Entity, ...]:  # noqa: ARG001
     with Store.open(path) as store:
         return entities(store)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Looking for names that may be one")
-def _suggestions(path: Path, version: str, edits: tuple[Edit, ...]) -> tuple[Suggestion, ...]:
+def _suggestions(path: Path, version: str,  # noqa: ARG001
+                 edits: tuple[Edit, ...]) -> tuple[Suggestion, ...]:  # noqa: ARG001
     with Store.open(path) as store:
         return suggestions(store, KnowledgeGraph(path).graph)
 
