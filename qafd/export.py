@@ -15,14 +15,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import layout
 from qafd.view.panel import panel_data
-
-if TYPE_CHECKING:
-    pass
 
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
                  "degree", "alignment", "reason")  # fmt: skip
@@ -49,10 +46,9 @@ def graphml(retrieval: Retrieval) -> str:
     import networkx
 
     graph = retrieval.to_networkx()
+    params = json.dumps(retrieval.params, sort_keys=True, default=str)
     plain = networkx.MultiDiGraph(
-        query=_xml(retrieval.query), method=_xml(retrieval.method), revision=retrieval.revision,
-        params=_xml(json.dumps(retrieval.params, sort_keys=True, default=str)),
-    )  # fmt: skip
+        **{k: _xml(v) for k, v in {**retrieval.record, "params": params}.items()})
     for node, fields in graph.nodes(data=True):
         plain.add_node(_xml_id(node), **{k: _xml(v) for k, v in fields.items()})
     # GraphML wants keys that are unique in the file; the kind stays as a field.
@@ -64,20 +60,26 @@ def graphml(retrieval: Retrieval) -> str:
 
 
 def nodes_csv(retrieval: Retrieval) -> str:
-    """One row per node, most important first; no text can be run as a formula."""
-    rows = ([getattr(node, column) for column in _NODE_COLUMNS] for node in retrieval.nodes)
-    return table_csv(_NODE_COLUMNS, rows)
+    """One row per node, most important first; no text can be run as a formula.
+
+    The last column says in every row what made it, so that tables can be put together.
+    """
+    made_by = _record(retrieval)
+    rows = ([*(getattr(node, column) for column in _NODE_COLUMNS), made_by]
+            for node in retrieval.nodes)
+    return table_csv((*_NODE_COLUMNS, "made_by"), rows)
 
 
 def edges_csv(retrieval: Retrieval) -> str:
-    """One row per edge, with the names of both ends; no text can be run as a formula."""
+    """One row per edge, with the names of both ends; else as `nodes_csv`."""
+    made_by = _record(retrieval)
     names = {node.id: node.name for node in retrieval.nodes}
     rows = (
         [*(getattr(edge, column) for column in _EDGE_COLUMNS),
-         names.get(edge.source, ""), names.get(edge.target, "")]
+         names.get(edge.source, ""), names.get(edge.target, ""), made_by]
         for edge in retrieval.edges
     )  # fmt: skip
-    return table_csv((*_EDGE_COLUMNS, "source_name", "target_name"), rows)
+    return table_csv((*_EDGE_COLUMNS, "source_name", "target_name", "made_by"), rows)
 
 
 def html(
@@ -121,12 +123,15 @@ def html(
         "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta name="generator" content="qafd {retrieval.made_by.qafd}">',
+        f'<meta name="made-by" content="{escape(_record(retrieval))}">',
         f"<title>{title}</title>", f"<style>{styles}{_STYLE}</style>",
         *(f"<script>{script}</script>" for script in scripts[:-1]),
         "</head>", "<body>", f"<h1>{title}</h1>",
         f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
         f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
-        _legend(data), _table(data), f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
+        _legend(data), _table(data), f"<p>{escape(_shown(_imprint(retrieval), 2000))}</p>",
+        f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
 
@@ -240,8 +245,22 @@ def _on(fill: str) -> str:
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
-def _shown(text: str) -> str:
-    return " ".join(_NOT_XML.sub(" ", text[:1000]).split())[:300]
+def _record(retrieval: Retrieval) -> str:
+    return json.dumps(retrieval.record, default=str)
+
+
+def _imprint(retrieval: Retrieval) -> str:
+    """What made a retrieval, in one line for people."""
+    made = retrieval.made_by
+    params = ", ".join(f"{name} {value}" for name, value in retrieval.params.items())
+    return " · ".join([
+        f"Made by qafd {made.qafd}", f"method {retrieval.method}{f': {params}' * bool(params)}",
+        f"workspace {made.workspace or 'unknown'}, revision {retrieval.revision}",
+        f"vectors by {made.embedder or 'unknown'}", f"entities by {made.extractor or 'unknown'}"])
+
+
+def _shown(text: str, most: int = 300) -> str:
+    return " ".join(_NOT_XML.sub(" ", text[:4 * most]).split())[:most]
 
 
 def _xml(value: Any) -> Any:

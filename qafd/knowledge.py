@@ -27,7 +27,7 @@ from qafd.models import Embedder, LocalEmbedder
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.records import QueryPlan, mark_at
-from qafd.retrieve.base import Corpus, Retrieval, Retriever, params_of
+from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
 from qafd.samples import copied
 from qafd.store import Evidence, Store
 
@@ -215,8 +215,14 @@ class KnowledgeGraph:
                              notices=plan.notices)
         with self.store() as store:
             retrieval = chosen.retrieve(corpus_of(graph, store, chosen.needs), plan)
-            return replace(with_texts(retrieval, store),
+            return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
                            notices=plan.notices + retrieval.notices)
+
+    def _imprint(self, graph: Graph, store: Store) -> Imprint:
+        """The models are known for the present graph only: an older one may have had others."""
+        version = self.version(graph)
+        return (Imprint(version, store.embedder[0], store.extractor) if version == store.version
+                else Imprint(version))
 
     def earlier(self) -> Graph:
         """The graph that the embedding model before this one makes of the present documents.

@@ -13,8 +13,9 @@ from hostile import CANARY, PWN, STRINGS
 from lxml import etree
 from lxml import html as lxml_html
 
-from qafd import export
-from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+from qafd import __version__, export
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode
 
 
 def node(i, name, x=0.0, **fields):
@@ -36,7 +37,12 @@ def retrieval():
          RetrievedEdge("b", "p", "mention", 0.3, 0.4),
          RetrievedEdge("b", "c", "relation", 0.5, 0.5, "makes"),
          RetrievedEdge("b", "c", "synonym", 0.1, 0.1)),
-        (), revision=7)
+        (), revision=7, made_by=Imprint("f00-7", "a-model", "local-9/9.9", "9.9"))
+
+
+RECORD = {"qafd": "9.9", "workspace": "f00-7", "embedder": "a-model", "extractor": "local-9/9.9",
+          "revision": 7, "query": "Who founded Apple?", "method": "qafd",
+          "params": {"alpha": 3.0, "variant": "hybrid"}}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,40 @@ def hostile():
     nodes = tuple(node(f"{i}{s}", s, 1.0 if i else 2.0, kind=s, reason=s, seed=i in (0, 7))
                   for i, s in enumerate(short))
     edges = tuple(RetrievedEdge(nodes[0].id, n.id, n.kind, 1.0, 1.0, n.name) for n in nodes[1:])
-    return Retrieval(short[1], "qafd", {}, (nodes[0].id, nodes[7].id), nodes, edges, ())
+    return Retrieval(short[1], "qafd", {"a": short[3]}, (nodes[0].id, nodes[7].id), nodes, edges,
+                     (), made_by=Imprint(short[1], short[5], "".join(short)[:5000]))
+
+
+def test_every_export_says_what_made_it(retrieval):
+    linked = json.loads(json.dumps(export.node_link(retrieval)))["graph"]
+    xml = nx.parse_graphml(export.graphml(retrieval)).graph
+    tree = lxml_html.document_fromstring(export.html(retrieval, POSITIONS))
+    tables = rows(export.nodes_csv(retrieval)) + rows(export.edges_csv(retrieval))
+    for record in (linked, {**xml, "params": json.loads(xml["params"])},
+                   json.loads(tree.xpath("//meta[@name='made-by']/@content")[0]),
+                   *(json.loads(row["made_by"]) for row in tables)):
+        assert {key: record[key] for key in RECORD} == RECORD
+    assert tree.xpath("//meta[@name='generator']/@content") == ["qafd 9.9"]
+    assert tree.xpath("//p")[-1].text == (
+        "Made by qafd 9.9 · method qafd: alpha 3.0, variant hybrid · workspace f00-7, revision 7 · "
+        "vectors by a-model · entities by local-9/9.9")
+
+
+def test_a_workspace_gives_its_name_and_models_to_what_it_retrieves(tmp_path):
+    songs = KnowledgeGraph.sample("songbook", tmp_path)
+    older = songs.graph
+    made = songs.retrieve("Where was the singer of Paper Lanterns born?").to_dict()["made_by"]
+    with songs.store() as store:
+        assert made == {"qafd": __version__, "workspace": store.version,
+                        "embedder": store.embedder[0], "extractor": store.extractor}
+        assert made["embedder"]
+        assert made["extractor"]
+    songs.add_text("new.txt", "Ada Lovelace met Charles Babbage in London.")
+    again = songs.retrieve("Who met Charles Babbage?").made_by
+    assert again.workspace not in ("", made["workspace"])
+    # What models an older graph had is not known any more.
+    assert songs.retrieve("Who met Charles Babbage?", graph=older).made_by == Imprint(
+        made["workspace"])
 
 
 def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
@@ -60,8 +99,7 @@ def test_networkx_holds_every_field_and_points_along_the_flow(retrieval):
         ("b", "c", "synonym")]
     assert graph.edges["a", "b", "relation"] == {
         "kind": "relation", "flow": 1.5, "weight": 1.5, "label": "founded"}
-    assert graph.graph == {"query": "Who founded Apple?", "method": "qafd", "seeds": ["a"],
-                           "params": {"alpha": 3.0, "variant": "hybrid"}, "revision": 7}
+    assert graph.graph == {**RECORD, "seeds": ["a"]}
 
 
 def test_node_link_json_comes_back_as_the_same_graph(retrieval):

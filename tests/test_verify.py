@@ -149,6 +149,14 @@ def test_every_changed_number_is_noticed_with_a_digest(honest):
     assert accepted == []
 
 
+def test_what_made_a_retrieval_is_sealed_and_files_from_before_it_still_pass(honest):
+    older = {key: value for key, value in honest.items() if key != "made_by"}
+    assert len(older) < len(honest)
+    for obj in (sealed(honest), sealed(older), older):
+        assert verify(obj).ok, verify(obj).sentences
+    assert not verify(changed(sealed(honest), ("made_by", "qafd"), lambda it: it + "1")).ok
+
+
 def test_a_seed_without_neighbors_took_no_part(honest):
     obj = copy.deepcopy(honest)
     obj["seeds"].append("alone")

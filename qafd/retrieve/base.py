@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from qafd import __version__
 from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
 from qafd.records import QueryPlan
@@ -101,6 +102,20 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Imprint:
+    """What a retrieval was made from and with.
+
+    `workspace` names one state of one workspace (`Store.version`), `embedder` and `extractor` are
+    the models that its graph was made with; "" is unknown, as for a graph of another time.
+    """
+
+    workspace: str = ""
+    embedder: str = ""
+    extractor: str = ""
+    qafd: str = __version__
+
+
+@dataclass(frozen=True)
 class Retrieval:
     """The answer of one method to one question; nodes are most important first.
 
@@ -122,6 +137,13 @@ class Retrieval:
     notices: tuple[str, ...] = ()
     revision: int = 0
     parts: tuple["Retrieval", ...] = ()
+    made_by: Imprint = field(default_factory=Imprint)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What to know to make it again, as every export has it: imprint, question and method."""
+        return {**asdict(self.made_by), "revision": self.revision, "query": self.query,
+                "method": self.method, "params": dict(self.params)}
 
     def to_dict(self) -> dict[str, Any]:
         """The retrieval as plain JSON values."""
@@ -136,13 +158,11 @@ class Retrieval:
         """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
 
         Nodes are ids with the fields of `RetrievedNode`, edges have kind, flow, weight and
-        label; `graph` holds query, method, seeds, params and revision.
+        label; `graph` holds `record` and the seeds.
         """
         import networkx
 
-        graph = networkx.MultiDiGraph(
-            query=self.query, method=self.method, seeds=list(self.seeds),
-            params=dict(self.params), revision=self.revision)
+        graph = networkx.MultiDiGraph(seeds=list(self.seeds), **self.record)
         for node in self.nodes:
             values = asdict(node)
             brought = " ".join(str(part + 1) for part in values.pop("brought_by"))
