@@ -90,11 +90,36 @@ def test_selecting_a_node_explains_it_and_the_link_restores_it(
     settle(page)
     node = page.get_by_role("button", name=re.compile("^iPod")).first
     node.click()
-    page.get_by_text(re.compile("iPod is full: it holds 1 of 1")).wait_for()
+    page.get_by_text(re.compile("^iPod is here because")).wait_for()
     assert page.get_by_text("pocket music player").first.is_visible()
     assert "node=" in page.url
     again = open_page(page.url.removeprefix(app_url))
-    again.get_by_text(re.compile("iPod is full: it holds 1 of 1")).wait_for(timeout=30_000)
+    again.get_by_text(re.compile("^iPod is here because")).wait_for(timeout=30_000)
+
+
+def test_the_card_begins_with_quotes_and_fades_where_it_goes_on(open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    page.get_by_role("button", name=re.compile("^iPod")).first.click()
+    card = page.locator(".st-key-card")
+    why = card.get_by_text(re.compile("^iPod is here because"))
+    why.wait_for()
+    balance = card.get_by_text("it holds 1 of 1")
+    expect(balance).not_to_be_visible()
+    quote, words, frame = (e.bounding_box() for e in (card.locator("mark").first, why, card))
+    assert frame["y"] <= quote["y"] < min(frame["y"] + 150, words["y"])
+    card.get_by_text("Mass balance").click()
+    expect(balance).to_be_visible()
+    # What fades is below the fold; scrolled to its end, the card fades nothing that can be read.
+    faded = "e => [e.scrollHeight > e.clientHeight, getComputedStyle(e).maskImage]"
+    goes_on, mask = card.evaluate(faded)
+    assert goes_on
+    assert "linear-gradient(to top" in mask
+    last = card.evaluate("""e => { e.scrollTop = e.scrollHeight;
+        return e.getBoundingClientRect().bottom - e.lastElementChild.getBoundingClientRect().bottom;
+    }""")
+    assert last >= float(re.findall(r"([\d.]+)px", mask)[0])
 
 
 def test_the_keyboard_reaches_nodes_and_selects_them(open_page: Open) -> None:

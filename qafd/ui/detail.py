@@ -1,4 +1,4 @@
-"""The selected node: its state, its mass balance in words and numbers, and its evidence."""
+"""The selected node: what the documents say of it, why it is here, and its mass balance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,14 +11,16 @@ from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.workspaces import safe
-from qafd.view.panel import clean, number, shown_name
+from qafd.view.panel import clean, counted, number, shown_name
 
-SENTENCES = 6
+SENTENCES, MORE = 3, 20
 STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
-# Beside the picture the card is as high as the picture and scrolls; below it, it flows.
+# Beside the picture the card is as high as the picture and scrolls; below it, it flows. What goes
+# on below its lower edge fades out there; at the end only the empty padding does.
 STYLE = ("<style>mark{background:rgba(240,180,0,.3);color:inherit}@media (min-width:641px){"
          "[data-testid=stColumn]:has(.st-key-card){position:relative;align-self:stretch}"
-         ".st-key-card{position:absolute;inset:0;overflow-y:auto;padding-right:.4rem}}</style>")
+         ".st-key-card{position:absolute;inset:0;overflow-y:auto;padding:0 .4rem 4rem 0;"
+         "mask-image:linear-gradient(to top,transparent,#000 3.5rem)}}</style>")
 
 
 def node_detail(view: View, selected: str | None) -> None:
@@ -34,9 +36,9 @@ def _shown(view: View, selected: str | None) -> None:
         _card(view, node)
     elif selected and selected in view.graph.row:
         st.html(f"<b>{safe(view.graph.names[view.graph.row[selected]])}</b>")
+        _evidence(view, selected)
         st.write("This node was not touched: no mass reached it.")
         st.html(f"<p>{safe(why_line(view, selected))}</p>")
-        _evidence(view, selected)
     else:
         _foremost(view)
 
@@ -45,14 +47,14 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(f"<h4 style='margin:0'>{safe(shown_name(node))}</h4>"
             f"<small>{safe(node.kind)} · {STATES[node.state]}{' · seed' if node.seed else ''}"
             "</small>")
+    _evidence(view, node.id)
     names = {n.id: shown_name(n) for n in view.retrieval.nodes}
-    balance = mass_balance(view.retrieval, node.id)
-    st.html(f"<p>{safe(balance_sentence(balance, names))}</p>"
-            f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
+    st.html(f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
     with st.expander("Mass balance"):
+        balance = mass_balance(view.retrieval, node.id)
+        st.html(f"<p>{safe(balance_sentence(balance, names))}</p>")
         balance_table(balance, names, 4)
         st.caption("In minus out is what it holds, to rounding.")
-    _evidence(view, node.id)
     if node.kind == "entity":
         st.page_link(page("graph"), label="Rename, merge or hide it",
                      icon=":material/account_tree:",
@@ -73,10 +75,12 @@ def _evidence(view: View, node_id: str) -> None:
     sentences = view.knowledge.evidence([node_id])
     if not sentences:
         return
-    st.caption("Where the documents speak of it")
     st.html("".join(quoted(e) for e in sentences[:SENTENCES]))
-    if len(sentences) > SENTENCES:
-        st.caption(f"{len(sentences) - SENTENCES} more sentences")
+    if more := sentences[SENTENCES:]:
+        with st.expander(counted(len(more), "more sentence")):
+            st.html("".join(quoted(e) for e in more[:MORE]))
+            if len(more) > MORE:
+                st.caption(f"The first {MORE} of them")
 
 
 def quoted(evidence: Evidence) -> str:
