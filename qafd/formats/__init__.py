@@ -12,7 +12,7 @@ from qafd.formats.draft import SAVE_AS, Draft, Limits, too_much, unsupported
 from qafd.formats.markup import looks_like_markdown, read_html, read_markdown
 from qafd.formats.packages import read_package
 from qafd.formats.pdf import read_pdf
-from qafd.formats.tables import delimiter_of, read_csv, read_json
+from qafd.formats.tables import a_graph, delimiter_of, read_csv, read_json
 from qafd.plaintext import decode, label, one_line
 from qafd.text import title_of_file
 
@@ -74,6 +74,8 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"PAR1", "a Parquet table", "save it as csv and add that"),
 )
 
+_GRAPHS = {"graphml": "GraphML", "gexf": "GEXF"}  # by their first XML tag
+
 
 def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Draft]:
     """Documents of a file that is neither PDF nor zip."""
@@ -97,6 +99,9 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Dr
         raise unsupported("a rich text (RTF) file", SAVE_AS)
     if start.startswith("%!PS"):
         raise unsupported("a PostScript file", "save it as pdf and add that")
+    root = re.search(r"<(?:\w+:)?([a-zA-Z]\w*)", start)
+    if start.startswith("<") and root and root[1].lower() in _GRAPHS:
+        raise a_graph(_GRAPHS[root[1].lower()])
     if re.match(r"<(!doctype|html|head|body|\?xml)\b", start, re.IGNORECASE) or (
         ending in ("html", "htm", "xhtml") and re.search(r"<[a-zA-Z][^<>]*>", text)
     ):

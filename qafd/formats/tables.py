@@ -20,6 +20,13 @@ _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
 
 
+def a_graph(kind: str) -> ParseError:
+    """The refusal of a file that holds nodes and edges in the place of texts."""
+    return ParseError(
+        f"The file is a graph ({kind}), not a text; add the documents it was made from, or spread "
+        "mass over it in Python with qafd.diffuse(networkx graph).")
+
+
 def read_json(
     name: str, ending: str, text: str, limits: Limits, notices: list[str]
 ) -> list[Draft]:
@@ -66,8 +73,17 @@ def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> lis
                 return _from_records("json", name, named, limits, notices)
             if isinstance(inner, list) and inner and _text_field(inner[0]):
                 return _from_records("json", name, inner, limits, notices)
+        if _is_graph(value):
+            raise a_graph("node-link JSON")
     records = value if isinstance(value, list) else [value]
     return _from_records("json", name, records, limits, notices)
+
+
+def _is_graph(value: dict[str, Any]) -> bool:
+    """Whether an object is a graph as networkx and D3 write it: nodes, and edges or links."""
+    edges = value.get("edges", value.get("links"))
+    return isinstance(value.get("nodes"), list) and isinstance(edges, list) and all(
+        isinstance(edge, dict) and {"source", "target"} <= edge.keys() for edge in edges)
 
 
 def _text_field(record: Any) -> str:
