@@ -85,10 +85,14 @@ class Comparison:
         """Jaccard index |A and B| / |A or B| of every two columns, shape (k, k), in [0, 1].
 
         `of` is "nodes" (those that are not texts) or "passages" (within the budget). Two
-        columns without any have 0 in common, also with themselves.
+        columns without any have 0 in common, also with themselves; the row and the column of a
+        method that failed are NaN.
         """
         sets = [set(column.ranked(of)) for column in self.columns]
-        return np.array([[len(a & b) / max(len(a | b), 1) for b in sets] for a in sets])
+        shares = np.array([[len(a & b) / max(len(a | b), 1) for b in sets] for a in sets])
+        failed = [column.retrieval is None for column in self.columns]
+        shares[failed], shares[:, failed] = np.nan, np.nan
+        return shares
 
     def only(self, of: str = "nodes") -> dict[str, tuple[str, ...]]:
         """What only one method found, by name of its column; ids, best first."""
@@ -109,13 +113,14 @@ class Comparison:
         return tuple(d for finder, other in pairs if (d := _difference(finder, other)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain JSON values."""
+        """The comparison as plain JSON values; overlaps of what failed are null."""
         return {
             "question": self.question, "budget": self.budget,
             "columns": [{"name": c.name, "label": c.label, "tokens": c.tokens, "error": c.error,
                          "retrieval": c.retrieval and c.retrieval.to_dict()}
                         for c in self.columns],
-            "overlap": {of: self.overlap(of).tolist() for of in ("nodes", "passages")},
+            "overlap": {of: [[None if np.isnan(share) else share for share in row]
+                             for row in self.overlap(of).tolist()] for of in ("nodes", "passages")},
             "only": {of: self.only(of) for of in ("nodes", "passages")},
             "differences": [asdict(d) for d in self.differences()]}
 

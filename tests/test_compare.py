@@ -59,11 +59,22 @@ def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
 
 
 def test_columns_without_anything_have_nothing_in_common() -> None:
+    both = comparison(column("One", []), column("Two", []))
+    assert both.overlap().tolist() == [[0, 0], [0, 0]]
     empty = comparison(column("One", []), Column("two", "Two", error="It failed."))
-    assert not empty.overlap().any()
     assert empty.only() == {"one": (), "two": ()}
     assert list(empty.retrievals) == ["one"]
     assert empty.differences() == ()
+
+
+@pytest.mark.parametrize("of", ["nodes", "passages"])
+def test_a_method_that_failed_has_no_overlap_rather_than_none(of: str) -> None:
+    three = comparison(column("One", [node("A")], "x"), Column("two", "Two", error="It failed."),
+                       column("Three", [node("A")], "x"))
+    printed = json.loads(json.dumps(three.to_dict(), allow_nan=False))
+    assert printed["overlap"][of] == [[1, None, 1], [None, None, None], [1, None, 1]]
+    assert np.isnan(three.overlap(of)).tolist() == [
+        [value is None for value in row] for row in printed["overlap"][of]]
 
 
 def test_a_node_found_by_two_of_three_is_not_found_only_by_one() -> None:

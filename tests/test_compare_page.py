@@ -117,6 +117,19 @@ def test_the_reason_of_the_selected_node_is_given_by_every_method(home: Path) ->
     assert "not retrieved" in shown(page("compare", methods=["qafd", "ego"], node=only))
 
 
+def test_a_method_that_failed_does_not_look_like_one_that_found_nothing(home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    found = knowledge.retrieve(QUESTION, "ego").nodes[0]
+    app = page("compare", methods=["qafd", "ego"], node=found.id, best_rule="paper-literal",
+               **{"best_mass_paper-literal": "2"}, view="Overlap")
+    bodies = [e.proto.body for e in app.get("html")]
+    reasons = next(body for body in bodies if found.reason in body)
+    assert "–" in reasons
+    assert "not retrieved" not in reasons
+    overlap = next(body for body in bodies if "<caption>Nodes" in body)
+    assert label_of("qafd") not in overlap
+
+
 @pytest.mark.skipif(not METHODS["community"].needs, reason="needs no layer")
 def test_a_large_graph_is_asked_before_layers_are_built(
         home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,9 @@ def node_reasons(sides: Sides, selected: str | None) -> None:
 
 
 def _why(column: Column, node_id: str, blind: bool) -> str:
-    node = next((n for n in column.retrieval.nodes if n.id == node_id), None) if (
-        column.retrieval) else None
+    if column.retrieval is None:
+        return "–"
+    node = next((n for n in column.retrieval.nodes if n.id == node_id), None)
     if node is None:
         return "<span style='opacity:.7'>not retrieved</span>"
     state = "retrieved" if node.state == SATURATED else f"not retrieved, {node.state}"
