@@ -1,7 +1,8 @@
 """A workspace as one object: documents in, questions answered; what app, CLI and Python share."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -82,15 +83,23 @@ class KnowledgeGraph:
         """The open store, for one `with` block of this thread."""
         return Store.open(self.path)
 
-    def add_files(self, paths: Iterable[str | os.PathLike[str]], *,
-                  processes: int = 2, **listeners: Any) -> tuple[str, ...]:
+    def add_files(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
+                  processes: int = 2, say: Callable[[str], None] = warnings.warn,
+                  **listeners: Any) -> tuple[str, ...]:
         """Index files and folders; returns the names of the files that were worked on.
 
-        A file that cannot be read becomes a failed row of `documents` and harms no other.
+        A file without readable text becomes a failed row of `documents` and harms no other.
+        `say` takes a sentence about files that share a name, see `qafd.folders.files_below`.
+
+        Raises
+        ------
+        ParameterError
+            A path does not exist, cannot be read, or is neither a file nor a folder.
         """
+        from qafd.folders import files_below
         from qafd.index import index
 
-        return index(self.path, files_below(paths), processes=processes, **listeners)
+        return index(self.path, files_below(paths, say), processes=processes, **listeners)
 
     def add_text(self, name: str, text: str) -> tuple[str, ...]:
         """Index a text under a document name."""
@@ -426,32 +435,6 @@ class KnowledgeGraph:
         at = [mark_at(marks[e.document], e.start) for e in found]
         return tuple(replace(e, page=mark.page, heading=mark.heading)
                      for e, mark in zip(found, at, strict=True))
-
-
-def files_below(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of files and of all files in folders; sorted.
-
-    Names are paths relative to the folder that was named. Hidden files, devices and links that
-    lead out of the folder are left out.
-
-    Raises
-    ------
-    ParameterError
-        When a path does not exist or cannot be read.
-    """
-    for given in map(Path, paths):
-        if not given.exists():
-            raise ParameterError(f"there is no file or folder {given}")
-        found = [given] if given.is_file() else sorted(
-            p for p in given.rglob("*") if p.is_file()
-            and p.resolve().is_relative_to(given.resolve())
-            and not any(part.startswith(".") for part in p.relative_to(given).parts))
-        for path in found:
-            name = path.name if path == given else path.relative_to(given).as_posix()
-            try:
-                yield name, path.read_bytes()
-            except OSError as error:
-                raise ParameterError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -> Retriever:

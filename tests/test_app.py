@@ -230,7 +230,32 @@ def test_pasting_twice_under_one_name_keeps_both_texts(
         app = page("documents", ws="mine")
         app.text_area[0].set_value(text)
         next(b for b in app.button if b.label == "Add the text").click().run()
-    assert {"note.txt", "note-2.txt"} <= states(two_files).keys()
+    assert {"note.txt", "note (2).txt"} <= states(two_files).keys()
+
+
+def test_pasting_under_a_name_that_is_another_when_cleaned_replaces_nothing(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    app = page("documents", ws="mine")
+    app.text_input[0].set_value("ada\u200b.txt")
+    app.text_area[0].set_value("Grace Hopper met Howard Aiken.")
+    press(app, "Add the text")
+    assert {"ada.txt", "ada (2).txt"} <= states(two_files).keys()
+    with two_files.store() as store:
+        assert store.document("ada.txt").text == "Ada Lovelace met Charles Babbage in London."
+
+
+def test_two_uploads_of_one_name_are_kept_apart_and_it_is_said(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    app = page("documents", ws="mine")
+    app.get("file_uploader")[0].set_value([
+        ("notes.txt", b"Grace Hopper met Howard Aiken.", "text/plain"),
+        ("notes.txt", b"Alan Turing met Max Newman.", "text/plain")])
+    press(app, "Add to the graph")
+    assert {"notes.txt", "notes (2).txt"} <= states(two_files).keys()
+    assert any("kept apart as notes.txt, notes (2).txt" in toast.value.replace("\\", "")
+               for toast in app.toast)
 
 
 def test_wiping_needs_the_name_and_leaves_nothing(two_files: KnowledgeGraph) -> None:

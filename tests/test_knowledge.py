@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qafd.errors import ParameterError
-from qafd.knowledge import KnowledgeGraph, files_below
+from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
@@ -78,20 +78,6 @@ def test_unknown_methods_and_samples_are_refused_with_the_choices(songs: Knowled
         songs.retrieve("anything", "magic")
     with pytest.raises(ParameterError, match="choose apple-amazon, songbook"):
         KnowledgeGraph.sample("pears")
-
-
-def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "two.txt").write_text("2")
-    (tmp_path / "one.txt").write_text("1")
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").write_text("no")
-    (tmp_path / "inside.txt").symlink_to(tmp_path / "one.txt")
-    (tmp_path / "outside.txt").symlink_to(__file__)
-    assert list(files_below([tmp_path])) == [
-        ("b/two.txt", b"2"), ("inside.txt", b"1"), ("one.txt", b"1")]
-    with pytest.raises(ParameterError, match="there is no file or folder"):
-        list(files_below([tmp_path / "nowhere"]))
 
 
 def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ LAYERS = (
     ("diffusion", "extract", "rows"),
     ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "plan",
      "subqueries"),
-    ("workspace", "edits", "ledger", "vectors", "files", "log"),
+    ("workspace", "edits", "ledger", "vectors", "files", "folders", "log"),
     ("store",),
     ("engine", "seeds", "cost", "embedding", "estimate", "llm_extract", "reader"),
     ("index", "rank", "layers", "earlier", "curate"),

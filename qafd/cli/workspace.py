@@ -54,8 +54,8 @@ def add(commands: Commands) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> int:
+    from qafd.folders import files_below
     from qafd.index import index
-    from qafd.knowledge import files_below
     from qafd.reader import Choice, choose, chosen
     from qafd.store import Store, now
 
@@ -63,7 +63,7 @@ def _index(arguments: argparse.Namespace) -> int:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     path = Path(arguments.db)
     sources = ([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
-               else files_below(arguments.files))
+               else files_below(arguments.files, _say))
     before = Choice()
     made = path.exists() and path.stat().st_size
     if not made and not arguments.files and not arguments.dry_run:
@@ -108,6 +108,10 @@ def _index(arguments: argparse.Namespace) -> int:
         print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
     _status(arguments)
     return FAILED if failed or stopped else DONE
+
+
+def _say(sentence: str) -> None:
+    print(f"qafd: {sentence}", file=sys.stderr)
 
 
 def _status(arguments: argparse.Namespace) -> int:

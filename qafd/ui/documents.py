@@ -1,14 +1,15 @@
 """The Documents page: adding, watching the work, and the list with delete, undo and retry."""
 
 from collections.abc import Sequence
-from itertools import count
+from functools import partial
 from pathlib import PurePosixPath
 
 import streamlit as st
 
+from qafd.folders import Given, numbered, told_apart
 from qafd.jobs import Job, cancel, enqueue, go_on, jobs, needs_worker, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
-from qafd.store import File
+from qafd.store import File, clean_name
 from qafd.ui.models import choice_of, meter, notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
@@ -44,17 +45,21 @@ def intake(knowledge: KnowledgeGraph) -> None:
 
 def _free(knowledge: KnowledgeGraph, name: str) -> str:
     """The name, numbered when a file has it: pasted text never replaces anything."""
+    name = clean_name(name)
     with knowledge.store() as store:
         taken = {file.name for file in store.files()}
-    path = PurePosixPath(name)
-    numbered = (f"{path.stem}-{i}{path.suffix}" for i in count(2))
-    return name if name not in taken else next(n for n in numbered if n not in taken)
+    return numbered(name, taken) if name in taken else name
 
 
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
         st.warning("There is nothing to add yet; choose a file or write some text first.")
         return
+    said: list[str] = []
+    files = [(file.name, file.read()) for file in told_apart(
+        [Given(name, name, partial(bytes, data)) for name, data in files], said.append)]
+    for sentence in said:
+        st.toast(plain(sentence), duration="long")
     choice = choice_of(knowledge)
     if choice.model or choice.embedder:  # what costs money waits for its plan to be read
         with knowledge.store() as store:

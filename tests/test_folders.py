@@ -1,0 +1,146 @@
+"""Files as they are given: what is found in folders, and names that several files have."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qafd.cli import main
+from qafd.errors import ParameterError
+from qafd.folders import Given, files_below, numbered, told_apart
+from qafd.store import Store, clean_name
+
+
+def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.txt").write_text("2")
+    (tmp_path / "one.txt").write_text("1")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("no")
+    (tmp_path / "inside.txt").symlink_to(tmp_path / "one.txt")
+    (tmp_path / "outside.txt").symlink_to(__file__)
+    assert list(files_below([tmp_path])) == [
+        ("b/two.txt", b"2"), ("inside.txt", b"1"), ("one.txt", b"1")]
+    with pytest.raises(ParameterError, match="there is no file or folder"):
+        list(files_below([tmp_path / "nowhere"]))
+
+
+def write(top: Path, **files: str) -> None:
+    for name, text in files.items():
+        place = top / name.replace("__", "/").replace("_", ".")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+
+def test_files_of_one_name_are_kept_apart_by_their_folders(tmp_path: Path) -> None:
+    write(tmp_path, A__notes_txt="one", B__notes_txt="two", other_txt="three")
+    said: list[str] = []
+    paths = [tmp_path / "A" / "notes.txt", tmp_path / "B" / "notes.txt", tmp_path / "other.txt"]
+    found = list(files_below(paths, said.append))
+    assert found == [("A/notes.txt", b"one"), ("B/notes.txt", b"two"), ("other.txt", b"three")]
+    assert found == list(files_below(paths)), "the same paths give the same names"
+    assert said == ["2 different files share their names and are kept apart as A/notes.txt, "
+                    "B/notes.txt"]
+
+
+def test_equal_paths_in_two_folders_are_kept_apart(tmp_path: Path) -> None:
+    write(tmp_path, p__deep__a_txt="1", q__deep__a_txt="2", q__b_txt="3")
+    assert list(files_below([tmp_path / "p", tmp_path / "q"])) == [
+        ("p/deep/a.txt", b"1"), ("q/deep/a.txt", b"2"), ("b.txt", b"3")]
+
+
+def test_folders_of_one_name_are_kept_apart_by_a_number(tmp_path: Path) -> None:
+    write(tmp_path, p__A__a_txt="1", q__A__a_txt="2", r__A__a_txt="3")
+    assert [name for name, _ in files_below([tmp_path / top / "A" / "a.txt" for top in "pqr"])] == [
+        "A/a.txt", "A/a (2).txt", "A/a (3).txt"]
+
+
+def test_the_longer_name_of_one_file_is_never_the_name_of_another(tmp_path: Path) -> None:
+    write(tmp_path, A__a_txt="1", B__a_txt="2", all__A__a_txt="3")
+    assert dict(files_below([tmp_path / "A" / "a.txt", tmp_path / "B" / "a.txt",
+                             tmp_path / "all"])) == {
+        "A/a (2).txt": b"1", "B/a.txt": b"2", "A/a.txt": b"3"}
+
+
+def test_the_same_bytes_under_one_name_count_once(tmp_path: Path) -> None:
+    write(tmp_path, A__a_txt="1", B__a_txt="1")
+    said: list[str] = []
+    assert list(files_below([tmp_path / "A" / "a.txt", tmp_path / "B" / "a.txt",
+                             tmp_path / "A"], said.append)) == [("a.txt", b"1")]
+    assert not said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names that are no UTF-8")
+@pytest.mark.parametrize(("first", "second"), [
+    (b"a\xfe.txt", b"a\xff.txt"), (b"a.txt", "a\u200b.txt".encode()), (b"a\t.txt", b"a.txt"),
+    (b"\xc3\xa9.txt", b"e\xcc\x81.txt"), (b"a  b.txt", b"a b.txt")])
+def test_names_that_are_equal_when_cleaned_are_kept_apart(
+        first: bytes, second: bytes, tmp_path: Path) -> None:
+    for name, text in ((first, b"Ada Lovelace"), (second, b"Grace Hopper")):
+        with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
+            file.write(text)
+    found = list(files_below(tmp_path))
+    with Store.open(tmp_path / "w.db") as store:
+        for name, data in found:
+            store.add_file(name, data)
+        assert {store.begin(file.name) for file in store.files()} == {
+            b"Ada Lovelace", b"Grace Hopper"}
+
+
+def given(name: str, data: bytes) -> Given:
+    return Given(name, name, lambda: data)
+
+
+def test_uploads_of_one_name_are_numbered() -> None:
+    kept = told_apart([given("a.txt", b"1"), given("a\u200b.txt", b"2"), given("a.txt", b"1"),
+                       given("a (2).txt", b"4")])
+    assert {clean_name(file.name): file.read() for file in kept} == {
+        "a.txt": b"1", "a (3).txt": b"2", "a (2).txt": b"4"}
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".txt", "x." + "y" * 300])
+def test_a_number_survives_the_cut_of_a_long_name(name: str) -> None:
+    first = numbered(name, [name])
+    second = numbered(name, [name, first])
+    assert len({clean_name(name), clean_name(first), clean_name(second)}) == 3
+
+
+def test_one_path_is_a_path_and_not_its_characters(tmp_path: Path) -> None:
+    write(tmp_path, a_txt="1")
+    assert list(files_below(str(tmp_path))) == list(files_below(tmp_path)) == [("a.txt", b"1")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
+@pytest.mark.parametrize("make", [
+    os.mkfifo, lambda path: os.symlink("/dev/null", path)], ids=["fifo", "device"])
+def test_what_is_neither_file_nor_folder_is_refused(
+        make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(tmp_path / "odd")
+    with pytest.raises(ParameterError, match="neither a file nor a folder; '-' reads text"):
+        files_below([tmp_path / "odd"])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    with pytest.raises(ParameterError, match="closed cannot be read: Permission denied"):
+        files_below(tmp_path)
+
+
+def test_nothing_is_not_the_current_folder() -> None:
+    with pytest.raises(ParameterError, match="there is no file or folder ''"):
+        files_below("")
+
+
+def test_the_command_says_how_files_of_one_name_are_called(
+        alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(alone, A__notes_txt="Ada Lovelace met Charles Babbage in London.",
+          B__notes_txt="Grace Hopper met Howard Aiken in Boston.")
+    paths = [str(alone / top / "notes.txt") for top in "AB"]
+    assert main(["index", *paths, "--db", str(alone / "w.db")]) == 0
+    assert "kept apart as A/notes.txt, B/notes.txt\n" in capsys.readouterr().err
+    assert main(["index", *paths, "--db", str(alone / "w.db")]) == 0
+    with Store.open(alone / "w.db") as store:
+        assert [(f.name, f.status) for f in store.files()] == [
+            ("A/notes.txt", "done"), ("B/notes.txt", "done")]
