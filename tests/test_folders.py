@@ -144,3 +144,13 @@ def test_the_command_says_how_files_of_one_name_are_called(
     with Store.open(alone / "w.db") as store:
         assert [(f.name, f.status) for f in store.files()] == [
             ("A/notes.txt", "done"), ("B/notes.txt", "done")]
+
+
+def test_a_folder_without_files_makes_no_workspace(
+        alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (alone / "hidden").mkdir()
+    (alone / "hidden" / ".txt").write_text("no")
+    assert main(["index", str(alone / "hidden"), "--db", str(alone / "w.db")]) == 3
+    said = capsys.readouterr()
+    assert f"there is no file in {alone / 'hidden'}" in said.err
+    assert (said.out, said.err.count("\n"), (alone / "w.db").exists()) == ("", 1, False)

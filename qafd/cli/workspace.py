@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 
 from qafd.cli.answer import add_endpoint, endpoint_checks
@@ -62,8 +63,12 @@ def _index(arguments: argparse.Namespace) -> int:
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     path = Path(arguments.db)
-    sources = ([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
-               else files_below(arguments.files, _say))
+    sources = iter([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
+                   else files_below(arguments.files, _say))
+    first = list(islice(sources, 1))
+    if arguments.files and not first:
+        return NOTHING_FOUND
+    sources = chain(first, sources)
     before = Choice()
     made = path.exists() and path.stat().st_size
     if not made and not arguments.files and not arguments.dry_run:
