@@ -90,6 +90,40 @@ def test_an_evaluation_that_cannot_be_written_is_still_shown(
     assert "cannot be written" in said.err
 
 
+@pytest.mark.parametrize("name", ["one.db", "two.db", "link.db", "hard.db", "one.db-wal"])
+@pytest.mark.parametrize("command", [
+    ["export", "Who?", "--format", "json", "--out"],
+    ["eval", "retrieval", "--questions", "q.json", "--json"]])
+def test_no_output_is_written_over_a_workspace(
+        command: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("one.db", "two.db"):
+        KnowledgeGraph.open(tmp_path / file).store().close()
+    Path("link.db").symlink_to("one.db")
+    Path("hard.db").hardlink_to("two.db")
+    Path("q.json").write_text('{"question": "Who?", "gold": ["a.txt"]}')
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    assert main([*command, name, "--db", "one.db"]) == 2
+    assert f"{name} belongs to a workspace" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["q.json", "link.json", "p.json", "new.db"])
+def test_no_measurement_is_written_over_what_it_reads(
+        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.json").write_text('{"question": "Who?", "gold": ["a"]}')
+    Path("p.json").write_text('{"id": "a", "title": "A", "text": "Marie Curie lived in Paris."}')
+    Path("link.json").symlink_to("q.json")
+    assert main(["eval", "retrieval", "--questions", "q.json", "--passages", "p.json",
+                 "--db", "new.db", "--json", f"./{name}"]) == 2
+    assert "is read by this command" in capsys.readouterr().err
+    assert Path("q.json").read_text().startswith('{"question"')
+    assert not Path("new.db").exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("command", [["layers"], ["paths", "Who?"], ["sweep", "Who?", "--csv"]])
 def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_path: Path) -> None:

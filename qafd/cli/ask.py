@@ -13,6 +13,7 @@ from qafd.cli.common import (
     NOTHING_FOUND,
     Commands,
     add_question,
+    check_output,
     command,
     method_of,
     open_workspace,
@@ -76,6 +77,8 @@ def _query(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     from qafd import export
 
+    if arguments.out is not None:
+        check_output(arguments.out, arguments.db)
     retrieval = retrieve(arguments)
     text = {"json": lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
             "graphml": lambda: export.graphml(retrieval),

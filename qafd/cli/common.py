@@ -128,6 +128,35 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     return KnowledgeGraph.open(path, keys_of_environment())
 
 
+def check_output(out: Path, *others: Path | None) -> None:
+    """Refuse to write over a workspace, another database or a file that the command reads.
+
+    Raises
+    ------
+    ParameterError
+        `out` is one of them, or lies where SQLite keeps its journal.
+    """
+    for name in (str(out), *(str(out).removesuffix(end) for end in ("-wal", "-shm", "-journal"))):
+        if _database(Path(name)):
+            raise ParameterError(f"{out} belongs to a workspace or another database and is not "
+                                 "written over; name another file")
+    for other in filter(None, others):
+        if os.path.realpath(out) == os.path.realpath(other) or (
+                os.path.exists(out) and os.path.exists(other) and os.path.samefile(out, other)):
+            raise ParameterError(f"{out} is read by this command and is not written over; name "
+                                 "another file")
+
+
+def _database(path: Path) -> bool:
+    try:
+        if not path.is_file():  # opening a pipe would wait for its other end
+            return False
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False  # whoever writes to it will say why not
+
+
 def settings() -> "Preferences":
     """What the Settings page keeps: caps and prices."""
     from qafd.preferences import load

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from qafd.cli.common import DONE, Commands
+from qafd.cli.common import DONE, Commands, check_output
 from qafd.cli.meter import Meter
 from qafd.errors import ParameterError
 
@@ -47,6 +47,8 @@ def _retrieval(arguments: argparse.Namespace) -> int:
 
     if arguments.limit is not None and arguments.limit < 1:
         raise ParameterError(f"--limit is {arguments.limit}; it is at least 1")
+    if arguments.json not in (None, "-"):
+        check_output(Path(arguments.json), arguments.questions, arguments.passages, arguments.db)
     asked = read_questions(_bytes(arguments.questions), arguments.questions.name, arguments.limit)
     passages = asked.passages
     source = arguments.questions
