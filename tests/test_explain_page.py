@@ -145,6 +145,28 @@ def test_a_budget_that_fills_next_to_nothing_says_what_fits_next(home: Path) -> 
     assert re.search(r"cannot fill yet; next to fill: .+ at \d+ tokens", text)
 
 
+@pytest.mark.parametrize(("preset", "prefix", "unit"), [
+    ("Measured best", "best", r"at mass ([\d.]+)"), ("Token budget", "tokens", r"at (\d+) tokens")])
+@pytest.mark.parametrize("mass", [2, 3])
+def test_the_next_node_enters_above_the_mass_that_there_is(
+        preset: str, prefix: str, unit: str, mass: int, home: Path) -> None:
+    tiny = KnowledgeGraph.open(home / "tiny.db")
+    tiny.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    question, asked = "Whom did Ada Lovelace meet?", f"{prefix}_mass"
+    found = re.search(unit, shown(page("explore", ws="tiny", q=question, preset=preset,
+                                       **{asked: str(mass)})))
+    assert found is not None
+    enough = float(found[1])
+    assert enough > mass
+
+    def retrieved(mass: float) -> int:
+        kind = {"rule": "total", "capacity": "tokens"} if prefix == "tokens" else {}
+        return len([n for n in tiny.retrieve(question, mass=mass, **kind).nodes
+                    if n.state == "saturated"])
+
+    assert retrieved(enough) > retrieved(mass)
+
+
 @pytest.mark.browser
 def test_choosing_a_path_highlights_it_and_the_link_restores_it(
         browser: Any, app_url: str) -> None:

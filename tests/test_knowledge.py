@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from qafd.errors import ParameterError
+from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -44,6 +45,41 @@ def test_the_mass_is_fitted_to_a_small_graph_unless_it_is_given(songs: Knowledge
     question = "Who founded the prize that Salt Road won?"
     assert songs.retrieve(question).params["mass"] < 60
     assert songs.retrieve(question, mass=33.0).params["mass"] == 33.0
+
+
+TINY = {
+    "halley": ["Edmond Halley was an English astronomer. In 1705 he computed the orbit of the "
+               "comet that bears his name. He persuaded Isaac Newton to publish the Principia. "
+               "Halley died in Greenwich in 1742."],
+    "ada": ["Ada Lovelace met Charles Babbage in London."],
+    "curie": ["Marie Curie was born in Warsaw. She studied in Paris with Pierre Curie.",
+              "Pierre Curie taught physics at the Sorbonne. He won the Nobel Prize with Henri "
+              "Becquerel in 1903.",
+              "Henri Becquerel discovered radioactivity in Paris. The Sorbonne honored Marie "
+              "Curie."]}
+
+
+@pytest.mark.parametrize(("name", "question"), [
+    ("halley", "What did Halley compute?"), ("ada", "Whom did Ada Lovelace meet?"),
+    ("curie", "Who won the Nobel Prize?")])
+@pytest.mark.parametrize("preset", ["best", "tokens"])
+def test_a_first_document_shows_more_than_one_node_and_less_than_all(
+        name: str, question: str, preset: str, tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "tiny.db")
+    for number, text in enumerate(TINY[name]):
+        knowledge.add_text(f"{number}.txt", text)
+    method = PRESETS[preset].method.fitted(knowledge.graph)
+    full = [n for n in knowledge.retrieve(question, method).nodes if n.state == "saturated"]
+    assert 2 <= len(full) < len(knowledge.graph)
+
+
+@pytest.mark.parametrize(("nodes", "mass"), [
+    (0, 2), (1, 2), (2, 2), (3, 2), (4, 3), (7, 6), (23, 6), (24, 6), (83, 21), (118, 30),
+    (240, 60), (9000, 60)])
+def test_the_suggested_mass_is_a_quarter_of_the_nodes_but_6_where_there_are_few(
+        nodes: int, mass: float) -> None:
+    graph = Graph.build([str(i) for i in range(nodes)])
+    assert FlowDiffusion().fitted(graph).mass == mass
 
 
 def test_a_token_budget_bounds_the_tokens_retrieved(songs: KnowledgeGraph) -> None:

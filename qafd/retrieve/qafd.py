@@ -34,6 +34,7 @@ from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 LAYERS = {"passages": frozenset({"mention", "synonym"}),
           "entities": frozenset({"relation", "synonym"})}
 SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
+FEW = 6  # nodes that it could fill in a tiny graph, or one less than all
 HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0,
            "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
 START = {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0, "volume": 0.25,
@@ -104,13 +105,15 @@ class FlowDiffusion(Method):
         The default counts nodes: under a rule that reads the mass as alpha it becomes that rule's
         own start.
         """
+        # Full nodes never hold more than the mass, so one node at least stays out.
+        share = max(SHARE, min(FEW, len(graph) - 1) / max(len(graph), 1))
         if self.rule == "total":
-            held = SHARE * graph.total_capacity(self.capacity)
+            held = share * graph.total_capacity(self.capacity)
             return replace(self, mass=float(min(self.mass, max(2, round(held)))))
         if self.rule != "budget":
             default = self.__dataclass_fields__["mass"].default
             return replace(self, mass=START[self.rule]) if self.mass == default else self
-        return replace(self, mass=float(min(self.mass, max(2, round(SHARE * len(graph))))))
+        return replace(self, mass=float(min(self.mass, max(2, round(share * len(graph))))))
 
     def highest(self, graph: Graph) -> float:
         """The largest mass worth choosing for a graph, where the control ends."""

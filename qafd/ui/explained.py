@@ -1,6 +1,7 @@
 """The explanation of what the page shows, computed once, and the node it is asked about."""
 
 import math
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 
 import streamlit as st
@@ -13,6 +14,7 @@ from qafd.view.panel import number
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 OFFERED = 5_000  # nodes up to which the list has every name
+MARGIN = 1e-9  # the relative tolerance of a solve
 TICKED = 300  # retrieved nodes up to which entries are computed while the page waits
 
 
@@ -73,10 +75,13 @@ def next_in(view: View) -> str:
             or not view.method.mass > 0):
         return ""
     path, high = explanation.entered, view.method.highest(view.graph)
-    following = ("" if path.next_row is None or path.next_alpha is None else
-                 f"next to fill: {shown(view.graph, path.next_row)} at "
-                 + (f"{math.ceil(path.next_alpha):,} tokens" if counts_tokens(view.method) else
-                    f"mass {number(path.next_alpha)}"))
+    following = ""
+    if path.next_row is not None and path.next_alpha is not None:
+        # A node that is just full is not retrieved yet, and the shown digits have to be enough.
+        at = max(path.next_alpha, view.method.mass) * (1 + MARGIN)
+        following = f"next to fill: {shown(view.graph, path.next_row)} at " + (
+            f"{math.ceil(at):,} tokens" if counts_tokens(view.method) else
+            f"mass {number(float(Context(3, ROUND_CEILING).create_decimal(at)))}")
     ticks = "".join(
         f"<i style='position:absolute;left:{share:.2%};width:1px;height:8px;"
         "background:currentColor;opacity:.6'></i>"
