@@ -255,29 +255,32 @@ function draw(p) {
 
 const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
 
-// Where nodes stand at rest, in pixels. Boxes give way to all nodes of the layout, shown or
-// not, so that no slider but that of the seeds moves anything.
+// Where nodes stand at rest, in pixels. Boxes and all nodes of the layout, shown or not, give
+// way to each other, so that no slider but that of the seeds moves anything.
 function homes(p, w, h) {
   if (p.homes) return p.homes;
   const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.wants).map((n) => n.id)));
   const spots = p.data.nodes.map(({ id, name, x, y }) => {
-    const [a, b] = seeds.has(id) ? [width(p, boxed(name, w), true) / 2 + 9, 12] : [8, 8];
+    const [a, b] = seeds.has(id) ? [width(p, boxed(name, w), true) / 2 + 11, 14] : [8, 8];
     return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b };
   });
-  const boxes = spots.filter((s) => seeds.has(s.id));
+  const moving = new Set(spots.filter((s) => seeds.has(s.id)));
   const keep = (s) => {
     s.x = clamp(s.x, s.a + 6, w - s.a - 6);
     s.y = clamp(s.y, s.b + 6, h - s.b - 6);
   };
   spots.forEach(keep);
   for (let round = 0; round < 40; round++)
-    for (const s of boxes)
+    for (const s of moving)
       for (const o of spots) {
         const dx = s.x - o.x, dy = s.y - o.y, ox = s.a + o.a + 3 - Math.abs(dx), oy = s.b + o.b + 3 - Math.abs(dy);
         if (s === o || ox <= 0 || oy <= 0) continue;
-        if (ox < oy) s.x += 0.4 * ox * (dx < 0 ? -1 : 1);
-        else s.y += 0.4 * oy * (dy < 0 ? -1 : 1);
+        const [axis, by] = ox < oy ? ["x", dx < 0 ? -ox : ox] : ["y", dy < 0 ? -oy : oy];
+        s[axis] += 0.3 * by;
+        o[axis] -= 0.3 * by;
         keep(s);
+        keep(o);
+        moving.add(o);
       }
   return (p.homes = new Map(spots.map((s) => [s.id, s])));
 }
@@ -334,11 +337,13 @@ function arrow(u, v, thickness, head) {
 
 // ---- labels: the most important first, each on the side that is free and crosses fewest edges
 
-const SIDES = [[0, 1], [0, -1], [1, 0], [-1, 0], [0.8, 0.8], [-0.8, 0.8], [0.8, -0.8], [-0.8, -0.8]];
+// The last four are shifted by a quarter of the words.
+const SIDES = [[0, 1], [0, -1], [1, 0], [-1, 0], [0.8, 0.8], [-0.8, 0.8], [0.8, -0.8], [-0.8, -0.8],
+  [0, 1, 0.25], [0, 1, 0.75], [0, -1, 0.25], [0, -1, 0.75]];
 
-function spot(p, n, [sx, sy], off = 0) {
+function spot(p, n, [sx, sy, part = 0.5], off = 0) {
   const w = width(p, n.words), [a, b] = n.half;
-  const left = n.px + sx * (a + 4 + off) - (sx > 0 ? 0 : sx < 0 ? w : w / 2);
+  const left = n.px + sx * (a + 4 + off) - (sx > 0 ? 0 : sx < 0 ? w : w * part);
   const middle = n.py + sy * (b + (sx && sy ? 5 : 9) + off);
   return { x0: left, x1: left + w, y0: middle - 7, y1: middle + 7,
     dx: left + w / 2 - n.px, dy: middle + 4 - n.py };
@@ -361,17 +366,17 @@ function label(p, c) {
     if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
     if (n.state === "ghost") { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
-    // A full node is named before any touched one: shorter, farther off, at worst over a node.
-    const tries = [[n.words, 0]], less = short(n.name, 14);
-    if (n.id === p.selected || n.state === "saturated" && n.kind !== "passage" && n.rank < NAMED)
-      tries.push([less, 0], [n.words, 11], [less, 11], [less, 22], ...(n.only || !p.data.lone ? [0, 12, 24] : []).map((off) => [less, off, 1]));
+    // A full node is named before any touched one: farther off, shorter; over a node only when selected.
+    const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;
+    if (picked || n.state === "saturated" && n.kind !== "passage" && n.rank < NAMED)
+      tries.push([n.words, 9], [less, 0], [n.words, 18], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
     let best = null, cost = Infinity;
     for (const [words, off, over] of tries) {
       if (best) break;
       n.words = words;
       SIDES.forEach((side, i) => {
         const at = spot(p, n, side, off);
-        if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 2 || at.y1 > c.h - 2) return;
+        if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 4 || at.y1 > c.h - 4) return;
         const hits = taken.filter((other) => other.n !== n && meets(at, other));
         if (hits.some((other) => !over || other.n.box || "dx" in other)) return;
         let now = i * 0.3 - (n.side === i ? 1.2 : 0);
@@ -396,6 +401,19 @@ function write(n, at) {
 // ---- hover, selection, keyboard
 
 const key = (event) => event.target.closest(".node")?.node.id;
+
+// What a finger means: browsers move a touch to a neighbor that seems easier to hit, so its own
+// place decides which disc or name is nearest.
+function touched(c, { clientX, clientY }) {
+  const frame = c.svg.getBoundingClientRect(), x = clientX - frame.left, y = clientY - frame.top;
+  const far = (r) => Math.hypot(Math.max(r.x0 - x, 0, x - r.x1), Math.max(r.y0 - y, 0, y - r.y1));
+  let best, least = 12;
+  for (const n of c.order) {
+    const away = Math.min(far(extent(n)), n.shown && !n.box ? far(n.at) : 99) + (n.state === "ghost" ? 4 : 0);
+    if (away < least) { least = away; best = n.id; }
+  }
+  return best;
+}
 
 function hover(p, id, at, event, e) {
   p.over = e || at?.nodes.has(id) && p.cards.includes(at) ? { id, card: at } : null;
@@ -543,10 +561,10 @@ function leap(c, n, by) {
 
 function pointers(p, c) {
   const s = c.svg, down = new Map();
-  let moved = false, apart = 0;
+  let moved = false, apart = 0, finger = null;
   s.addEventListener("pointerover", (event) => {
     if (down.size) return;
-    const id = key(event), e = event.target.edge;
+    const id = event.pointerType === "touch" ? touched(c, event) : key(event), e = event.target.edge;
     if (id) hover(p, id, c, event);
     else if (e) hover(p, null, c, event, e);
     else if (p.over) hover(p, null);
@@ -561,7 +579,8 @@ function pointers(p, c) {
   s.addEventListener("focusout", () => hover(p, null));
   s.addEventListener("click", (event) => {
     if (moved) return;
-    const id = key(event) ?? null;
+    const id = (finger ? touched(c, finger) : key(event)) ?? null;
+    finger = null;
     select(p, id !== p.selected ? id : null);
     if (id) hover(p, id, c, event);
   });
@@ -589,6 +608,7 @@ function pointers(p, c) {
   s.addEventListener("pointerdown", (event) => {
     if (event.button) return;
     down.set(event.pointerId, [event.clientX, event.clientY]);
+    finger = event.pointerType === "touch" ? event : null;
     moved = down.size > 1;
     apart = 0;
   });

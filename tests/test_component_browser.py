@@ -344,6 +344,43 @@ def test_a_touch_selects_and_shows_the_tooltip(browser: Browser, server: str) ->
     context.close()
 
 
+def test_a_touch_on_a_name_selects_its_own_node(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
+                                   is_mobile=True, reduced_motion="reduce")
+    page = context.new_page()
+    show(page, f"{server}/?sample=60&mass=8")
+    named = page.locator(".card .node:not(.ghost):has(text:not(.off))")
+    spots = dict(named.evaluate_all("""all => all.map(g => {
+        const r = g.querySelector('text').getBoundingClientRect();
+        return [g.node.id, [r.x + r.width / 2, r.y + r.height / 2]] })"""))
+    assert len(spots) > 15
+    for name, (x, y) in spots.items():
+        page.touchscreen.tap(x, y)
+        expect(node(page, name)).to_have_attribute("aria-pressed", "true")
+    context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280], ids=str)
+def test_no_name_stands_on_a_disc_and_no_box_on_another(page: Page, server: str,
+                                                       width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1300})
+    show(page, f"{server}/?sample=60&mass=8&panels=4")
+    over = page.locator(".card").evaluate_all("""cards => cards.flatMap(card => {
+        const nodes = [...card.querySelectorAll('svg .node:not(.ghost)')].map(g => g.node);
+        const frame = n => ({ x0: n.px - n.half[0], x1: n.px + n.half[0],
+                              y0: n.py - n.half[1], y1: n.py + n.half[1] });
+        const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+        return nodes.filter(n => n.shown).flatMap(n => nodes.filter(o => o !== n &&
+            meet(n.box ? frame(n) : n.at, frame(o))).map(o => [n.id, o.id])) })""")
+    assert over == []
+    gaps = page.locator(".card").evaluate_all("""cards => cards.flatMap(card => {
+        const above = card.querySelector('.subtitle').getBoundingClientRect().bottom;
+        return [...card.querySelectorAll('svg text:not(.off)')].map(
+            t => t.parentNode.node.at?.y0 + card.querySelector('svg').getBoundingClientRect().top
+                 - above).filter(gap => gap < 9) })""")
+    assert gaps == []
+
+
 def test_motion_is_short_and_absent_when_unwanted(page: Page, server: str) -> None:
     show(page, server)
     expect(node(page, "Mac")).to_have_css("transition-duration", "0s")
