@@ -258,6 +258,19 @@ def test_two_uploads_of_one_name_are_kept_apart_and_it_is_said(
                for toast in app.toast)
 
 
+def test_one_file_is_spoken_of_as_one(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    one = KnowledgeGraph.open(home / "one.db")
+    one.add_text("ada.txt", "Ada Lovelace met Charles Babbage.")
+    app = page("documents", ws="one")
+    # The title and two persons are names of the passage; the persons also met.
+    assert "1 file · 1 passage · 3 entities · 4 edges · read by" in shown(app)
+    app.text_area[0].set_value("Grace Hopper met Howard Aiken.")
+    press(app, "Add the text")
+    assert "1 file taken in; the graph grows as it is read." in [t.value for t in app.toast]
+
+
 def test_wiping_needs_the_name_and_leaves_nothing(two_files: KnowledgeGraph) -> None:
     app = page("settings", ws="mine")
     wipe = next(b for b in app.button if b.label == "Wipe this workspace")

@@ -42,6 +42,10 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     numbers, _, questions, ranks = (frame.value for frame in app.dataframe[:4])
     assert list(numbers["method"])[0] == "QAFD flow diffusion"
     assert len(questions) == 12
+    assert "contains: how often the quoted sentences hold the known answer" in shown(app)
+    alt = app.get("plotly_chart")[0].proto.alt
+    assert [f"{name} {share:.2f} (" in alt for name, share in zip(
+        numbers["method"], numbers["found in 5"], strict=True)] == [True] * len(numbers)
     assert list(ranks["rank by"]) == list(numbers["method"])
     links = [(link.proto.label, link.proto.query_string) for link in app.get("page_link")]
     assert [label for label, _ in links] == ["Open in Explore", "Open in Compare"]

@@ -13,12 +13,12 @@ from qafd.store import File, clean_name
 from qafd.ui.models import choice_of, meter, notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
-from qafd.view.panel import clean
+from qafd.view.panel import clean, counted
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub"]
 _STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
            "done": "done", "failed": "failed", "cancelled": "cancelled"}
-_UNITS = {"parsing": "files", "embedding": "vectors", "building layers": "texts"}
+_UNITS = {"parsing": "file", "embedding": "vector", "building layers": "text"}
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
@@ -68,8 +68,8 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     with knowledge.store() as store:
         enqueue(store, files)
     start(knowledge)
-    st.toast(f"{len(files)} file{'s' * (len(files) != 1)} taken in; the graph grows as they "
-             "are read.")
+    st.toast(f"{counted(len(files), 'file')} taken in; the graph grows as "
+             f"{'it is' if len(files) == 1 else 'they are'} read.")
 
 
 def jobs_panel(knowledge: KnowledgeGraph) -> None:
@@ -94,9 +94,9 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
     for job in waiting:
         share = job.done / job.total if job.total else 0.0
         current = clean(job.current, 80)
-        unit = _UNITS.get(job.stage, "passages")
+        total = counted(job.total, _UNITS.get(job.stage, "passage"))
         label = {"queued": "Waiting for the worker", "paused": "Paused"}.get(
-            job.state, f"{job.stage.capitalize()} {current}: {job.done:,} of {job.total:,} {unit}"
+            job.state, f"{job.stage.capitalize()} {current}: {job.done:,} of {total}"
             if job.stage else "Starting")
         bar, stop = st.columns([6, 1], vertical_alignment="center")
         bar.progress(min(share, 1.0), plain(label))
@@ -137,9 +137,9 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         st.info("No documents yet. Add one above: the graph can be used as soon as its first "
                 "passages are read.")
         return
-    entities = int((graph.kinds == "entity").sum())
-    st.caption(f"{len(live):,} files · {int((graph.kinds == 'passage').sum()):,} passages · "
-               f"{entities:,} entities · {graph.edge_count:,} edges"
+    held = [(len(live), "file"), (int((graph.kinds == "passage").sum()), "passage"),
+            (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
+    st.caption(" · ".join(counted(*some) for some in held)
                + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
     event = st.dataframe(
         [_row(f, said.get(f.name, ""), working) for f in files], hide_index=True, on_select="rerun",

@@ -176,6 +176,10 @@ def numbers(result: Evaluation) -> None:
         "exact": st.column_config.NumberColumn(help="Exact match of the same", format="%.3f"),
         "contains": st.column_config.NumberColumn(
             help="The share of quoted answers in which the known answer stands", format="%.3f")})
+    if any(score.f1 is not None for score in result.scores):
+        st.caption("contains: how often the quoted sentences hold the known answer; F1 and exact: "
+                   "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
+                   "small because whole sentences are quoted.")
     st.download_button(
         "Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
         "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
@@ -217,7 +221,10 @@ def recall_chart(result: Evaluation) -> None:
                       "range": [0, 1.02]},
             "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
             "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
-    st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False})
+    alt = "Found in the first 5, with 95% intervals: " + "; ".join(
+        f"{s.label} {s.recall_5.mean:.2f} ({s.recall_5.low:.2f} to {s.recall_5.high:.2f})"
+        for s in result.scores)
+    st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False}, alt=alt)
     best = result.best
     highest = (f"Highest: {listed([s.label for s in best], len(best))} with "
                f"{best[0].recall_5.mean:.2f}." if len(best) < max(len(scores), 2) else
