@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from clicks import page, shown
@@ -223,6 +224,40 @@ def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> No
     tab.get_by_text(re.compile("similarity .* to the keyword")).wait_for()
     for i in (0, 1):
         assert cards.nth(i).locator("g.selected").count() == 1
+
+
+@pytest.mark.browser
+def test_the_address_is_a_link_to_what_is_seen_from_page_to_page(open_page: Any) -> None:
+    asked, methods = "Which cities lie on the Amazon?", ["qafd", "vector"]
+
+    def seen() -> tuple[str, dict[str, list[str]]]:
+        settle(tab)
+        assert tab.get_by_label("Question", exact=True).input_value() == asked
+        address = urlsplit(tab.url)
+        return address.path, parse_qs(address.query)
+
+    def visit(page_title: str) -> None:
+        tab.get_by_role("link", name=page_title).click()
+        tab.wait_for_url(f"**/{page_title.lower().replace('explore', '')}?*")
+
+    shared = {"q": [asked], "best_mass": ["20"]}
+    chosen = shared | {"methods": methods}
+    tab = open_page(f"/compare?{urlencode(chosen, doseq=True)}")
+    assert seen() == ("/compare", chosen)
+    visit("Lab")
+    assert seen() == ("/lab", shared)
+    visit("Explore")
+    assert seen() == ("/", shared)
+    tab.go_back()
+    assert seen() == ("/lab", shared)
+    tab.go_forward()
+    assert seen() == ("/", shared)
+    visit("Compare")
+    assert seen() == ("/compare", chosen)
+    tab.reload()
+    assert seen() == ("/compare", chosen)
+    for name in methods:
+        assert tab.locator(".st-key-methods").get_by_text(label_of(name)).is_visible()
 
 
 def test_an_unknown_or_repeated_method_in_a_link_leaves_the_choice_to_the_visitor(

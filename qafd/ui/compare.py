@@ -115,8 +115,7 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
 
 def _methods(options: list[str]) -> list[str]:
     """The chosen methods; the link has their short names, or those of the systems."""
-    keep("methods")
-    if "methods" not in st.session_state:
+    if keep("methods") not in st.session_state:
         linked = []
         for name in st.query_params.get_all("methods"):
             try:
@@ -124,6 +123,7 @@ def _methods(options: list[str]) -> list[str]:
             except ParameterError as error:
                 st.caption(f":material/info: {plain(str(error))}")
         st.session_state["methods"] = list(dict.fromkeys(linked))[:MOST] or list(DEFAULT)
+        keep("methods")
     names = st.multiselect(
         "Methods", options, format_func=label_of, max_selections=MOST, key="methods",
         help="Two to six. All are re-implementations of the ideas, on this graph.")

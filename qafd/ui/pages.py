@@ -1,5 +1,7 @@
 """The pages of the app, in the order of the navigation."""
 
+from pathlib import Path
+
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
@@ -18,9 +20,18 @@ PAGES = {"explore": ("Explore", ":material/hub:"),
 def page(name: str, default: str = "explore") -> StreamlitPage:
     """One page; `default` names the one that opens first."""
     title, icon = PAGES[name]
-    return st.Page(root() / "pages" / f"{name}.py", title=title, icon=icon, default=name == default)
+    return st.Page(_script(name), title=title, icon=icon, default=name == default)
 
 
 def pages(default: str = "explore") -> list[StreamlitPage]:
     """All pages."""
     return [page(name, default) for name in PAGES]
+
+
+def script(page: StreamlitPage) -> Path:
+    """The file that draws a page."""
+    return next(_script(name) for name, (title, _) in PAGES.items() if title == page.title)
+
+
+def _script(name: str) -> Path:
+    return root() / "pages" / f"{name}.py"

@@ -16,7 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
 from qafd.ui.home import home
 from qafd.ui.keys import keys
-from qafd.ui.pages import PAGES
+from qafd.ui.pages import PAGES, script
 from qafd.ui.provider import spending
 from qafd.view.panel import clean
 
@@ -125,10 +125,9 @@ def run(page: StreamlitPage) -> None:
         key: st.query_params.get_all(key) for key in st.query_params}
     st.session_state["linked"] = True
     try:
-        # Drawn outside the page: the address keeps a box of the page only until the page changes.
         if page.title != PAGES["learn"][0] or st.query_params.get("teach") != "1":
             _choose_workspace()
-        page.run()
+        _draw(page)
     except QafdError as error:
         st.error(plain(str(error)), icon=":material/error:")
     refused = [plain(f"{key}={text[:40]}") for key, texts in linked.items() for text in texts
@@ -136,6 +135,20 @@ def run(page: StreamlitPage) -> None:
     if refused:
         st.toast(f"The link asks for {listed(refused)}, which this page cannot show. The controls "
                  "say what it shows.", icon=":material/link_off:", duration="infinite")
+
+
+def _draw(page: StreamlitPage) -> None:
+    """Run the script of a page as a part of the main script."""
+    # page.run() makes every widget one of its page alone. When the page changes, Streamlit takes
+    # such widgets out of the address, first in an entry of the browser's history that has the old
+    # page without its state, and gives the new page's widgets back to the address only in a run
+    # after the next. Those of the main script stay in it: two pages that show a question share it.
+    path = script(page)
+    changed = st.session_state.get("script") != path
+    st.session_state["script"] = path
+    # What the main script draws stays until it is replaced; a page begins on an empty one.
+    with st.empty().container() if changed else st.container():
+        exec(compile(path.read_bytes(), path, "exec"), {"__name__": "__main__"})
 
 
 def _taken(key: str, text: str) -> bool:
