@@ -75,7 +75,8 @@ class KnowledgeGraph:
                home: str | os.PathLike[str] | None = None) -> "KnowledgeGraph":
         """A bundled sample, copied into the folder `home` so that it may be changed.
 
-        Without `home` it goes into the user's qafd folder; an existing copy is kept.
+        Without `home` that is ~/.qafd, also where QAFD_HOME is set, which only the app and the
+        commands read. An existing copy is kept.
         """
         return cls.open(copied(name, Path(home) if home is not None else Path.home() / ".qafd"))
 

@@ -44,6 +44,13 @@ def test_every_page_command_and_method_is_described() -> None:
     assert not missing
 
 
+def test_every_variable_that_places_data_is_described() -> None:
+    read = {name for file in (ROOT / "qafd").rglob("*.py")
+            for name in re.findall(r'environ\S*[(\[]"(QAFD_(?:HOME|DB))"', file.read_text("utf-8"))}
+    assert read == {"QAFD_HOME", "QAFD_DB"}
+    assert not {name for name in read if name not in (ROOT / "README.md").read_text("utf-8")}
+
+
 def test_the_tree_of_errors_in_its_docstring_is_complete() -> None:
     import qafd.errors
 

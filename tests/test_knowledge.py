@@ -16,6 +16,15 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
 
 
+def test_a_sample_goes_where_home_says_and_reads_no_variable(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("QAFD_HOME", str(tmp_path / "app"))
+    assert KnowledgeGraph.sample().path == tmp_path / "user" / ".qafd" / "apple-amazon.db"
+    named = KnowledgeGraph.sample(home=tmp_path / "named")
+    assert named.path == tmp_path / "named" / "apple-amazon.db"
+
+
 def test_passages_carry_the_text_that_stands_at_their_offsets(songs: KnowledgeGraph) -> None:
     retrieval = songs.retrieve("Who founded the prize that Salt Road won?")
     with songs.store() as store:
