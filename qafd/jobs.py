@@ -17,7 +17,7 @@ from pathlib import Path
 
 from qafd.address import OPENAI
 from qafd.engine import BatchExtractor
-from qafd.errors import BusyError, DiskFullError, QafdError
+from qafd.errors import BusyError, DiskFullError, QafdError, StoreError
 from qafd.extract import LocalExtractor
 from qafd.index import Progress, extend
 from qafd.layers import bring_up_to_date
@@ -292,7 +292,7 @@ def main() -> None:
         own = os.environ.get("OPENAI_API_KEY")
         keys = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
         work(sys.argv[1], keys=keys | json.loads(sys.stdin.read() or "{}"))
-    except BusyError as error:
+    except StoreError as error:
         print(error, file=sys.stderr)
 
 

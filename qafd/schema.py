@@ -295,18 +295,18 @@ STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 
-def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
+def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.Connection:
     """An open connection with the settings every part of qafd relies on.
 
     Raises
     ------
     StoreError
-        The file is missing (read-only), is no SQLite file, or cannot be opened.
+        The file is missing where it is not made, is no SQLite file, or cannot be opened.
     """
     with translated(path):
+        if (read_only or not make) and not path.is_file():
+            raise StoreError(f"There is no workspace at {path}; index a document first.")
         if read_only:
-            if not path.is_file():
-                raise StoreError(f"There is no workspace at {path}; index a document first.")
             # SQLite wants to put two files beside the workspace; it cannot where the folder is
             # not ours (an installed sample) or the disk is full.
             log = Path(f"{path}-wal")
@@ -318,7 +318,9 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
         else:
             if path.is_file() and 0 < path.stat().st_size < _SMALLEST:
                 raise _foreign(path)  # SQLite would take it for an empty database
-            connection = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None)
+            connection = sqlite3.connect(
+                path if make else f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS,
+                isolation_level=None, uri=not make)
         try:
             if not read_only and _pragma(connection, "journal_mode") != "wal":
                 if not _pragma(connection, "user_version") and connection.execute(

@@ -26,12 +26,14 @@ class Workspace:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
         self._connection = connection
+        self._file = _identity(path)
         self._token = ""
         self._writing = False
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], read_only: bool = False) -> Self:
-        """Open a workspace; a missing file is made, an older schema is brought up to date.
+    def open(cls, path: str | os.PathLike[str], read_only: bool = False,
+             make: bool = True) -> Self:
+        """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
 
         Raises
         ------
@@ -41,7 +43,7 @@ class Workspace:
             It was written by a newer version of qafd; it is left untouched.
         """
         place = Path(path)
-        connection = schema.connect(place, read_only)
+        connection = schema.connect(place, read_only, make)
         try:
             with schema.translated(place):
                 if not read_only:
@@ -80,6 +82,8 @@ class Workspace:
         if self._writing:
             yield self._connection
             return
+        if self._token:
+            self._check_place()
         with schema.transaction(self._connection, self.path) as connection:
             self._writing = True
             try:
@@ -168,9 +172,11 @@ class Workspace:
             over.set()
             pulse.join()
             self._free_reserve()
-            with suppress(DiskFullError):  # the claim then ends with this process
-                self.give_back_lease()
-            self._token = ""
+            try:
+                with suppress(DiskFullError):  # the claim then ends with this process
+                    self.give_back_lease()
+            finally:
+                self._token = ""
 
     def _free_reserve(self) -> None:
         """On a full disk: make room for the few pages that say so."""
@@ -205,13 +211,24 @@ class Workspace:
         ------
         BusyError
             Another process took over, or the workspace was wiped.
+        StoreError
+            The file is no longer there.
         """
+        if self._token:
+            self._check_place()
         with self.snapshot() as connection:
             if self._token and not connection.execute(
                     "SELECT 1 FROM lease WHERE token = ?", (self._token,)).fetchone():
                 raise BusyError(
                     "Another process has taken over the indexing of this workspace, or it was "
                     "wiped; this one stops.")
+
+    def _check_place(self) -> None:
+        """Work in a file that was deleted would be lost without a word."""
+        if _identity(self.path) != self._file:
+            raise StoreError(
+                f"{self.path} was removed or replaced while it was indexed, so the work stops "
+                "here; put the file back, or index the documents again.")
 
     def give_back_lease(self) -> None:
         """End the claim before the end of the `lease()` block."""
@@ -262,7 +279,7 @@ def bump(connection: sqlite3.Connection, counter: str) -> None:
         "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1", (counter,))
 
 def _alive(pid: int, host: str, heartbeat: float) -> bool:
-    if time.time() - heartbeat > STALE_SECONDS:
+    if abs(time.time() - heartbeat) > STALE_SECONDS:  # clocks are set back, too
         return False
     if host != socket.gethostname():
         return True
@@ -275,8 +292,17 @@ def _alive(pid: int, host: str, heartbeat: float) -> bool:
     return True
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _keep_lease(path: Path, token: str, over: threading.Event) -> None:
-    with Workspace.open(path) as store:
+    # a file that is gone is not made again: the next check of the lease says so
+    with suppress(StoreError), Workspace.open(path, make=False) as store:
         while not over.wait(HEARTBEAT_SECONDS):
             try:
                 with store.transaction() as connection:

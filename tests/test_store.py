@@ -1,6 +1,7 @@
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,7 @@ from qafd.errors import (
     ParameterError,
     StoreError,
 )
-from qafd.index import bring_up_to_date, extend, index
+from qafd.index import Progress, bring_up_to_date, extend, index
 from qafd.records import Chunk, Document, Extraction, Keyword, Mention, QueryPlan
 from qafd.store import DocumentNameError, Store, clean_name, embedding_key
 from qafd.workspace import remove
@@ -638,7 +639,8 @@ def test_only_one_process_holds_the_lease(store, path):
     assert store.writer is None
 
 
-@pytest.mark.parametrize("left", ["a dead process", "a process that fell silent"])
+@pytest.mark.parametrize("left", ["a dead process", "a process that fell silent",
+                                  "a host whose clock was ahead"])
 def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left):
     (waiting,) = put(store, "new.txt", "T", "Eve.")
     found = Extraction(waiting.id, "tiny-1", (), (), ())
@@ -647,11 +649,37 @@ def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left):
             if left == "a dead process":
                 connection.execute("UPDATE lease SET pid = ?", (2**22 + 1,))
             else:
-                connection.execute("UPDATE lease SET heartbeat = heartbeat - 60")
+                late = 3600 if left == "a host whose clock was ahead" else -60
+                connection.execute("UPDATE lease SET heartbeat = heartbeat + ?, host = "
+                                   "CASE WHEN ? > 0 THEN 'elsewhere' ELSE host END", (late, late))
         with store.lease():
             with pytest.raises(BusyError, match="taken over"):
                 gone.put_extraction(waiting, found)
             assert store.put_extraction(waiting, found)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="open files cannot be deleted there")
+@pytest.mark.parametrize("left", ["nothing", "another file"])
+@pytest.mark.parametrize("stage", ["extracting", "assembling"])
+def test_indexing_ends_with_a_sentence_when_its_file_is_deleted(path, left, stage):
+    def delete(progress: Progress) -> None:
+        if progress.stage == stage:
+            path.unlink(missing_ok=True)
+            if left == "another file":
+                path.write_bytes(b"another")
+
+    with pytest.raises(StoreError, match="was removed or replaced while it was indexed"):
+        index(path, [("a.txt", b"Ann met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
+              processes=1, progress=delete)
+    assert (path.read_bytes() if path.exists() else b"") == (
+        b"another" if left == "another file" else b"")
+    assert path.exists() == (left == "another file")
+
+
+def test_a_missing_file_is_not_made_where_one_was_open_before(path):
+    with pytest.raises(StoreError, match="There is no workspace"):
+        Store.open(path, make=False)
+    assert not path.exists()
 
 
 def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(store, path):

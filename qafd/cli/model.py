@@ -127,6 +127,8 @@ def print_spent(path: Path, run: str) -> None:
     """What a run has cost so far, on stderr."""
     from qafd.store import Store
 
+    if not path.exists():  # it was deleted meanwhile
+        return
     with Store.open(path) as store:
         totals = store.ledger("purpose", run)
     for total in totals:
