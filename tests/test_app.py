@@ -1,5 +1,6 @@
 """Every page without a browser: on the sample, on empty, one-node and edgeless workspaces."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,7 +111,7 @@ def test_a_link_restores_question_preset_and_mass(home: Path) -> None:
 def test_each_preset_keeps_its_own_values(home: Path) -> None:
     app = page("explore")
     assert app.slider(key="best_seeds").value == 5
-    app.segmented_control(key="preset").set_value("paper").run()
+    app.radio(key="preset").set_value("paper").run()
     assert app.slider(key="paper_mass").value == 50.0
     assert app.slider(key="paper_seeds").value == 40
     assert not app.exception
@@ -320,6 +321,19 @@ def test_a_new_workspace_says_the_name_it_got(home: Path) -> None:
     assert not app.error
     assert "Made Vellmar-Bridge" in shown(app)
     assert app.selectbox(key="ws").value == "Vellmar-Bridge"
+
+
+def test_people_read_importance_relative_to_the_largest_and_x_in_the_table(home: Path) -> None:
+    app = page("explore", tab="Table")
+    table = app.dataframe[0].value
+    top = table["x"].max()
+    assert list(table["importance"]) == pytest.approx([x / top for x in table["x"]])
+    names = dict(zip(table["name"], table["importance"], strict=True))
+    card = next(e.body for e in app.get("html") if "<th" in e.body and "importance" in e.body)
+    read = re.findall(r"<td[^>]*>([^<]+)</td><td[^>]*>([\d.]+)%</td>", card)
+    assert len(read) > 3
+    assert {name: float(share) for name, share in read} == pytest.approx(
+        {name: 100 * names[name] for name, _ in read}, rel=5e-3)
 
 
 def test_the_table_has_the_words_of_the_picture_for_states(home: Path) -> None:

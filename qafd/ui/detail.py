@@ -111,9 +111,17 @@ def _foremost(view: View) -> None:
     st.caption("The most important names. Click a node, or press Tab and Enter, to see why it is "
                "there.",
                help="Importance is the dual variable x of the diffusion, which is above 0 on full "
-               "nodes. Only the order and the ratio of two of them matter.")
+               "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
+               "all nodes, passages too. The Table tab has x itself.")
+    shares = relative(view.retrieval.nodes)
     st.html(read_table(("name", "importance"), [
-        (clean(n.name, 80), number(n.importance)) for n in full]))
+        (clean(n.name, 80), f"{number(100 * shares[n.id])}%") for n in full]))
+
+
+def relative(nodes: Sequence[RetrievedNode]) -> dict[str, float]:
+    """Importances over the largest by node id, in [0, 1]; all 0 when that is 0."""
+    top = max((n.importance for n in nodes), default=0.0)
+    return {n.id: n.importance / top if top > 0 else 0.0 for n in nodes}
 
 
 def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

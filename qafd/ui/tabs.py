@@ -7,7 +7,7 @@ import streamlit as st
 from qafd import export
 from qafd.answer import where
 from qafd.retrieve.qafd import PRESETS
-from qafd.ui.detail import STATES
+from qafd.ui.detail import STATES, relative
 from qafd.ui.explore import View, chosen_drawing, placed
 from qafd.ui.workspaces import safe, safe_lines
 from qafd.verify import sealed
@@ -30,13 +30,18 @@ def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
     retrieval, contract = view.retrieval, chosen_drawing().contract
     names = {n.id: shown_name(n) for n in retrieval.nodes}
+    shares = relative(retrieval.nodes)
     nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
     with nodes:
         st.dataframe([{
             "name": names[n.id], "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
-            "importance": n.importance, "mass": n.mass, "capacity": n.capacity,
+            "importance": shares[n.id], "x": n.importance, "mass": n.mass, "capacity": n.capacity,
             "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
-            for n in retrieval.nodes], hide_index=True)
+            for n in retrieval.nodes], hide_index=True, column_config={
+                "importance": st.column_config.NumberColumn(
+                    format="percent", help="x relative to the largest"),
+                "x": st.column_config.NumberColumn(
+                    format="%.4g", help="The dual variable of the diffusion, as exports have it")})
     with edges:
         st.dataframe([{
             "from": names[e.source], "to": names[e.target], "flow": e.flow, "weight": e.weight,
