@@ -29,7 +29,7 @@ from qafd.weights import VARIANTS
 
 LISTED = 3000  # passages that may be named as gold
 NOTE = {"budget": "mass, in nodes"}
-GATE_COLUMNS = ("from", "to", "similarity of the ends", "start to question", "end to question",
+GATE_COLUMNS = ("from", "to", "strength of the edge", "start to question", "end to question",
                 "weight", "flow", "closed")
 
 
@@ -207,7 +207,11 @@ def gates_tab(view: View) -> None:
     st.dataframe(
         [dict(zip(GATE_COLUMNS, (clean(g.source, 60), clean(g.target, 60), *astuple(g)[2:]),
                   strict=True)) for g in found],
-        hide_index=True, column_config=dict.fromkeys(GATE_COLUMNS[2:7], number))
+        hide_index=True, column_config=dict.fromkeys(GATE_COLUMNS[2:7], number) | {
+            GATE_COLUMNS[2]: st.column_config.NumberColumn(format="%.3g", help=(
+                "The part of the weight that no question changes: how similar the ends are, for "
+                "all that joins them. It can exceed 1: a name in a passage's title counts four "
+                "times."))})
 
 
 def robustness_tab(view: View) -> None:
