@@ -252,7 +252,8 @@ def _record(retrieval: Retrieval) -> str:
 def _imprint(retrieval: Retrieval) -> str:
     """What made a retrieval, in one line for people."""
     made = retrieval.made_by
-    params = ", ".join(f"{name} {value}" for name, value in retrieval.params.items())
+    params = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+                       for name, value in retrieval.params.items())
     return " · ".join([
         f"Made by qafd {made.qafd}", f"method {retrieval.method}{f': {params}' * bool(params)}",
         f"workspace {made.workspace or 'unknown'}, revision {retrieval.revision}",

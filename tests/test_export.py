@@ -67,7 +67,7 @@ def test_every_export_says_what_made_it(retrieval):
         assert {key: record[key] for key in RECORD} == RECORD
     assert tree.xpath("//meta[@name='generator']/@content") == ["qafd 9.9"]
     assert tree.xpath("//p")[-1].text == (
-        "Made by qafd 9.9 · method qafd: alpha 3.0, variant hybrid · workspace f00-7, revision 7 · "
+        "Made by qafd 9.9 · method qafd: alpha 3, variant hybrid · workspace f00-7, revision 7 · "
         "vectors by a-model · entities by local-9/9.9")
 
 
