@@ -29,6 +29,7 @@ from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
+from qafd.rows import storable
 from qafd.samples import copied
 from qafd.store import Evidence, Store
 
@@ -106,7 +107,8 @@ class KnowledgeGraph:
         """Index a text under a document name."""
         from qafd.index import index
 
-        return index(self.path, [(name, text.encode())], embedder=local_embedder, processes=1)
+        return index(self.path, [(name, storable(text).encode())], embedder=local_embedder,
+                     processes=1)
 
     @property
     def graph(self) -> Graph:
@@ -183,6 +185,7 @@ class KnowledgeGraph:
         EmbedderMismatchError
             When the workspace was indexed with another model.
         """
+        question = storable(question)
         with self.store() as store:
             stored = store.stored_plan(question)
             if stored is not None and not subqueries and client is None:

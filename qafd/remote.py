@@ -69,7 +69,8 @@ class RemoteModel:
     def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
                  client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
                  pause: float = 0.5) -> None:
-        self.name, self.base_url = model, base_url
+        self.name = model.encode("utf-8", "replace").decode()  # SQLite stores no surrogates
+        self.base_url = base_url
         self.host = check_address(base_url, key if client is None else "the client's own")
         self._key = key or str(getattr(client, "api_key", None) or "")
         self.deadline, self._attempts, self._pause = deadline, attempts, pause

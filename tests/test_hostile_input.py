@@ -79,6 +79,37 @@ def test_halves_of_characters_in_questions_gold_and_answers_are_replaced() -> No
         replaced, replaced, (replaced,), (replaced,))
 
 
+@pytest.mark.parametrize("command", [
+    ["query"], ["answer"], ["compare"], ["paths"], ["export", "--format", "json"],
+    ["export", "--format", "html"]])
+def test_a_question_that_is_no_utf_8_is_read_with_its_bytes_replaced(
+        command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
+    db = ["--db", str(tmp_path / "one.db")]
+    assert main([command[0], "Where did Marie Curie \udcff live?", *command[1:], *db]) == 0
+    assert "Marie Curie" in capfd.readouterr().out
+
+
+def test_names_in_arguments_that_are_no_utf_8_are_those_in_the_workspace(
+        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a\udcff.txt").write_text("Marie Curie lived in Paris.")
+    db = ["--db", str(tmp_path / "w\udcff.db")]
+    assert main(["index", str(tmp_path / "a\udcff.txt"), *db]) == 0
+    assert main(["docs", "--delete", "a\udcff.txt", *db]) == 0
+    assert capfd.readouterr().out.endswith("a?.txt\n")
+    assert main(["docs", "--delete", "b\udcff.txt", *db]) == 1
+    assert "There is nothing called 'b?.txt'" in capfd.readouterr().err
+
+
+def test_halves_of_characters_in_texts_and_questions_of_the_library_are_replaced(
+        tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "one.db")
+    knowledge.add_text("a\ud800.txt", "Marie Curie \ud800 lived in Paris.")
+    retrieval = knowledge.retrieve("Where did Marie Curie \ud800 live?")
+    assert retrieval.query == "Where did Marie Curie ? live?"
+    assert [passage.text for passage in retrieval.passages] == ["Marie Curie ? lived in Paris."]
+
+
 def test_an_evaluation_that_cannot_be_written_is_still_shown(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")

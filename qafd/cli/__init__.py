@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     parser = _parser()
     arguments = parser.parse_args(argv)
+    _clean(arguments)
     try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
@@ -56,6 +57,18 @@ def main(argv: Sequence[str] | None = None) -> int:
               file=sys.stderr)
         return FAILED
     return code
+
+
+def _clean(arguments: argparse.Namespace) -> None:
+    """Replace what is no UTF-8 in all arguments but the names of files, which have it by right."""
+    from qafd.rows import storable
+
+    for name, value in vars(arguments).items():
+        if name not in ("files", "file"):
+            if isinstance(value, str):
+                setattr(arguments, name, storable(value))
+            elif isinstance(value, list):
+                setattr(arguments, name, [storable(v) if isinstance(v, str) else v for v in value])
 
 
 def _close_stdout() -> None:
