@@ -12,6 +12,7 @@ from hostile import PWN, STRINGS
 from playwright.sync_api import expect
 
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.qafd import PRESETS
 
 pytestmark = pytest.mark.browser
 PAINTED = "[data-painted]"
@@ -141,6 +142,19 @@ def test_no_page_is_wider_than_the_window(
     settle(page)
     page.locator("[data-testid=stMainBlockContainer]").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_presets_are_one_list_without_breaks(width: int, open_page: Open) -> None:
+    page = open_page(width=width)
+    settle(page)
+    if width < 768:
+        page.get_by_test_id("stExpandSidebarButton").click()
+        expect(page.locator(".st-key-preset")).to_be_in_viewport(ratio=1)
+    boxes = page.locator(".st-key-preset [role=radiogroup] label").evaluate_all(
+        """all => all.map(label => label.getBoundingClientRect().toJSON())""")
+    assert len(boxes) == len(PRESETS)
+    assert len({(box["x"], box["height"]) for box in boxes}) == 1
 
 
 def new_workspace(page: Any, name: str) -> None:

@@ -97,9 +97,8 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
 def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
     """The parameters of flow diffusion, in the sidebar; each preset keeps its own values."""
     with st.sidebar:
-        name = st.segmented_control(
-            "Preset", list(PRESETS), default=next(iter(PRESETS)), required=True, key=keep("preset"),
-            bind="query-params", format_func=lambda key: PRESETS[key].label) or next(iter(PRESETS))
+        name = st.radio("Preset", list(PRESETS), key=keep("preset"), bind="query-params",
+                        format_func=lambda key: PRESETS[key].label)
         method = PRESETS[name].method
         if st.session_state.pop("anew", False):
             forget_all_but("ws", "q", "preset", "contract", "thickness", "ramp")
