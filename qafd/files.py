@@ -117,19 +117,25 @@ class FileStore(LedgerStore):
             return changed
 
     def files(self) -> tuple[File, ...]:
-        """All files, in the order in which they came."""
+        """All files, in the order in which they came; the later one of equal files says so."""
         with self.snapshot() as connection:
             extractor = meta(connection, "extractor")
             rows = connection.execute(
                 "SELECT files.name, files.status, files.error, files.notices, files.size, "
                 "  count(DISTINCT documents.name), count(chunks.id), count(extractions.id), "
-                "  files.added_at, files.deleted_at "
+                "  files.added_at, files.deleted_at, files.sha256 "
                 "FROM files LEFT JOIN documents ON documents.source = files.name "
                 "LEFT JOIN chunks ON chunks.document = documents.name "
                 "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
                 "GROUP BY files.rowid ORDER BY files.rowid", (extractor,)).fetchall()
-        return tuple(
-            File(*(*row[:3], tuple(json.loads(row[3])), *row[4:])) for row in rows)
+        first: dict[str, str] = {}
+        found = []
+        for name, status, error, notices, *rest, deleted, digest in rows:
+            counts = deleted is None and status not in ("failed", "cancelled")
+            twin = first.setdefault(digest, name) if counts else name
+            same = [f"Has the same text as {twin}; both count."] * (twin != name)
+            found.append(File(name, status, error, (*json.loads(notices), *same), *rest, deleted))
+        return tuple(found)
 
     def documents(self, source: str | None = None) -> tuple[DocumentRow, ...]:
         """All documents, or those of one file, in the order of files and positions."""

@@ -45,6 +45,16 @@ def test_progress_names_the_stages_the_files_and_the_passages(path):
         Progress("assembling", 2, 2)]
 
 
+def test_a_file_says_that_an_earlier_one_is_equal_and_that_it_is_no_pdf(path):
+    run(path, [("a.txt", b"Ada met Bob."), ("b.pdf", b"Ada met Bob."), ("c.txt", b"Cyd left.")])
+    kind = "This is no PDF inside; it was read as text."
+    with Store.open(path) as store:
+        assert [file.notices for file in store.files()] == [
+            (), (kind, "Has the same text as a.txt; both count."), ()]
+        store.delete("a.txt")
+        assert [file.notices for file in store.files()] == [(), (kind,), ()]
+
+
 def test_nothing_is_loaded_where_nothing_is_to_do(path):
     def never_made() -> TinyEmbedder:
         raise AssertionError

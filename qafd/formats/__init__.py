@@ -113,6 +113,8 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Dr
         notices.append(f"The content is no {ending.upper()}; it was read as plain text.")
     if len(text) > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
+    if ending in ("pdf", "docx", "epub"):
+        notices.append(f"This is no {ending.upper()} inside; it was read as text.")
     delimiter = delimiter_of(text, certain=ending not in ("csv", "tsv"))
     if delimiter and ending not in ("txt", "text", "md", "markdown"):
         return read_csv(name, text, delimiter, limits, notices)
