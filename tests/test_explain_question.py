@@ -232,3 +232,12 @@ def test_the_commands_say_the_same_as_python(
     assert [n["id"] for n in found["lost"]] == [n.id for n in lost]
     assert "gained:" in run(capsys, home, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs",
                             "--with-edge", "Steve Jobs,Amazon River,0.9")
+
+
+def test_asking_about_an_unknown_name_finds_nothing(
+        capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    code = main(["why", QUESTION, "Steve Jbos", "--db", str(home / "apple-amazon.db")])
+    out, err = capsys.readouterr()
+    assert (code, out) == (3, "")
+    assert "there is no node 'Steve Jbos'" in err
+    assert "Steve Jobs" in err

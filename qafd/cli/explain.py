@@ -1,6 +1,7 @@
 """Why a node is retrieved or not, the paths of the mass, and what would change the result."""
 
 import argparse
+import sys
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,11 @@ def _explanation(arguments: argparse.Namespace) -> "Explanation":
 
 def _why(arguments: argparse.Namespace) -> int:
     explanation = _explanation(arguments)
+    try:
+        explanation.find(arguments.node)
+    except ParameterError as unknown:
+        print(f"qafd: {unknown}", file=sys.stderr)
+        return NOTHING_FOUND
     said = explanation.elsewhere(arguments.node) if arguments.elsewhere else {}
     found: dict[str, Any]
     if explanation.retrieved(arguments.node):
