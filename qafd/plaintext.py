@@ -41,6 +41,8 @@ _DECLARABLE = re.compile(
 # A symbol inside or at the start of a word, or a replacement: a Latin set read as another.
 _MISSPELT = re.compile("[¡-¿ˇ˘˙˛˝]+(?<![»«§°])[a-zß-ž]|[a-z][¡-¿ˇ˘˙˛˝ˆ‰Ľ](?<![»«°²³®])|\ufffd")
 
+COLUMN = 60  # characters of a column's name at most
+
 
 def clean(text: str) -> str:
     """The text in canonical form; `clean(clean(t)) == clean(t)`."""

@@ -153,7 +153,18 @@ def test_a_row_of_a_table_is_one_sentence():
     rows = ["item: Roof slates grey\nsupplier: Sandholt Quarry\nprice_eur: 42.50",
             "item: Oak beams\nsupplier: Holm Timber\nnote: Cut to size. Ask Jonas Wherry first."]
     assert sentences("\n\n".join(rows)) == rows
-    assert len(sentences(f"{rows[1]}\n\nThe mill needs beams.")) > 2
+    assert sentences(f"{rows[1]}\n\nThe mill needs beams.") == [rows[1], "The mill needs beams."]
+
+
+def test_names_of_columns_are_no_names_and_no_name_ends_in_of():
+    def names(text):
+        return {m.name for m in extractor().extract(passage(text)).mentions}
+
+    found = names("Vessel: Osprey\nGross Tonnage: 54,300\nFlag State: Cyprus\nOwner: Tarrant Lines")
+    assert {"Osprey", "Cyprus"} <= found
+    assert not {name for name in found if name.split()[0] in ("Vessel", "Gross", "Flag", "Owner")}
+    assert not {name for name in names("It was adjusted by Pelham & Rusk of Port Ennis.")
+                if name.endswith("of")}
 
 
 @pytest.mark.parametrize(("text", "expected"), [

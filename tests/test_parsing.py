@@ -84,8 +84,50 @@ def test_markdown_loses_its_markup_and_keeps_its_headings():
         (None, "The first program",
          "The first program\n\nIt used Bernoulli numbers and code.\nportrait"),
         (None, "Engine",
-         "Engine\n\npart | count\nwheel | 25000\n\n# no heading\nquoted snake_case_name"),
+         "Engine\n\npart: wheel\ncount: 25000\n\n# no heading\nquoted snake_case_name"),
     ]
+
+
+TABLES = {
+    "named by header cells": (
+        "<table><tr><th>Ship<th>Flag<tr><td><p>Wren</p><td><p>Iceland<br>(north)</p></table>",
+        "Ship: Wren\nFlag: Iceland (north)"),
+    "named by numbers below": (
+        "<table><tr><td>Item<td>Euros<tr><td>Dock<td>64,000<tr><td>Paint<td>900</table>",
+        "Item: Dock\nEuros: 64,000\n\nItem: Paint\nEuros: 900"),
+    "three columns": (
+        "<table><tr><td>Ship<td>Flag<td>Owner<tr><td>Wren<td><td>Polar Institute</table>",
+        "Ship: Wren\nOwner: Polar Institute"),
+    "two columns that are names and values": (
+        "<table><tr><td>Master<td>Yusuf Adeyemi<tr><td>Port<td>Lisse</table>",
+        "Master: Yusuf Adeyemi\nPort: Lisse"),
+    "no names": (
+        "<table><tr><td>1,200<td>1,300<td>9<tr><td>1,400<td>1,500<td>8</table>",
+        "1,200 | 1,300 | 9\n1,400 | 1,500 | 8"),
+    "more cells than names": (
+        "<table><tr><th>Ship<th>Flag<tr><td>Wren<td>Iceland<td>since 2015</table>",
+        "Ship | Flag\nWren | Iceland | since 2015"),
+    "a page laid out in cells": (
+        "<table><tr><td><h2>News</h2><p>It rained.</p><td><ul><li>one<li>two</ul></table>",
+        "News\n\nIt rained.\n\none\ntwo"),
+    "text around and in between": (
+        "before<table><tr><th>a<th>b<tr><td>1<td>2</table>between<table><tr><th>a<th>b"
+        "<tr><td>3<td>4</table>after",
+        "before\n\na: 1\nb: 2\n\nbetween\n\na: 3\nb: 4\n\nafter")}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_rows_of_a_table_carry_the_names_of_their_columns(case):
+    page, expected = TABLES[case]
+    assert only("t.html", f"<body>{page}</body>".encode()).text == expected
+
+
+def test_a_table_in_markdown_ends_where_its_lines_do():
+    text = ("# Fleet\n| Ship | Flag |\n|---|:--:|\n| *Wren* | Iceland \\| north |\n"
+            "| Dawn | Malta |\n## Next\nNot a | table.\n\nShip | Flag\n-- | --\nKea | Fiji\nEnd.")
+    assert only("t.md", text.encode()).text == (
+        "Fleet\n\nShip: Wren\nFlag: Iceland | north\n\nShip: Dawn\nFlag: Malta\n\nNext\n\n"
+        "Not a | table.\n\nShip: Kea\nFlag: Fiji\n\nEnd.")
 
 
 def test_a_page_shows_its_visible_text_only():
@@ -95,7 +137,7 @@ def test_a_page_shows_its_visible_text_only():
     assert under(document) == [
         (None, "Ada Lovelace", "Ada Lovelace\n\nShe wrote a program.\nIt ran."),
         (None, "Engine",
-         "Engine\n\npart | count\nwheel | 25,000\n\none\ntwo\n\nafter\n\nx\n  y"),
+         "Engine\n\npart: wheel\ncount: 25,000\n\none\ntwo\n\nafter\n\nx\n  y"),
     ]
 
 
@@ -174,7 +216,7 @@ def test_word_headings_tables_and_title():
     document = only("a.docx", data)
     assert (document.kind, document.title) == ("docx", "A life")
     assert under(document) == [(None, "Ada", "Ada\n\nShe wrote."),
-                               (None, "Engine", "Engine\npart | count\nwheel | 9")]
+                               (None, "Engine", "Engine\n\npart: wheel\ncount: 9")]
 
 
 def test_word_text_that_is_hidden_deleted_or_repeated_stays_out():

@@ -173,8 +173,11 @@ def print_answer(answer: "Answer") -> None:
         return
     if answer.abstained:
         print(answer.absence + (" The nearest are:" if answer.sentences else ""))
+    if answer.missing:
+        print(f"No passage read here has the words: {', '.join(answer.missing)}.")
     for sentence in answer.sentences:
-        print(f"{'> ' if sentence.best else '  '}{one_line(sentence.text, 1000)} "
+        print(f"{'> ' if sentence.best else '  '}{'… ' * sentence.skips}"
+              f"{one_line(sentence.line, 1000)} "
               f"[{sentence.cited}]")
     _print_sources(answer.citations)
 
@@ -190,6 +193,7 @@ def _as_json(answer: "Answer", failure: str) -> dict[str, Any]:
     written = answer.written
     return {
         "abstained": answer.abstained, "best": answer.best, "threshold": answer.threshold,
+        "missing": answer.missing,
         "sentences": [asdict(sentence) for sentence in answer.sentences],
         "citations": [_cited(citation) for citation in answer.citations],
         "written": None if written is None else {

@@ -1,10 +1,11 @@
 """A document as it grows, and the limits it may not pass."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qafd.errors import ParseError
-from qafd.plaintext import clean, one_line
+from qafd.plaintext import COLUMN, clean, one_line
 
 SUPPORTED = "txt, md, html, pdf, docx, csv, json, jsonl and epub"
 SAVE_AS = "save it as docx or pdf and add that"
@@ -64,6 +65,28 @@ class Draft:
         if len(self.marks) > self.limits.pieces:
             raise too_much(self.limits.pieces, "pages and headings")
 
+    def table(self, rows: Sequence[Sequence[str]], headed: bool = False) -> None:
+        """Append the rows of a table, each as "column: value" lines where columns have names.
+
+        They do when `headed`, or when the first row is unlike those below it: a name above
+        numbers, or names of three columns or more. Two columns without names are themselves
+        such lines. Cells of any other table stand in a line for each row.
+        """
+        names, *below = rows or [[]]
+        width, even = len(names), all(len(row) <= len(names) for row in rows)
+        named = all(names) and len(set(names)) == width > 1 and all(map(_is_name, names))
+        numbers = any(all(_NUMBER.search(row[i]) for row in below if len(row) > i)
+                      for i in range(width))
+        if even and named and below and (headed or width > 2 or numbers):
+            for row in below:
+                self.add("\n".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=False)
+                                   if cell))
+        elif even and width == 2 and all(_is_name(row[0]) for row in rows):
+            self.add("\n".join(": ".join(filter(None, row)) for row in rows))
+        else:
+            for number, row in enumerate(rows):
+                self.add(" | ".join(row), "\n" if number else "\n\n")
+
     def head(self, text: str) -> None:
         """Append a heading; what follows stands under it. The first one can be the title."""
         if text := one_line(text):
@@ -87,6 +110,13 @@ def unsupported(what: str, advice: str = "") -> ParseError:
         f"The file is {what}, which cannot be read; "
         f"{advice or 'add a file of a kind that can'} ({SUPPORTED})."
     )
+
+
+_NUMBER = re.compile(r"\d")
+
+
+def _is_name(cell: str) -> bool:
+    return bool(cell) and len(cell) <= COLUMN and ":" not in cell and not re.match(r"[\W\d]", cell)
 
 
 # A program's name for no document, a file, an address, a temporary file, or no letter at all.

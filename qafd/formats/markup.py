@@ -24,6 +24,8 @@ _BLOCKS = frozenset((
 ))  # fmt: skip
 _TIGHT = frozenset(("br", "dd", "dt", "li", "tr"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_SHORT = 300  # characters of a cell that is part of a row, not of a page's layout
+_CELL = "\x1f"  # ends a cell; no text has it
 _SELF_CLOSED = re.compile(r"<(script|title|style|iframe|textarea|[a-z]{1,4})\b([^<>]*)/>")
 
 
@@ -56,6 +58,9 @@ def read_markup(text: str, draft: Draft) -> str:
     title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
     headed = draft.title
     line: list[str] = []
+    rows: list[list[str]] = []
+    heads = 0  # header cells among the cells of the first row
+    cell = None  # the short cell whose paragraphs are but words of it
     gap, preformatted = "\n\n", 0
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
@@ -63,24 +68,50 @@ def read_markup(text: str, draft: Draft) -> str:
         hidden = starts and (tag in _HIDDEN or _is_hidden(element))
         if hidden:
             walk.skip_subtree()
-        if tag in _BLOCKS:
+        if cell is not None and element is not cell:
+            line.append(" " * (tag in _BLOCKS))
+        elif tag in _BLOCKS:
             shown = "".join(line)
             line.clear()
+            if tag == "tr" and not starts and shown.strip():
+                cells = [" ".join(cell.split()) for cell in shown.split(_CELL)]
+                rows.append(cells[:-1] if not cells[-1] else cells)
+                shown = ""
+            elif rows and (shown.strip() or tag == "table"):
+                draft.table(rows, heads == len(rows[0]))
+                rows, heads = [], 0
             if tag in _HEADINGS and not starts:
                 draft.head(shown)
             else:
-                draft.add(re.sub(r"[\s|]+$", "", shown) if tag == "tr" else shown, gap)
+                draft.add(shown.strip().replace(_CELL, " | "), gap)
             own = "\n" if tag in _TIGHT else "\n\n"
             gap = own if shown.strip() else max(gap, own)
-        elif tag in ("td", "th") and not starts:
-            line.append(" | ")
+        elif tag in ("td", "th") and starts:
+            cell = element if _is_short(element) and not hidden else None
+        elif tag in ("td", "th"):
+            cell = None
+            line.append(_CELL)
+            heads += tag == "th" and not rows
         if tag == "pre":
             preformatted += 1 if starts else -1
         piece = ("" if hidden else element.text) if starts else element.tail
         if piece:
             line.append(piece if preformatted else re.sub(r"\s+", " ", piece))
-    draft.add("".join(line), gap)
+    draft.table(rows, heads == len(rows[0]) if rows else False)
+    draft.add("".join(line).strip().replace(_CELL, " | "), gap)
     return worthy_title(title) or ("" if headed else draft.title)
+
+
+def _is_short(cell: "_Element") -> bool:
+    """Whether a cell holds a few words and no list, heading or table."""
+    if next(cell.iter("table", "ul", "ol", "pre", *_HEADINGS), None) is not None:
+        return False
+    length = 0
+    for piece in cell.itertext():
+        length += len(piece)
+        if length > _SHORT:
+            return False
+    return True
 
 
 def _is_hidden(element: "_Element") -> bool:
@@ -94,6 +125,7 @@ def _is_hidden(element: "_Element") -> bool:
 
 _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
 _ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_RULE = re.compile(r"[\s>]*\|?(\s*:?-+:?\s*\|)+\s*:?-*:?\s*")
 _INLINE = (
     (re.compile(r"<!--.*?-->"), ""),
     (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"), r"\1"),
@@ -121,27 +153,47 @@ def read_markdown(text: str, limits: Limits) -> Draft:
         if title := re.search(r"^title:\s*[\"']?(.+?)[\"']?\s*$", front[1], re.MULTILINE):
             draft.title = title[1]
     block: list[str] = []
+    rows: list[list[str]] = []  # of the table that is being read
+
+    def flush() -> None:
+        draft.add("\n".join(block))
+        block.clear()
+        draft.table(rows, headed=True)
+        rows.clear()
+
     code = False
     for line in text.split("\n"):
         if _FENCE.match(line):
+            if rows:
+                flush()
             code = not code
         elif code:
             block.append(line)
         elif atx := _ATX.match(line):
-            draft.add("\n".join(block))
-            block.clear()
+            flush()
             draft.head(_inline(atx[2]))
         elif block and block[-1] and re.fullmatch(r" {0,3}(=+|-{2,})\s*", line):
             heading = block.pop()
-            draft.add("\n".join(block))
-            block.clear()
+            flush()
             draft.head(heading)
-        elif not re.fullmatch(r"\s*\|?(\s*:?-+:?\s*\|)+\s*:?-*:?\s*|\s*\[[^\]]+\]:\s+\S+.*", line):
-            quoted = re.sub(r"^\s*(>\s?)+", "", line)
-            row = re.fullmatch(r"\s*\|(.*)\|\s*", quoted)
-            block.append(_inline(row[1].strip() if row else quoted))
-    draft.add("\n".join(block))
+        elif block and "|" in block[-1] and _RULE.fullmatch(line):
+            names = _cells(block.pop())
+            flush()
+            rows.append(names)
+        elif rows and "|" in line:
+            rows.append(_cells(line))
+        elif not re.fullmatch(r"\s*\[[^\]]+\]:\s+\S+.*", line):
+            if rows:
+                flush()
+            block.append(_inline(re.sub(r"^\s*(>\s?)+", "", line)))
+    flush()
     return draft
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a table's line, without their markup."""
+    line = re.sub(r"^[\s>]*\|?|\|\s*$", "", line)
+    return [_inline(cell.strip().replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", line)]
 
 
 def _inline(line: str) -> str:

@@ -134,12 +134,13 @@ def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
     """Append paragraphs and table rows, freeing each element after it was read."""
     from lxml import etree
 
-    tags = [_W + "p", _W + "tc", _W + "tr", _FALLBACK]
+    tags = [_W + "p", _W + "tc", _W + "tr", _W + "tbl", _FALLBACK]
     stream = etree.iterparse(
         io.BytesIO(_without_entities(data)), events=("start", "end"), tag=tags,
         resolve_entities=False, no_network=True, load_dtd=False,
     )  # fmt: skip
     cells: list[str] = []
+    rows: list[list[str]] = []
     depth = duplicate = 0
     for event, element in stream:
         tag, step = element.tag, 1 if event == "start" else -1
@@ -152,8 +153,11 @@ def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
         elif event == "start":
             continue
         elif tag == _W + "tr" and depth == 0:
-            draft.add(" | ".join(" ".join(cell.split()) for cell in cells), "\n")
+            rows.append([" ".join(cell.split()) for cell in cells])
             cells.clear()
+        elif tag == _W + "tbl" and depth == 0:
+            draft.table(rows)
+            rows.clear()
         elif tag == _W + "p":
             text = "" if duplicate else "".join(_runs(element))
             if depth:

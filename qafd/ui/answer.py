@@ -50,8 +50,10 @@ def _quoted(answer: Answer) -> None:
         if not answer.sentences:
             return
         st.caption("The nearest sentences:")
+    if answer.missing:
+        st.caption(f"No passage read here has the words: {plain(', '.join(answer.missing))}.")
     st.html(f"<p style='{_TEXT}'>" + " ".join(
-        f"{'<b>' * s.best}{safe(s.text)}{'</b>' * s.best} "
+        f"{'… ' * s.skips}{'<b>' * s.best}{safe(s.line)}{'</b>' * s.best} "
         f"<sup><a href='#quoted-{s.citation}'>[{s.cited}]</a></sup>"
         for s in answer.sentences) + "</p>")
     _sources(answer.citations, "quoted")

@@ -5,12 +5,17 @@ from dataclasses import replace
 import streamlit as st
 
 from qafd.answer import where
+from qafd.collection import gold_documents
 from qafd.compare import Column
+from qafd.errors import ParameterError
+from qafd.evaluate import Trial, ranks
 from qafd.retrieve.base import SATURATED
 from qafd.ui.compare import Sides
+from qafd.ui.explore import retrieved
+from qafd.ui.gold import with_gold
 from qafd.ui.workspaces import plain, safe
 from qafd.ui.written import written_answers
-from qafd.view.panel import clean, shown_name
+from qafd.view.panel import clean, counted, shown_name
 
 
 def _columns(cells: list[str], name: str = "columns") -> str:
@@ -66,7 +71,7 @@ def answers_tab(sides: Sides) -> None:
         if answer.abstained:
             cell += f"<p>Not in these passages: best similarity {answer.best:.2f}.</p>"
         cell += "<p>" + " ".join(
-            f"{safe(s.text)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>"
+            f"{'… ' * s.skips}{safe(s.line)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>"
         cells.append(cell + "".join(
             f"<small>[{c.number}] {safe(c.title)} — {safe(c.where)}</small><br>"
             for c in answer.citations))
@@ -127,6 +132,32 @@ def numbers_tab(sides: Sides) -> None:
         "nodes touched": r.work.nodes_touched, "edges touched": r.work.edges_touched,
         "rounds": r.work.rounds} for name, _, r in worked], hide_index=True,
         column_config={"time, ms": st.column_config.NumberColumn(format="%.1f")})
+    _gold_table(sides)
     for name, c in sides.pairs:
         for notice in c.retrieval.notices if c.retrieval else ():
             st.caption(f":material/info: {plain(name)}: {plain(clean(notice, 400))}")
+
+
+def _gold_table(sides: Sides) -> None:
+    """What each method ranks of the passages that the question needs, where these are known."""
+    asked = with_gold(sides.knowledge, sides.comparison.question)
+    if asked is None:
+        return
+    try:
+        known, _ = gold_documents(sides.knowledge, [asked])
+    except ParameterError as error:
+        st.caption(f":material/info: {plain(str(error))}")
+        return
+    # Whatever fits the budget of tokens: the same number as on the page Evaluate.
+    places = [(name, ranks(retrieved(
+        sides.knowledge.path, sides.version, sides.comparison.question,
+        sides.choice.methods[c.name], sides.knowledge, sides.graph, sides.plan),
+        [known[gold] for gold in asked.gold])) for name, c in sides.pairs if c.retrieval]
+    st.dataframe([{
+        "method": name, "recall@5": Trial(found).recall(5),
+        "needed, not among its first 5": "; ".join(
+            clean(gold, 120) for gold, place in zip(asked.gold, found, strict=True)
+            if place is None or place > 5)} for name, found in places], hide_index=True,
+        column_config={"recall@5": st.column_config.NumberColumn(format="%.2f", help=(
+            f"The share of the {counted(len(asked.gold), 'document')} that this question is "
+            "known to need among the first 5 of the ranking."))})
