@@ -9,7 +9,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from clicks import page, shown
 
+from qafd.collection import save_questions
 from qafd.compare import DEFAULT
+from qafd.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
 from qafd.retrieve import METHODS
@@ -152,6 +154,35 @@ def test_changing_the_workspace_starts_all_parameters_anew(home: Path) -> None:
     assert not app.exception
     assert app.slider(key="ego_entities").value == 10
     assert app.multiselect(key="methods").value == ["qafd", "ego"]
+
+
+def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
+    gold = {"Paper Lanterns (song)", "Mara Delgado"}
+    asked = "where was the singer of  Paper Lanterns born?"  # a bundled one, typed by hand
+    knowledge = KnowledgeGraph.sample("songbook", home)
+    app = page("compare", ws="songbook", q=asked, methods=["qafd", "ego"], view="Numbers",
+               budget="200")
+    table = app.dataframe[2].value.set_index("method")
+    for name in ("qafd", "ego"):
+        found = knowledge.retrieve(knowledge.plan(asked), METHODS[name]().fitted(knowledge.graph))
+        best = {p.title for p in found.passages[:5]}
+        row = table.loc[label_of(name)]
+        assert row["recall@5"] == len(gold & best) / 2
+        assert set(filter(None, row.iloc[1].split("; "))) == gold - best
+    assert len(page("compare", ws="songbook", q="Who sings?", methods=["qafd", "ego"],
+                    view="Numbers").dataframe) == 2
+
+
+def test_a_question_written_with_gold_that_is_gone_says_so(home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("songbook", home)
+    save_questions(knowledge, [Question("1", "Who sings?", ("Salt Road (song)", "Gone")),
+                               Question("2", "Who left?", ("Gone",))])
+    app = page("compare", ws="songbook", q="Who sings?", methods=["qafd", "ego"], view="Numbers")
+    assert all("Gone" in missing for missing in app.dataframe[2].value.iloc[:, 2])
+    assert app.dataframe[2].value["recall@5"].max() <= 0.5
+    app = page("compare", ws="songbook", q="Who left?", methods=["qafd", "ego"], view="Numbers")
+    assert len(app.dataframe) == 2
+    assert "none of the 1 gold passages is in this workspace" in shown(app)
 
 
 @pytest.fixture

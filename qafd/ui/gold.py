@@ -17,23 +17,48 @@ BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions that come with the sample, from a file, or written here; None while there are none.
     """
-    bundled = assets() / "samples" / f"{knowledge.path.stem}.questions.jsonl"
-    sample = knowledge.path.stem in SAMPLES and bundled.exists()
-    choices = [*([BUNDLED] if sample else []), UPLOADED, WRITTEN]
+    bundled = _bundled(knowledge)
+    choices = [*([BUNDLED] if bundled else []), UPLOADED, WRITTEN]
     if st.session_state.get("gold") not in (None, *choices):
         del st.session_state["gold"]
     source = st.segmented_control(
-        "Questions", choices, default=choices[0] if sample else WRITTEN, required=True,
+        "Questions", choices, default=BUNDLED if bundled else WRITTEN, required=True,
         key=keep("gold"), bind="query-params",
         help="A question comes with its gold: the documents that a good answer needs.")
     if source == BUNDLED:
-        return read_questions(bundled.read_bytes(), bundled.name)
+        return bundled
     return _uploaded(knowledge) if source == UPLOADED else _written(knowledge)
+
+
+def with_gold(knowledge: KnowledgeGraph, text: str) -> Question | None:
+    """The question of this text with its gold, if it is written, uploaded or bundled here."""
+    bundled = _bundled(knowledge)
+    uploaded = st.session_state.get(_file_key(knowledge))
+    known = [*saved_questions(knowledge),
+             *(read_questions(uploaded[1], uploaded[0]).questions if uploaded else ()),
+             *(bundled.questions if bundled else ())]
+    return next((q for q in known if _folded(q.text) == _folded(text)), None)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
+    """The questions that come with a sample."""
+    path = assets() / "samples" / f"{knowledge.path.stem}.questions.jsonl"
+    if knowledge.path.stem not in SAMPLES or not path.exists():
+        return None
+    return read_questions(path.read_bytes(), path.name)
+
+
+def _file_key(knowledge: KnowledgeGraph) -> str:
+    return f"gold_file_{knowledge.path}"
 
 
 def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions from a file, which the session keeps for its workspace."""
-    key = f"gold_file_{knowledge.path}"
+    key = _file_key(knowledge)
     if key in st.session_state:
         name, content = st.session_state[key]
         with st.container(horizontal=True, vertical_alignment="center"):
