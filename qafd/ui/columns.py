@@ -71,7 +71,8 @@ def answers_tab(sides: Sides) -> None:
         if answer.abstained:
             cell += f"<p>Not in these passages: best similarity {answer.best:.2f}.</p>"
         cell += "<p>" + " ".join(
-            f"{'… ' * s.skips}{safe(s.line)} <sup>[{s.citation}]</sup>" for s in answer.sentences) + "</p>"
+            f"{'… ' * s.skips}{safe(s.line)} <sup>[{s.citation}]</sup>"
+            for s in answer.sentences) + "</p>"
         cells.append(cell + "".join(
             f"<small>[{c.number}] {safe(c.title)} — {safe(c.where)}</small><br>"
             for c in answer.citations))
