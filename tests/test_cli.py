@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -155,3 +156,38 @@ def test_a_file_that_is_no_workspace_keeps_its_bytes(
     assert (result.returncode, result.stdout) == (1 if content else 2, "")
     assert "no workspace" in result.stderr or "no qafd workspace" in result.stderr
     assert file.read_bytes() == content
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
+@pytest.mark.parametrize(("closed", "arguments", "code", "says"), [
+    (">&-", "query 'Who is Steve Jobs?'", 0, ""), ("2>&-", "query 'Who is Steve Jobs?'", 0, None),
+    ("2>&-", "query ''", 2, None), ("<&- >&- 2>&-", "status", 0, None),
+    ("<&-", "query -", 2, "the standard input, which is closed"),
+    ("<&-", "index - --db new.db", 2, "the standard input, which is closed"),
+    ("<&-", "verify -", 2, "the standard input, which is closed")])
+def test_closed_streams_are_no_reason_to_fail(
+        closed: str, arguments: str, code: int, says: str | None, sample: Path,
+        tmp_path: Path) -> None:
+    ended = subprocess.run(
+        f"{sys.executable} -m qafd.cli {arguments} {closed}", shell=True, cwd=tmp_path,
+        env={**os.environ, "QAFD_DB": str(sample), "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True, text=True, timeout=120)
+    assert ended.returncode == code, ended.stderr
+    assert says is None or (says in ended.stderr and ended.stderr.count("\n") == bool(says))
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("arguments", [("query", "-"), ("verify", "-")])
+def test_an_interrupted_command_ends_without_a_traceback(
+        arguments: tuple[str, ...], sample: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from qafd.cli import main; print('up', flush=True); "
+         "sys.exit(main())", *arguments],
+        env={**os.environ, "QAFD_DB": str(sample), "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "up\n"
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (130, "")

@@ -1,6 +1,7 @@
 """The command line: stdout is data, stderr is messages.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found, 4 stopped by a cap on spending.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found, 4 stopped by a cap on spending,
+130 interrupted.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from qafd.cli import (
     sweep,
     workspace,
 )
-from qafd.cli.common import CAPPED, FAILED, USAGE
+from qafd.cli.common import CAPPED, FAILED, INTERRUPTED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
 GROUPS = (start, workspace, curate, ask, answer, compare, evaluate, explain, layers, model, sweep)
@@ -30,8 +31,16 @@ GROUPS = (start, workspace, curate, ask, answer, compare, evaluate, explain, lay
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(argv: Sequence[str] | None) -> int:
     # Threads that wait for each other over small matrices take longer than one alone.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_streams()
     parser = _parser()
     arguments = parser.parse_args(argv)
     _clean(arguments)
@@ -74,6 +83,15 @@ def _clean(arguments: argparse.Namespace) -> None:
 def _close_stdout() -> None:
     """Let nothing more be written, so that the end of the process does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Send what is written to closed streams nowhere, and let no file take their numbers."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _parser() -> argparse.ArgumentParser:

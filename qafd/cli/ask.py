@@ -18,6 +18,7 @@ from qafd.cli.common import (
     method_of,
     open_workspace,
     print_json,
+    stdin,
     text_of,
 )
 from qafd.errors import ParameterError, QafdError
@@ -99,12 +100,13 @@ def _verify(arguments: argparse.Namespace) -> int:
     from qafd.verify import verify
 
     try:
-        stored = (sys.stdin.buffer.read() if arguments.file == "-"
+        stored = (stdin() if arguments.file == "-"
                   else Path(arguments.file).read_bytes())
-        result = verify(json.loads(decode(stored)[0]))
     except OSError as error:
         raise QafdError(f"{arguments.file or 'a file without a name'} cannot be read: "
                         f"{error.strerror}") from error
+    try:
+        result = verify(json.loads(decode(stored)[0]))
     except (ValueError, RecursionError) as error:
         raise QafdError(f"{arguments.file} is no stored query; 'qafd query --json' prints one"
                         ) from error

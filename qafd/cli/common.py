@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qafd.retrieve.base import Retriever
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
+INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
 
 Commands = Any  # argparse gives what add_subparsers returns no public name
 
@@ -175,4 +176,18 @@ def keys_of_environment() -> "Keys":
 
 def text_of(argument: str) -> str:
     """An argument, or stdin where it is '-'."""
-    return sys.stdin.read() if argument == "-" else argument
+    return stdin().decode("utf-8", "replace") if argument == "-" else argument
+
+
+def stdin() -> bytes:
+    """All of the standard input.
+
+    Raises
+    ------
+    ParameterError
+        It is closed.
+    """
+    if sys.stdin is None:
+        raise ParameterError("'-' reads the standard input, which is closed; name a file or pipe "
+                             "the text in")
+    return sys.stdin.buffer.read()

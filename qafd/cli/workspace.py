@@ -18,6 +18,7 @@ from qafd.cli.common import (
     keys_of_environment,
     open_workspace,
     print_json,
+    stdin,
 )
 from qafd.cli.meter import Meter
 from qafd.cli.model import add_reader, choice_of, dry_run, print_spent
@@ -63,7 +64,7 @@ def _index(arguments: argparse.Namespace) -> int:
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
     path = Path(arguments.db)
-    sources = iter([(arguments.name, sys.stdin.buffer.read())] if arguments.files == ["-"]
+    sources = iter([(arguments.name, stdin())] if arguments.files == ["-"]
                    else files_below(arguments.files, _say))
     first = list(islice(sources, 1))
     if arguments.files and not first:
