@@ -30,6 +30,9 @@ PROVIDERS = {
 }
 
 
+LARGEST = {"most_calls": 10_000_000, "most_tokens": 10_000_000_000, "most_dollars": 1_000_000}
+
+
 @dataclass(frozen=True)
 class Preferences:
     """Caps are of one run: calls, tokens and dollars, 0 for none."""
@@ -44,12 +47,18 @@ class Preferences:
     prices: tuple[tuple[str, Price], ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("provider", "base_url", "model", "embed_model"):
+            if not isinstance(getattr(self, name), str):
+                raise ParameterError(f"{name} is no text")
         if self.provider not in PROVIDERS:
             raise ParameterError(f"there is no provider {self.provider!r}; choose "
                                  f"{', '.join(PROVIDERS)}")
-        for name in ("most_calls", "most_tokens", "most_dollars"):
-            if getattr(self, name) < 0:
-                raise ParameterError(f"{name} is {getattr(self, name)}; it is at least 0")
+        for name, largest in LARGEST.items():
+            value = getattr(self, name)
+            kinds = (int, float) if name == "most_dollars" else (int,)
+            if type(value) not in kinds or not 0 <= value <= largest:
+                raise ParameterError(f"{name} is {str(value)[:40]}; it is a number from 0 to "
+                                     f"{largest:,}" + ", and whole" * (len(kinds) == 1))
 
     def price(self, model: str) -> Price | None:
         """Of a model, None when the table does not have it."""
@@ -78,11 +87,12 @@ def load(path: Path) -> Preferences:
         known = {spec.name for spec in fields(Preferences)} & stored.keys()
         prices = tuple((str(model), Price(float(sent), float(received)))
                        for model, sent, received in stored.get("prices", ()))
-        return replace(Preferences(**{name: stored[name] for name in known - {"prices"}}),
-                       prices=prices)
+        chosen = Preferences(**{name: stored[name] for name in known - {"prices"}})
+        return replace(chosen, prices=prices, most_dollars=float(chosen.most_dollars))
     except FileNotFoundError:
         return Preferences()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError,
+            RecursionError) as error:
         raise ParameterError(f"{path} cannot be read as settings ({error}); mend or delete it"
                              ) from error
 

@@ -30,6 +30,11 @@ def test_without_a_file_everything_is_offline(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"prices": [["a", "b", "c"]]}',
                                   '{"provider": "nobody"}', '{"most_calls": -1}', '{"prices": 3}',
+                                  "[" * 100_000, '{"most_dollars": 1e400}', '{"model": 3}',
+                                  '{"most_dollars": NaN}', '{"most_calls": 2.5}',
+                                  '{"most_calls": true}', '{"most_tokens": 1e400}',
+                                  '{"most_dollars": 1' + "0" * 400 + "}", '{"base_url": null}',
+                                  '{"prices": [["m", 1' + "0" * 400 + ", 2]]}",
                                   '{"most_calls": "many"}', '{"prices": [["m", -1, 2]]}'])
 def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(text)
