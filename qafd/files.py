@@ -130,11 +130,11 @@ class FileStore(LedgerStore):
                 "GROUP BY files.rowid ORDER BY files.rowid", (extractor,)).fetchall()
         first: dict[str, str] = {}
         found = []
-        for name, status, error, notices, *rest, deleted, digest in rows:
-            counts = deleted is None and status not in ("failed", "cancelled")
+        for *row, digest in rows:
+            name, counts = row[0], row[9] is None and row[1] not in ("failed", "cancelled")
             twin = first.setdefault(digest, name) if counts else name
             same = [f"Has the same text as {twin}; both count."] * (twin != name)
-            found.append(File(name, status, error, (*json.loads(notices), *same), *rest, deleted))
+            found.append(File(*(*row[:3], (*json.loads(row[3]), *same), *row[4:])))
         return tuple(found)
 
     def documents(self, source: str | None = None) -> tuple[DocumentRow, ...]:
