@@ -120,9 +120,9 @@ class Written:
 class Answer:
     """Quoted sentences in the order of their passages, and a model's words if one was asked.
 
-    `best` is the highest cosine between the question and a sentence; `abstained` that it is
-    below `threshold` and no quoted sentence has all words of the question (`literal`): the
-    documents then do not seem to answer it. `english` is whether the question could be English,
+    `best` is the cosine between the question and the sentence that answers most of it; `abstained`
+    that it is below `threshold` and no quoted sentence has all words of the question (`literal`):
+    the documents then do not seem to answer it. `english` is whether the question could be English,
     `missing` are its words that no considered passage has, in any form.
     """
 
@@ -148,9 +148,9 @@ class Answer:
         best = min(self.best, self.threshold - 0.01)  # 0.299 is not 0.30
         language = "" if self.english else " The built-in model reads English only."
         if self.best >= self.threshold - NEAR:
-            return (f"Perhaps not in these documents: the most similar sentence reaches {best:.2f},"
+            return (f"Perhaps not in these documents: the best sentence reaches {best:.2f},"
                     f" an answer needs {self.threshold:.2f}.{language}")
-        return (f"{ABSENT} The most similar sentence reaches {best:.2f}; an answer needs "
+        return (f"{ABSENT} The best sentence reaches {best:.2f}; an answer needs "
                 f"{self.threshold:.2f}.{language}")
 
 
@@ -204,8 +204,9 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         chosen.append(best)
         left &= ~has[best]
     literal = len(asked) > 1 and bool(has[chosen].all(axis=1).any())
-    weak = float(similarity.max()) < WEAK and not literal
-    foremost = -1 if weak else max(chosen, key=lambda i: (total[i], -i))
+    foremost = max(chosen, key=lambda i: (total[i], -i))
+    answer = Answer((), (), float(similarity[foremost]), english=_english(plan.question),
+                    literal=literal, missing=_missing(plan.question, asked, passages))
     chosen.sort(key=lambda i: (spans[i].rank, spans[i].start))
     quoted = {i: _with_lead(spans[i], all_spans, [spans[j] for j in chosen]) for i in chosen}
     cited: dict[RetrievedPassage, list[int]] = {}
@@ -223,12 +224,10 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
             span = quoted[i]
             sentences.append(Sentence(
                 span.text, number, float(similarity[i]), passage.start + span.start,
-                passage.start + span.end, i == foremost, marks[i].page,
+                passage.start + span.end, i == foremost and not answer.abstained, marks[i].page,
                 end > 0 and bool(passage.text[end:span.start].strip())))
             end = span.end
-    return Answer(tuple(sentences), citations, float(similarity.max()),
-                  english=_english(plan.question), literal=literal,
-                  missing=_missing(plan.question, asked, passages))
+    return replace(answer, sentences=tuple(sentences), citations=citations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,17 +246,23 @@ class _Span:
 
 
 def _with_lead(span: _Span, spans: Sequence[_Span], chosen: Sequence[_Span]) -> _Span:
-    """The sentence with those before it that its first word speaks of, two at most."""
+    """The sentence with those before it that say who "she" is, two at most."""
     lead = span
     for _ in range(LEAD):
         before = next((s for s in spans if s.passage is span.passage and s.end <= lead.start
                        and not s.passage.text[s.end:lead.start].strip()), None)
         if (before is None or before in chosen or not _whole(before)
                 or "\n\n" in span.passage.text[before.end:lead.start]
-                or lead.text.split()[0].strip("\"'“”‘’,").casefold() not in _PRONOUNS):
+                or not _speaks_of_another(lead.text)):
             break
         lead = before
     return replace(span, start=lead.start)
+
+
+def _speaks_of_another(text: str) -> bool:
+    """Whether a sentence begins with a pronoun, or is short and has one."""
+    said = words(text)
+    return not _PRONOUNS.isdisjoint(said if len(said) < LONG else said[:1])
 
 
 def _missing(question: str, asked: Sequence[str],

@@ -328,13 +328,13 @@ def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("question", "best", "first", "language"), [
-    ("Wer hat die Bibliothek gegründet?", 0.278, "Perhaps not in these documents: the most similar "
+    ("Wer hat die Bibliothek gegründet?", 0.278, "Perhaps not in these documents: the best "
      "sentence reaches 0.28, an answer needs 0.30.", True),
-    ("Was kostet der Nachtbus?", 0.2996, "Perhaps not in these documents: the most similar "
+    ("Was kostet der Nachtbus?", 0.2996, "Perhaps not in these documents: the best "
      "sentence reaches 0.29, an answer needs 0.30.", True),
-    ("Where is the library?", 0.1, "Not in these documents. The most similar sentence reaches "
+    ("Where is the library?", 0.1, "Not in these documents. The best sentence reaches "
      "0.10; an answer needs 0.30.", False),
-    ("Mara Delgado", 0.1, "Not in these documents. The most similar sentence reaches 0.10; an "
+    ("Mara Delgado", 0.1, "Not in these documents. The best sentence reaches 0.10; an "
      "answer needs 0.30.", False),
     ("Where is the library?", 0.3, "", False),
 ])
