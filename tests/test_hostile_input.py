@@ -168,6 +168,12 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_p
     assert "No space left" in ended.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without an end")
+def test_a_device_without_an_end_is_no_stored_query(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "/dev/full"]) == 1
+    assert "/dev/full has more than 100 MB" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("value", [5.5, float("nan"), float("inf"), -1])
 def test_a_number_of_seeds_is_a_whole_number_in_its_range(value: float) -> None:
     with pytest.raises(ParameterError, match="seeds is"):

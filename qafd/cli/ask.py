@@ -27,6 +27,8 @@ from qafd.plaintext import decode, one_line
 if TYPE_CHECKING:
     from qafd.retrieve.base import Retrieval
 
+LARGEST = 100 * 2**20  # bytes of a stored query
+
 
 def add(commands: Commands) -> None:
     """Add the commands of this file."""
@@ -100,8 +102,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from qafd.verify import verify
 
     try:
-        stored = (stdin() if arguments.file == "-"
-                  else Path(arguments.file).read_bytes())
+        stored = stdin() if arguments.file == "-" else _bytes(Path(arguments.file))
     except OSError as error:
         raise QafdError(f"{arguments.file or 'a file without a name'} cannot be read: "
                         f"{error.strerror}") from error
@@ -115,3 +116,12 @@ def _verify(arguments: argparse.Namespace) -> int:
     else:
         print(*result.sentences, sep="\n")
     return DONE if result.ok else FAILED
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        stored = file.read(LARGEST + 1)  # a device may have no end
+    if len(stored) > LARGEST:
+        raise QafdError(f"{path} has more than {LARGEST // 2**20} MB, which no stored query has; "
+                        "'qafd query --json' prints one")
+    return stored
