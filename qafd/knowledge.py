@@ -444,6 +444,9 @@ class KnowledgeGraph:
 def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -> Retriever:
     """The method that a name and its parameters mean on a graph."""
     if not isinstance(method, str):
+        if not hasattr(method, "retrieve"):
+            raise ParameterError(f"{str(method)[:40]} is no method; give a name or a method of "
+                                 "qafd.retrieve.METHODS")
         return method
     if "alpha" in params:
         mass = float(params.pop("alpha"))

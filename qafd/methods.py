@@ -49,7 +49,18 @@ def name_of(method: Retriever) -> str:
 
 
 def tuned(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
-    """The method with some parameters; unless `mass` is one, it is fitted to the graph."""
+    """The method with some parameters; unless `mass` is one, it is fitted to the graph.
+
+    Raises
+    ------
+    ParameterError
+        The method has no such parameter, or the value is out of its range.
+    """
+    own = [spec.name for spec in fields(method)]  # type: ignore[arg-type]
+    for name in given:
+        if name not in own:
+            raise ParameterError(f"this method has no parameter {name[:40]!r}; it has "
+                                 f"{', '.join(own)}")
     changed: Retriever = replace(method, **given)  # type: ignore[type-var]
     return changed if "mass" in given else changed.fitted(graph)
 

@@ -1,6 +1,7 @@
 """The workspace as one object, on real documents."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,6 +124,16 @@ def test_unknown_methods_and_samples_are_refused_with_the_choices(songs: Knowled
         songs.retrieve("anything", "magic")
     with pytest.raises(ParameterError, match="choose apple-amazon, songbook"):
         KnowledgeGraph.sample("pears")
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"mass": "3"}, "mass is '3'; it is a number"), ({"seeds": "3"}, "seeds is '3'"),
+    ({"mass": None}, "mass is 'None'"), ({"foo": 3}, "no parameter 'foo'; it has "),
+    ({"method": 3}, "3 is no method")])
+def test_values_of_a_wrong_type_are_refused_in_a_sentence(
+        wrong: dict[str, Any], message: str, songs: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError, match=message):
+        songs.retrieve("Who wrote?", **wrong)
 
 
 def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Path) -> None:

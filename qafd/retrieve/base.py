@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from qafd import __version__
@@ -235,6 +236,8 @@ class Method:
                 if value not in meta["options"]:
                     raise ParameterError(f"{spec.name} is {value!r}; "
                                          f"choose {', '.join(meta['options'])}")
+            elif not isinstance(value, Real):
+                raise ParameterError(f"{spec.name} is {str(value)[:40]!r}; it is a number")
             elif isinstance(spec.default, int) and value % 1:
                 raise ParameterError(f"{spec.name} is {value}; it is a whole number")
             elif not meta["low"] <= value <= meta["high"]:
