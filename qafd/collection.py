@@ -13,6 +13,8 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.plaintext import one_line
 from qafd.workspace import meta, set_meta
 
+ID = 80  # characters of a record's id that its document is named by
+
 
 def saved_questions(knowledge: KnowledgeGraph) -> tuple[Question, ...]:
     """The questions kept in a workspace."""
@@ -76,17 +78,18 @@ def gold_documents(
     ParameterError
         None of the names is known.
     """
-    by_name: list[dict[str, set[str]]] = [defaultdict(set) for _ in range(4)]
+    by_name: list[dict[str, set[str]]] = [defaultdict(set) for _ in range(5)]
     with knowledge.store() as store:
         for row in store.documents():
             if row.deleted_at is None:
-                keys = (row.name, row.name.removeprefix(f"{row.source}#"), row.source,
-                        _folded(row.title))
+                own = _line(row.name.removeprefix(f"{row.source}#"))
+                keys = (_line(row.name), own, own, _line(row.source), _folded(row.title))
                 for names, key in zip(by_name, keys, strict=True):
                     names[key].add(row.name)
     found: dict[str, frozenset[str]] = {}
     for name in (name for question in questions for name in question.gold):
-        keys = (name, name, name, _folded(name))
+        line = _line(name)
+        keys = (line, line, one_line(name, ID), line, _folded(name))
         found[name] = frozenset(next((names[key] for names, key in zip(by_name, keys, strict=True)
                                       if key in names), ()))
     missing = [name for name, documents in found.items() if not documents]
@@ -99,6 +102,11 @@ def gold_documents(
     return found, (f"{len(missing)} of {len(found)} gold passages are not in this workspace and "
                    f"count as missed: {', '.join(one_line(name, 80) for name in missing[:5])}"
                    f"{', ...' if len(missing) > 5 else '.'}",)
+
+
+def _line(name: str) -> str:
+    """A name without what parsers take out of names."""
+    return one_line(name, 400)
 
 
 def _folded(name: str) -> str:

@@ -194,6 +194,15 @@ def test_gold_is_found_by_name_by_id_by_file_and_by_title(library: KnowledgeGrap
     assert notices == ()
 
 
+@pytest.mark.parametrize("name", ["a\u200bb", " a  b\t", "x" * 100, "p\u0065\u0301"])
+def test_gold_is_found_by_an_id_that_was_cleaned_when_it_was_read(
+        name: str, tmp_path: Path) -> None:
+    passage = Passage(name, "A title", "Marie Curie lived in Paris.")
+    knowledge = collection(tmp_path / "w.db", "p.jsonl", [passage], processes=1)
+    documents, notices = gold_documents(knowledge, [Question("q", "?", (name,))])
+    assert (len(documents[name]), notices) == (1, ())
+
+
 def test_gold_that_is_not_there_is_said_and_none_at_all_is_refused(
         library: KnowledgeGraph) -> None:
     _, notices = gold_documents(library, [Question("q", "?", ("p1", "p99"))])
