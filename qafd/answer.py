@@ -26,7 +26,6 @@ REPEATED = 0.9  # cosine from which a sentence says what another one said
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
 WEAK = 0.3  # best cosine below which the documents do not answer the question
 FILLER = 0.75  # share of the best cosine below which a sentence must bring a word of the question
-FAR = 0.5  # and below which it must have two
 LEAD = 2  # sentences before one that begins with "she" or "this", to say who or what
 STEM = 4  # letters that forms of a word share: "founder", "founded"
 NEAR = 0.05  # how far below that they perhaps do
@@ -174,8 +173,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         for start, end, vector in found.get(passage.chunk, ())]
     spans = [span for span in all_spans if len(span.text.split()) >= SHORT]
     spans = [span for span in spans if _whole(span)] or spans
-    said = set(words(plan.question))
-    asked = sorted(said - FUNCTION_WORDS) or sorted(said)
+    asked = sorted(set(words(plan.question)))
+    tells = np.array([word not in FUNCTION_WORDS for word in asked], np.bool_)
     if not spans:
         return Answer((), (), 0.0)
     vectors = np.stack([span.vector for span in spans])
@@ -194,8 +193,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     for _ in range(min(SENTENCES, len(spans)) - len(chosen)):
         gain = scores + OPEN * (has @ (rare * left))
         # What is far from the question and has no new word of it would only fill the answer.
-        idle = (similarity < FILLER * similarity.max()) & ~(has & left).any(axis=1)
-        idle |= (similarity < FAR * similarity.max()) & (has.sum(axis=1) < 2)
+        idle = ~(has & left & tells).any(axis=1) & (similarity < FILLER * similarity.max())
         gain[[i for i in range(len(spans)) if i in chosen or idle[i] or any(
             float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
         best = int(gain.argmax())
@@ -203,7 +201,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
             break
         chosen.append(best)
         left &= ~has[best]
-    literal = len(asked) > 1 and bool(has[chosen].all(axis=1).any())
+    literal = tells.sum() > 1 and bool(has[chosen][:, tells].all(axis=1).any())
     foremost = max(chosen, key=lambda i: (total[i], -i))
     answer = Answer((), (), float(similarity[foremost]), english=_english(plan.question),
                     literal=literal, missing=_missing(plan.question, asked, passages))
@@ -269,10 +267,11 @@ def _missing(question: str, asked: Sequence[str],
              passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
     """The telling words of the question, as it spells them, whose stem no passage has."""
     stems = {word[:STEM] for p in passages for word in words(f"{p.title}\n{p.text}")}
+    telling = set(asked) - _ASKING - FUNCTION_WORDS
     return tuple(dict.fromkeys(
         word for word in re.findall(r"\w+", question)
-        if (len(word) >= STEM or word.isupper()) and word.casefold() in asked
-        and word.casefold() not in _ASKING and word.casefold()[:STEM] not in stems))
+        if (len(word) >= STEM or word.isupper()) and word.casefold() in telling
+        and word.casefold()[:STEM] not in stems))
 
 
 def _english(question: str) -> bool:

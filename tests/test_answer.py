@@ -255,7 +255,6 @@ def test_a_row_of_a_table_is_quoted_whole_and_header_lines_are_not(tmp_path: Pat
     answer = knowledge.answer("What does a street lamp LED-30 cost?")
     best, = (sentence.text for sentence in answer.sentences if sentence.best)
     assert best == "item: Street lamp LED-30\nsupplier: Lumen Works\nprice_eur: 640"
-    assert not any("survey" in sentence.text for sentence in answer.sentences)  # only fills
     survey = knowledge.answer("What did the survey of the Harbour Mill cost?")
     assert survey.sentences[0].text == "The survey of the Harbour Mill cost 6,200 euros."
     assert not any(s.text.startswith(("From", "Subject")) for s in survey.sentences)

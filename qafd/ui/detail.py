@@ -106,10 +106,11 @@ def _quote(text: str) -> str:
 def _foremost(view: View) -> None:
     full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:12]
     if not full:
-        st.caption("No name is full. Click a node, or press Tab and Enter, to see why.")
+        st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see "
+                   "why.")
         return
-    st.caption("The most important names. Click a node, or press Tab and Enter, to see why it is "
-               "there.",
+    st.caption("The most important names. Click a node, or press Tab, arrow keys and Enter, to "
+               "see why it is there.",
                help="Importance is the dual variable x of the diffusion, which is above 0 on full "
                "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
                "all nodes, passages too. The Table tab has x itself.")
