@@ -25,7 +25,7 @@ FOREIGN = 40
 
 def plain(text):
     """Words only, casefolded."""
-    return f" {' '.join(re.findall(r'[^\W_]+', text.casefold()))} "
+    return " ".join(["", *re.findall(r"[^\W_]+", text.casefold()), ""])
 
 
 def asked(knowledge, questions):
