@@ -62,9 +62,10 @@ def graphml(retrieval: Retrieval) -> str:
 def nodes_csv(retrieval: Retrieval) -> str:
     """One row per node, most important first; no text can be run as a formula.
 
-    The last column says in every row what made it, so that tables can be put together.
+    The last column names the version, the method and the state of the workspace in every row, so
+    that tables can be put together.
     """
-    made_by = _record(retrieval)
+    made_by = _stamp(retrieval)
     rows = ([*(getattr(node, column) for column in _NODE_COLUMNS), made_by]
             for node in retrieval.nodes)
     return table_csv((*_NODE_COLUMNS, "made_by"), rows)
@@ -72,7 +73,7 @@ def nodes_csv(retrieval: Retrieval) -> str:
 
 def edges_csv(retrieval: Retrieval) -> str:
     """One row per edge, with the names of both ends; else as `nodes_csv`."""
-    made_by = _record(retrieval)
+    made_by = _stamp(retrieval)
     names = {node.id: node.name for node in retrieval.nodes}
     rows = (
         [*(getattr(edge, column) for column in _EDGE_COLUMNS),
@@ -247,6 +248,11 @@ def _on(fill: str) -> str:
 
 def _record(retrieval: Retrieval) -> str:
     return json.dumps(retrieval.record, default=str)
+
+
+def _stamp(retrieval: Retrieval) -> str:
+    made = retrieval.made_by
+    return f"qafd {made.qafd}, {retrieval.method}, workspace {made.workspace or 'unknown'}"
 
 
 def _imprint(retrieval: Retrieval) -> str:
