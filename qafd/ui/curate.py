@@ -21,7 +21,7 @@ from qafd.view.panel import clean, counted
 
 ROWS = 500  # entities of the table
 PAIRS = 8  # suggestions shown at a time
-SENTENCES = 8
+SENTENCES, MOST = 8, 60
 ENTITIES, ALIKE, EDITS = VIEWS = ("Entities", "Perhaps the same", "Edits")
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
           "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
@@ -103,8 +103,11 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
                  query_params={"ws": knowledge.path.stem, "q": f"What is known of {one.name}?"})
     said = knowledge.evidence([one.id])
     st.html("".join(quoted(sentence) for sentence in said[:SENTENCES]))
-    if len(said) > SENTENCES:
-        st.caption(f"{len(said) - SENTENCES} more sentences")
+    if more := said[SENTENCES:]:
+        with st.expander(counted(len(more), "more sentence")):
+            st.html("".join(quoted(sentence) for sentence in more[:MOST]))
+            if len(more) > MOST:
+                st.caption(f"The first {MOST} of them")
 
 
 def _type(one: Entity) -> str:
@@ -131,7 +134,8 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
         for column, entity in zip(st.columns(2, gap="medium"), (one, other), strict=True):
             column.html(f"<b>{safe(entity.name)}</b> <small style='opacity:.75'>"
                         f"{safe(_type(entity))} · {counted(entity.passages, 'passage')}</small>"
-                        f"<p style='margin:.3em 0 0'>{safe(entity.evidence, 300)}</p>")
+                        f"<p style='margin:.3em 0 0'>"
+                        f"{safe(entity.evidence, 300) or 'Only in titles.'}</p>")
         clash = (f" · types differ: {_type(one)}, {_type(other)}"
                  if one.type and other.type and _type(one) != _type(other) else "")
         both = (f" · {counted(pair.together, 'sentence')} with both names"
