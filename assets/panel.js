@@ -141,7 +141,8 @@ function fill(p, c, panel) {
   const crowd = clamp(Math.sqrt(110 / panel.edges.length), 0.5, 1);
   c.near = new Map();
   // Many boxes would hide each other: the other seeds are circles with their thick outline.
-  const boxes = new Set(panel.nodes.filter((n) => n.seed).slice(0, BOXES));
+  const all = p.data.boxes;
+  const boxes = new Set(panel.nodes.filter((n) => n.seed && (!all || all.includes(nodes[n.n].id))).slice(0, BOXES));
   const fresh = new Set();
   panel.nodes.forEach((shown, rank) => {
     const base = nodes[shown.n];
@@ -256,13 +257,14 @@ function draw(p) {
 const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
 
 // Where nodes stand at rest, in pixels. Boxes and all nodes of the layout, shown or not, give
-// way to each other, so that no slider but that of the seeds moves anything.
+// way to each other, so that no slider but that of the seeds moves anything; nodes that came
+// late to the layout move alone.
 function homes(p, w, h) {
   if (p.homes) return p.homes;
-  const seeds = new Set(p.cards.flatMap((c) => c.order.filter((n) => n.wants).map((n) => n.id)));
-  const spots = p.data.nodes.map(({ id, name, x, y }) => {
+  const seeds = new Set(p.data.boxes ?? p.cards.flatMap((c) => c.order.filter((n) => n.wants).map((n) => n.id)));
+  const spots = p.data.nodes.map(({ id, name, x, y, late = 0 }) => {
     const [a, b] = seeds.has(id) ? [width(p, boxed(name, w), true) / 2 + 11, 14] : [8, 8];
-    return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b };
+    return { id, x: 14 + x * (w - 28), y: 12 + y * (h - 24), a, b, late };
   });
   const moving = new Set(spots.filter((s) => seeds.has(s.id)));
   const keep = (s) => {
@@ -276,11 +278,12 @@ function homes(p, w, h) {
         const dx = s.x - o.x, dy = s.y - o.y, ox = s.a + o.a + 3 - Math.abs(dx), oy = s.b + o.b + 3 - Math.abs(dy);
         if (s === o || ox <= 0 || oy <= 0) continue;
         const [axis, by] = ox < oy ? ["x", dx < 0 ? -ox : ox] : ["y", dy < 0 ? -oy : oy];
-        s[axis] += 0.3 * by;
-        o[axis] -= 0.3 * by;
+        const share = 0.3 * (1 + s.late - o.late);
+        s[axis] += share * by;
+        o[axis] -= (0.6 - share) * by;
         keep(s);
         keep(o);
-        moving.add(o);
+        if (!s.late) moving.add(o);
       }
   return (p.homes = new Map(spots.map((s) => [s.id, s])));
 }

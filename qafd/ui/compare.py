@@ -41,6 +41,7 @@ from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 40  # nodes per panel
 ASPECT = 1.45
+BOXES = 6  # seeds of a method that are drawn as boxes
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
 LETTERS = "ABCDEF"
 SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
@@ -196,11 +197,12 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
         retrievals = [drawn_contracted(r) for r in retrievals]
     if sides.choice.blind:
         retrievals = [_anonymous(r) for r in retrievals]
-    frozen, others = _frozen(sides.knowledge.path, sides.version, sides.plan.question,
+    frozen, others, boxes = _frozen(sides.knowledge.path, sides.version, sides.plan.question,
                              _drawable(sides), sides)
     positions = beside(frozen, [n for r in retrievals for n in prominent(r, DRAWN)],
                        _near(sides.graph, retrievals), ASPECT)
     key = f"compare-{sides.knowledge.path.stem}"
+    picked = selected(key) or st.query_params.get("node")
     return pick(panel_data(
         retrievals, positions=positions, limit=DRAWN, aspect=ASPECT,
         others=[n for n in others if not (contract and n.kind == "passage")],
@@ -208,7 +210,8 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
                   for name, idea, column, r in zip(sides.names, sides.ideas, columns, retrievals,
                                                    strict=True)],
         thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
-        lone=sides.choice.lone, selected=selected(key) or st.query_params.get("node")), key)
+        lone=sides.choice.lone, boxes=boxes,
+        late=positions.keys() - frozen.keys(), selected=picked), key)
 
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:
@@ -249,11 +252,17 @@ def _drawable(sides: Sides) -> tuple[str, ...]:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _frozen(path: Path, version: str, question: str, names: tuple[str, ...],
-            _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    """One layout for what the default methods show: no parameter or choice moves a node."""
+            _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
+    """One layout for what the default methods show, and their foremost seeds.
+
+    No parameter or choice moves a node.
+    """
     columns = [make_column(name, name, partial(
         retrieved, path, version, question, method_of(name).fitted(_sides.graph),
         _sides.knowledge, _sides.graph, _sides.plan), _sides.graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
     first = {n.id for r in retrievals[:1] for n in r.nodes if n.state == SATURATED}
-    return freeze(retrievals, first, DRAWN, ASPECT)
+    seeds = [[n for n in r.nodes if n.seed and n.kind != "passage"] for r in retrievals]
+    boxes = {n.id for some in seeds
+             for n in sorted(some, key=lambda n: (-n.importance, n.id))[:BOXES]}
+    return *freeze(retrievals, first, DRAWN, ASPECT), sorted(boxes)

@@ -66,6 +66,8 @@ def panel_data(
     signed: Mapping[str, float] | None = None,
     aspect: float = 1.45,
     graph_size: int | None = None,
+    boxes: Sequence[str] | None = None,
+    late: Collection[str] = (),
 ) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.view.component.panels`.
 
@@ -102,6 +104,11 @@ def panel_data(
         Differences between -1 and 1, by which nodes are colored instead of by importance.
     graph_size : int, optional
         Nodes of the whole graph, for "12 of 4,311 nodes shown".
+    boxes : sequence of str, optional
+        Ids of the seeds that may be boxes, by default the first six of each panel. What is near a
+        box gives way to it, so boxes that depend on the panels would move nodes with them.
+    late : collection of str, optional
+        Ids of nodes that were put beside the layout; no other node gives way to them.
 
     Raises
     ------
@@ -140,7 +147,7 @@ def panel_data(
         "nodes": [{"id": node, "name": shown_name(drawn[node]),
                    "kind": clean(drawn[node].kind, NAME_LENGTH),
                    "x": round(positions[node][0] / aspect, 4), "y": round(positions[node][1], 4)}
-                  for node in index],
+                  | ({"late": 1} if node in late else {}) for node in index],
         "panels": [
             _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
                    graph_size, only, signed, names)
@@ -153,6 +160,7 @@ def panel_data(
                                        "high": "first only", "note": ""}),
         "columns": columns,
         "lone": lone,
+        "boxes": boxes,
         "path": [node for node in path if node in index],
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
         "selected": selected,
