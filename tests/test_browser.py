@@ -151,9 +151,10 @@ def test_the_presets_are_one_list_without_breaks(width: int, open_page: Open) ->
     if width < 768:
         page.get_by_test_id("stExpandSidebarButton").click()
     expect(page.locator(".st-key-preset")).to_be_in_viewport(ratio=1)
-    boxes = page.locator(".st-key-preset [role=radiogroup] label").evaluate_all(
+    labels = page.locator(".st-key-preset [role=radiogroup] label")
+    expect(labels).to_have_count(len(PRESETS))
+    boxes = labels.evaluate_all(
         """all => all.map(label => label.getBoundingClientRect().toJSON())""")
-    assert len(boxes) == len(PRESETS)
     assert len({(box["x"], box["height"]) for box in boxes}) == 1
 
 
