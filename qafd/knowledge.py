@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from qafd.answer import Answer, Draft, Written, draft, extract_answer, written
+from qafd.answer import Answer, Draft, Written, draft, written
 from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
 from qafd.context import MOST, WAYS
@@ -27,6 +27,7 @@ from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
+from qafd.quote import extract_answer
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
 from qafd.rows import storable

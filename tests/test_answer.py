@@ -8,12 +8,13 @@ import pytest
 from faults import serving
 from files import pdf
 
-from qafd.answer import Answer, Written, _english
+from qafd.answer import Answer, Written
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Recorded, Reply
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ABSENT, LENGTHS, answer_messages, fence
+from qafd.quote import english
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.text import count_tokens
 
@@ -339,7 +340,7 @@ def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
 ])
 def test_a_near_miss_is_said_in_softer_words(
         question: str, best: float, first: str, language: bool) -> None:
-    answer = Answer((), (), best, english=_english(question))
+    answer = Answer((), (), best, english=english(question))
     assert answer.absence == first + " The built-in model reads English only." * language
 
 

@@ -23,7 +23,7 @@ LAYERS = (
     ("index", "rank", "layers", "earlier", "curate"),
     ("retrieve",),
     ("methods",),
-    ("explain", "context", "answer", "compare", "verify", "export", "view",
+    ("explain", "context", "answer", "quote", "compare", "verify", "export", "view",
      "doctor", "judge", "probe"),
     ("preferences", "jobs", "loaded", "samples", "knowledge"),
     ("collection", "evaluate", "lab", "learn"),
