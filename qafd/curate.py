@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from qafd.edits import entity_names
+from qafd.edits import entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.store import Store
@@ -59,8 +59,8 @@ def entities(store: Store) -> tuple[Entity, ...]:
     with store.snapshot() as connection:
         edits = store.edits()
         names = entity_names(edits)
-        gone = {edit.key for edit in edits if edit.action == "hide" and edit.undone_at is None}
-        gone |= {key for key, name in names.items() if canonical(name) != key}
+        gone = hidden_keys(edits) | {
+            key for key, name in names.items() if canonical(name) != key}
         rows = connection.execute(
             "WITH ends AS (SELECT source AS id, kind FROM edges UNION ALL "
             "  SELECT target, kind FROM edges) "
@@ -108,12 +108,15 @@ def call(store: Store, known: str, name: str) -> int:
     """Let an entity be called `name`: rename it, or let it be one with what is called so.
 
     Returns the number of the edit. Raises ParameterError when there is no entity `known`, or
-    `name` has no letter or digit.
+    `name` has no letter or digit or is hidden.
     """
     one = entity(store, known)
     name = " ".join(name.split())
     if not canonical(name):
         raise ParameterError(f"{name!r} cannot be a name; give one with a letter or digit")
+    if canonical(name) in hidden_keys(store.edits()):
+        raise ParameterError(f"{name!r} is hidden, so the entity would be too; undo that edit "
+                             "first, or choose another name")
     if name == one.name:
         raise ParameterError(f"{name!r} is what it is called already")
     return store.edit("same", one.key, name)
@@ -140,8 +143,7 @@ def suggestions(store: Store, graph: Graph, most: int = 50) -> tuple[Suggestion,
     """
     known = {one.key: one for one in entities(store)
              if any(letter.isupper() for letter in one.name)}
-    apart = {(edit.key, edit.name) for edit in store.edits()
-             if edit.action == "apart" and edit.undone_at is None}
+    apart = {(edit.key, edit.name) for edit in store.edits() if edit.holds("apart")}
     why: dict[tuple[str, str], str] = {}
     for first, second, reason in (*_alike(store), *_one_letter(known), *_parts(known),
                                   *_initials(known)):

@@ -63,7 +63,7 @@ def entity_names(edits: Iterable[Edit]) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for edit in edits:
-        if edit.action != "same" or edit.undone_at is not None:
+        if not edit.holds("same"):
             continue
         name = names.get(canonical(edit.name), edit.name)
         if canonical(name) == edit.key:  # it takes one of its own names
@@ -73,11 +73,15 @@ def entity_names(edits: Iterable[Edit]) -> dict[str, str]:
     return names
 
 
+def hidden_keys(edits: Iterable[Edit]) -> set[str]:
+    """Keys that are no entity's."""
+    return {edit.key for edit in edits if edit.holds("hide")}
+
+
 def edited(log: Log) -> tuple[Extraction, ...]:
     """The extractions of a log as the edits in force let them be understood, in order."""
     names = entity_names(log.edits)
-    hidden = {edit.key for edit in log.edits
-              if edit.action == "hide" and edit.undone_at is None}
+    hidden = hidden_keys(log.edits)
     if not names and not hidden:
         return log.extractions
     keys = {key: canonical(name) for key, name in names.items()}

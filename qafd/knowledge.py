@@ -25,12 +25,12 @@ from qafd.llm import LLM, Reply
 from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
 from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
+from qafd.plaintext import storable
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.quote import extract_answer
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
-from qafd.rows import storable
 from qafd.samples import copied
 from qafd.store import Evidence, Store
 

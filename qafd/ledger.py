@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qafd.plaintext import storable
 from qafd.records import Description
-from qafd.rows import storable
 from qafd.workspace import Workspace, bump, meta, now, set_meta
 
 BY = ("chunk", "document", "question", "run", "model", "purpose")

@@ -58,6 +58,12 @@ def clean(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
+def storable(text: str) -> str:
+    """The text with what UTF-8, and so SQLite, cannot hold replaced."""
+    # File names can hold bytes that are no UTF-8, and pasted text lone surrogates.
+    return text.encode("utf-8", "replace").decode()
+
+
 def one_line(text: str, longest: int = 300) -> str:
     """A title, heading or label: canonical, without line breaks, at most `longest` characters."""
     # A name is cut before it is normalized: a long run of combining marks takes quadratic time.

@@ -1,7 +1,7 @@
 """Retrieval to quoted answer: the sentences that together answer most of a question."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,12 +58,10 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     spans = [span for span in spans if _whole(span)] or spans
     if not spans:
         return Answer((), (), 0.0)
-    chosen, foremost, literal = _choose(spans, plan, parts)
-    asked = np.stack([p.embedding for p in (plan, *parts)])
-    similarity = {span: float((asked @ span.vector).max()) for span in chosen}
+    similarity, foremost, literal = _choose(spans, plan, parts)
     answer = Answer((), (), similarity[foremost], english=english(plan.question),
                     literal=literal, missing=_missing(plan.question, passages))
-    return _quoted(answer, chosen, everything, similarity,
+    return _quoted(answer, similarity, everything,
                    None if answer.abstained else foremost, store)
 
 
@@ -83,10 +81,11 @@ class _Span:
 
 
 def _choose(spans: Sequence[_Span], plan: QueryPlan,
-            parts: Sequence[QueryPlan]) -> tuple[list[_Span], _Span, bool]:
-    """The sentences to quote, in the order of their documents, and the one that answers most.
+            parts: Sequence[QueryPlan]) -> tuple[dict[_Span, float], _Span, bool]:
+    """The sentences to quote with their similarity, and the one that answers most.
 
-    Also whether one of them has all telling words of the question.
+    They are in the order of their passages. Also whether one of them has all telling words of the
+    question.
     """
     asked = sorted(set(words(plan.question)))
     tells = np.array([word not in FUNCTION_WORDS for word in asked], np.bool_)
@@ -116,11 +115,11 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan,
     foremost = spans[max(chosen, key=lambda i: (total[i], -i))]
     literal = tells.sum() > 1 and bool(has[chosen][:, tells].all(axis=1).any())
     chosen.sort(key=lambda i: (spans[i].rank, spans[i].start))
-    return [spans[i] for i in chosen], foremost, literal
+    return {spans[i]: float(similarity[i]) for i in chosen}, foremost, literal
 
 
-def _quoted(answer: Answer, chosen: Sequence[_Span], everything: Sequence[_Span],
-            similarity: Mapping[_Span, float], foremost: _Span | None, store: Store) -> Answer:
+def _quoted(answer: Answer, chosen: Mapping[_Span, float], everything: Sequence[_Span],
+            foremost: _Span | None, store: Store) -> Answer:
     """The answer with its sentences and the passages that they are cited from."""
     cited: dict[RetrievedPassage, list[_Span]] = {}
     for span in chosen:
@@ -131,18 +130,18 @@ def _quoted(answer: Answer, chosen: Sequence[_Span], everything: Sequence[_Span]
         quoted = [_with_lead(span, everything, chosen) for span in some]
         marks = [place_of(store, passage, span.start) for span in quoted]
         citations.append(cite(number, passage, marks, [(s.start, s.end) for s in quoted],
-                              max(similarity[span] for span in some)))
+                              max(chosen[span] for span in some)))
         end = 0
         for span, shown, mark in zip(some, quoted, marks, strict=True):
             sentences.append(Sentence(
-                shown.text, number, similarity[span], passage.start + shown.start,
+                shown.text, number, chosen[span], passage.start + shown.start,
                 passage.start + shown.end, span is foremost, mark.page,
                 end > 0 and bool(passage.text[end:shown.start].strip())))
             end = shown.end
     return replace(answer, sentences=tuple(sentences), citations=tuple(citations))
 
 
-def _with_lead(span: _Span, spans: Sequence[_Span], chosen: Sequence[_Span]) -> _Span:
+def _with_lead(span: _Span, spans: Sequence[_Span], chosen: Collection[_Span]) -> _Span:
     """The sentence with those before it that say who "she" is, two at most."""
     lead = span
     for _ in range(LEAD):

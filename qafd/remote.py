@@ -20,7 +20,7 @@ from qafd.errors import (
     RefusedError,
     UnreachableError,
 )
-from qafd.plaintext import one_line
+from qafd.plaintext import one_line, storable
 from qafd.wire import Limits, bounded_client
 
 MAX_BYTES = 8_000_000  # of all answers to one call
@@ -69,7 +69,7 @@ class RemoteModel:
     def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
                  client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
                  pause: float = 0.5) -> None:
-        self.name = model.encode("utf-8", "replace").decode()  # SQLite stores no surrogates
+        self.name = storable(model)
         self.base_url = base_url
         self.host = check_address(base_url, key if client is None else "the client's own")
         self._key = key or str(getattr(client, "api_key", None) or "")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from qafd.errors import ParameterError, StoreError
+from qafd.plaintext import storable
 from qafd.records import Chunk, Extraction, Vectors
 
 
@@ -68,6 +69,10 @@ class Edit:
     name: str
     made_at: str
     undone_at: str | None = None
+
+    def holds(self, action: str) -> bool:
+        """Whether it says this, and is in force."""
+        return self.action == action and self.undone_at is None
 
 
 @dataclass(frozen=True)
@@ -174,12 +179,6 @@ def check_finite(vectors: Vectors) -> None:
         raise ParameterError(
             f"{bad} of {len(vectors)} embeddings hold NaN or infinity and are not stored; "
             "the embedding model or its file is broken.")
-
-def storable(text: str) -> str:
-    """The text with what SQLite cannot store replaced."""
-    # File names can hold bytes that are no UTF-8, and pasted text lone surrogates.
-    return text.encode("utf-8", "replace").decode()
-
 
 def unpacked(body: bytes) -> dict[str, Any]:
     """The retrieval, plan and layout in a stored body."""

@@ -19,6 +19,7 @@ from qafd.errors import ParameterError, StoreError
 from qafd.files import FileStore
 from qafd.graph import Graph
 from qafd.log import CHUNK, LogStore
+from qafd.plaintext import storable
 from qafd.records import Chunk, Edge, Keyword, Node, QueryPlan, Vectors
 from qafd.rows import (
     DocumentNameError,
@@ -32,7 +33,6 @@ from qafd.rows import (
     checksum,
     clean_name,
     embedding_key,
-    storable,
     vector_keys,
 )
 from qafd.workspace import bump, meta, now, set_meta

@@ -166,6 +166,9 @@ def test_what_cannot_be_edited_says_why(graph):
             curate.call(store, "IBM", " … ")
         with pytest.raises(ParameterError, match="called already"):
             curate.call(store, "IBM", "IBM")
+        curate.hide(store, "New York")
+        with pytest.raises(ParameterError, match="is hidden"):
+            curate.call(store, "IBM", "new york")
 
 
 def test_pairs_that_may_be_one_are_suggested_with_the_reason(graph):

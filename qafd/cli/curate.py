@@ -72,7 +72,8 @@ def _edit(arguments: argparse.Namespace) -> int:
             curate.hide(store, arguments.hide)
         if arguments.undo is not None:
             store.undo_edit(arguments.undo)
-    refresh(knowledge.path, keys=keys_of_environment())
+    if arguments.call or arguments.apart or arguments.hide or arguments.undo is not None:
+        refresh(knowledge.path, keys=keys_of_environment())
     with knowledge.store() as store:
         edits = store.edits()
     if arguments.json:

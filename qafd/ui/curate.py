@@ -13,7 +13,7 @@ from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.rows import Edit
 from qafd.store import Store
-from qafd.ui.detail import STYLE, quoted
+from qafd.ui.detail import STYLE, quotes
 from qafd.ui.models import start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import keep, plain, safe
@@ -101,13 +101,7 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
     st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
                  query_params={"ws": knowledge.path.stem, "q": f"What is known of {one.name}?"})
-    said = knowledge.evidence([one.id])
-    st.html("".join(quoted(sentence) for sentence in said[:SENTENCES]))
-    if more := said[SENTENCES:]:
-        with st.expander(counted(len(more), "more sentence")):
-            st.html("".join(quoted(sentence) for sentence in more[:MOST]))
-            if len(more) > MOST:
-                st.caption(f"The first {MOST} of them")
+    quotes(knowledge.evidence([one.id]), SENTENCES, MOST)
 
 
 def _type(one: Entity) -> str:

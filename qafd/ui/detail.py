@@ -72,15 +72,17 @@ def balance_table(balance: Balance, names: Mapping[str, str], digits: int) -> No
 
 
 def _evidence(view: View, node_id: str) -> None:
-    sentences = view.knowledge.evidence([node_id])
-    if not sentences:
-        return
-    st.html("".join(quoted(e) for e in sentences[:SENTENCES]))
-    if more := sentences[SENTENCES:]:
+    quotes(view.knowledge.evidence([node_id]), SENTENCES, MORE)
+
+
+def quotes(sentences: Sequence[Evidence], first: int, most: int) -> None:
+    """The first sentences, and at most `most` of the others folded."""
+    st.html("".join(quoted(e) for e in sentences[:first]))
+    if more := sentences[first:]:
         with st.expander(counted(len(more), "more sentence")):
-            st.html("".join(quoted(e) for e in more[:MORE]))
-            if len(more) > MORE:
-                st.caption(f"The first {MORE} of them")
+            st.html("".join(quoted(e) for e in more[:most]))
+            if len(more) > most:
+                st.caption(f"The first {most} of them")
 
 
 def quoted(evidence: Evidence) -> str:
