@@ -23,14 +23,14 @@ Open = Callable[..., Any]
 @pytest.fixture
 def open_page(browser: Any, app_url: str) -> Iterator[Open]:
     """Opens a path of the app in a context of its own; fails on foreign requests and errors."""
-    contexts, foreign, errors = [], [], []
+    pages, foreign, errors = [], [], []
 
     def visit(path: str = "/", width: int = 1280, height: int = 900, scheme: str = "light") -> Any:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme,
             accept_downloads=True)
-        contexts.append(context)
         page = context.new_page()
+        pages.append(page)
         page.on("request", lambda r: None if r.url.startswith(
             (app_url, app_url.replace("http", "ws"), "data:", "blob:")) else foreign.append(r.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -38,8 +38,11 @@ def open_page(browser: Any, app_url: str) -> Iterator[Open]:
         return page
 
     yield visit
-    for context in contexts:
-        context.close()
+    broken = [text for page in pages
+              for text in page.get_by_test_id("stException").all_inner_texts()]
+    for page in pages:
+        page.context.close()
+    assert broken == [], "a page stopped at an error of its own"
     assert foreign == [], "the app asked other hosts"
     assert errors == []
 

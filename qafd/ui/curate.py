@@ -13,7 +13,7 @@ from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.rows import Edit
 from qafd.store import Store
-from qafd.ui.detail import STYLE, quotes
+from qafd.ui.detail import STYLE, said_of
 from qafd.ui.models import start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import keep, plain, safe
@@ -101,7 +101,7 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
     st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
                  query_params={"ws": knowledge.path.stem, "q": f"What is known of {one.name}?"})
-    quotes(knowledge.evidence([one.id]), SENTENCES, MOST)
+    said_of(knowledge, one.id, SENTENCES, MOST)
 
 
 def _type(one: Entity) -> str:

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from qafd.explain import Balance, balance_sentence, mass_balance
+from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import DRY, SATURATED, WET, RetrievedNode
-from qafd.store import Evidence
+from qafd.rows import Evidence
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.workspaces import safe
 from qafd.view.panel import clean, counted, number, shown_name
 
-SENTENCES, MORE = 3, 20
+TITLES = 3
 STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
 # Beside the picture the card is as high as the picture and scrolls; below it, it flows. What goes
 # on below its lower edge fades out there; at the end only the empty padding does.
@@ -36,7 +37,7 @@ def _shown(view: View, selected: str | None) -> None:
         _card(view, node)
     elif selected and selected in view.graph.row:
         st.html(f"<b>{safe(view.graph.names[view.graph.row[selected]])}</b>")
-        _evidence(view, selected)
+        said_of(view.knowledge, selected)
         st.write("This node was not touched: no mass reached it.")
         st.html(f"<p>{safe(why_line(view, selected))}</p>")
     else:
@@ -47,7 +48,7 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(f"<h4 style='margin:0'>{safe(shown_name(node))}</h4>"
             f"<small>{safe(node.kind)} · {STATES[node.state]}{' · seed' if node.seed else ''}"
             "</small>")
-    _evidence(view, node.id)
+    said_of(view.knowledge, node.id)
     names = {n.id: shown_name(n) for n in view.retrieval.nodes}
     st.html(f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
     with st.expander("Mass balance"):
@@ -71,18 +72,34 @@ def balance_table(balance: Balance, names: Mapping[str, str], digits: int) -> No
                  column_config={"mass": st.column_config.NumberColumn(format=f"%.{digits}f")})
 
 
-def _evidence(view: View, node_id: str) -> None:
-    quotes(view.knowledge.evidence([node_id]), SENTENCES, MORE)
-
-
-def quotes(sentences: Sequence[Evidence], first: int, most: int) -> None:
-    """The first sentences, and at most `most` of the others folded."""
+def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
+    """The `first` sentences that name a node, and at most `most` of the others folded."""
+    sentences = knowledge.evidence([node_id])
+    if not sentences:
+        _unnamed(knowledge, node_id)
+        return
     st.html("".join(quoted(e) for e in sentences[:first]))
     if more := sentences[first:]:
         with st.expander(counted(len(more), "more sentence")):
             st.html("".join(quoted(e) for e in more[:most]))
             if len(more) > most:
                 st.caption(f"The first {most} of them")
+
+
+def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
+    """A passage without names, or an entity that only titles name: how their texts begin."""
+    with knowledge.store() as store:
+        near = {end for edge in store.edges([node_id]) for end in (edge.source, edge.target)}
+        known = store.nodes({*near, node_id})
+    itself = known.pop(node_id)
+    if itself.kind == "passage":
+        st.caption("No name was found in this passage:")
+        begun = [itself]
+    else:
+        st.caption("No sentence names it; it stands in the title of:")
+        begun = [node for node in known.values() if node.kind == "passage"][:TITLES]
+    st.html("".join(f"<p style='margin:0 0 .6em'><b>{safe(node.name, 300)}</b><br>"
+                    f"{safe(node.text, 300)}</p>" for node in begun))
 
 
 def quoted(evidence: Evidence) -> str:
