@@ -29,7 +29,7 @@ RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
 
 def answer_tab(view: View) -> None:
     """Sentences that answer the question, and on request an answer in a model's words."""
-    answer = view.knowledge.answer(view.retrieval, view.plan)
+    answer = view.answer
     model = language_model(view.knowledge.path, "answer", view.question)
     # Where no connection stays open, each call would open and close the file, 25 ms.
     with st.container(key="answer"), view.knowledge.store():

@@ -11,7 +11,7 @@ from qafd.rows import Evidence
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.pages import page
-from qafd.ui.workspaces import safe
+from qafd.ui.workspaces import plain, safe
 from qafd.view.panel import clean, counted, number, shown_name
 
 TITLES = 3
@@ -122,7 +122,19 @@ def _quote(text: str) -> str:
     return f"{' ' * text[:1].isspace()}{inner}{' ' * text[-1:].isspace()}" if inner else " "
 
 
+def _lead(view: View) -> None:
+    """The sentence that answers most of the question, or that none does; the tab has the rest."""
+    best = next((s for s in view.answer.sentences if s.best), None)
+    if best is None:
+        st.caption(plain(view.answer.absence))
+        return
+    source = view.answer.citations[best.citation - 1]
+    st.html(f"<p style='margin:0 0 .3em;font-size:1.05rem;line-height:1.5'>{safe(best.line, 400)}<br>"
+            f"<small style='opacity:.7'>{safe(source.where)}</small></p>")
+
+
 def _foremost(view: View) -> None:
+    _lead(view)
     full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:12]
     if not full:
         st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see "

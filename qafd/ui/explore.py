@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from qafd.answer import Answer
 from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
@@ -46,6 +48,11 @@ class View:
         """The certificate of the diffusion, as plain values."""
         assert self.retrieval.certificate is not None
         return self.retrieval.certificate
+
+    @cached_property
+    def answer(self) -> Answer:
+        """The sentences of the retrieved passages that answer the question."""
+        return self.knowledge.answer(self.retrieval, self.plan)
 
 
 @dataclass(frozen=True)
