@@ -88,6 +88,16 @@ def find(entities: Iterable[Entity], words: str) -> tuple[Entity, ...]:
             for part in name.casefold().replace("-", " ").split()) for word in wanted))
 
 
+def hubs(entities: Iterable[Entity]) -> tuple[Entity, ...]:
+    """The same entities, those in most relations first: flow spreads from them."""
+    return tuple(sorted(entities, key=lambda entity: -entity.relations))
+
+
+def orphans(entities: Iterable[Entity]) -> tuple[Entity, ...]:
+    """The entities that connect nothing: in one passage and no relation."""
+    return tuple(e for e in entities if e.passages <= 1 and not e.relations)
+
+
 def entity(store: Store, name: str) -> Entity:
     """The entity of a name, by which an edit may have called it.
 

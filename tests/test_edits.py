@@ -237,3 +237,26 @@ def test_the_page_merges_a_pair_and_takes_it_back(graph, home):
     press(app, "Undo")
     refresh(knowledge.path)
     assert "IBM" in entities(knowledge)
+
+
+def test_hubs_come_first_and_orphans_connect_nothing(graph):
+    graph.add_text("alone.md", "It snowed in Tromsø.")
+    with graph.store() as store:
+        known = curate.entities(store)
+        ends = [end for e in store.edges([one.id for one in known]) if e.kind == "relation"
+                for end in (e.source, e.target)]
+    counts = [ends.count(one.id) for one in curate.hubs(known)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1] == 0
+    assert [one.name for one in curate.orphans(known) if "Troms" in one.name] == ["Tromsø"]
+    assert "IBM" not in {one.name for one in curate.orphans(known)}
+
+
+def test_a_link_to_the_graph_page_shows_the_entity_that_was_chosen(graph, home):
+    (home / "edits.db").write_bytes(graph.path.read_bytes())
+    one = entities(graph)["Charles Flint"]
+    app = page("graph", ws="edits", entity=one.id, show="Hubs first", type="person")
+    assert any("Charles Flint</h4>" in html.body for html in app.get("html"))
+    listed = app.dataframe[0].value
+    assert set(listed["type"]) == {"person"}
+    assert list(listed["relations"]) == sorted(listed["relations"], reverse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from qafd import curate
-from qafd.curate import Entity, Suggestion, entities, find, suggestions
+from qafd.curate import Entity, Suggestion, entities, find, hubs, orphans, suggestions
 from qafd.errors import QafdError
 from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
@@ -23,6 +23,8 @@ ROWS = 500  # entities of the table
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
 ENTITIES, ALIKE, EDITS = VIEWS = ("Entities", "Perhaps the same", "Edits")
+ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
+    "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
           "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
 
@@ -57,12 +59,22 @@ def _state(knowledge: KnowledgeGraph) -> tuple[Path, str, tuple[Edit, ...]]:
 def entity_table(knowledge: KnowledgeGraph) -> None:
     """All entities, or those with the words that are looked for, and the chosen one's card."""
     known = _entities(*_state(knowledge))
-    words = st.text_input("Find", key=keep("find"), bind="query-params",
-                          placeholder="a name, or the beginnings of its words")
-    found = find(known, words)
+    finding, typing, ordering = st.columns([3, 1, 1])
+    words = finding.text_input("Find", key=keep("find"), bind="query-params",
+                               placeholder="a name, or the beginnings of its words")
+    kind = typing.selectbox("Type", sorted({_type(one) for one in known}), index=None,
+                            placeholder="all", key=keep("type"), bind="query-params",
+                            format_func=lambda name: name or "(none)")
+    which = ordering.selectbox("Show", list(ORDERS), key=keep("show"), bind="query-params",
+                               help="Hubs are in most relations. Orphans connect nothing: they "
+                               "are in one passage and in no relation.")
+    found = ORDERS[which](tuple(
+        one for one in find(known, words) if kind in (None, _type(one))))
     if not found:
-        st.caption(f"None of {counted(len(known), 'entity')} has these words in a name.")
+        st.caption(f"None of {counted(len(known), 'entity')} is like this.")
         return
+    linked = st.query_params.get("entity")
+    first = [row for row, one in enumerate(found[:ROWS]) if one.id == linked]
     table, card = st.columns([3, 2], gap="medium")
     with table:
         event = st.dataframe(
@@ -70,13 +82,16 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
               "relations": one.relations, "also": clean(", ".join(one.also), 200)}
              for one in found[:ROWS]],
             hide_index=True, on_select="rerun", selection_mode="single-row",
-            key=f"entities {words}", height=min(420, 37 + 35 * len(found)),
+            selection_default={"selection": {"rows": first}},
+            key=f"entities {words} {kind} {which}", height=min(420, 37 + 35 * len(found)),
             column_config={"name": st.column_config.TextColumn(width="medium")})
         shown = f"The first {ROWS} of " if len(found) > ROWS else ""
         st.caption(f"{shown}{counted(len(found), 'entity')}. Choose a row to read what the "
                    "documents say of it, to rename it, or to make it one with another. Types are "
                    "guesses of the tagger.")
     chosen = event["selection"]["rows"]
+    if chosen:
+        st.query_params["entity"] = found[chosen[0]].id
     with card:
         _card(knowledge, found[chosen[0] if chosen and chosen[0] < len(found) else 0],
               [one.name for one in known])

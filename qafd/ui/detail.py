@@ -129,8 +129,8 @@ def _lead(view: View) -> None:
         st.caption(plain(view.answer.absence))
         return
     source = view.answer.citations[best.citation - 1]
-    st.html(f"<p style='margin:0 0 .3em;font-size:1.05rem;line-height:1.5'>{safe(best.line, 400)}<br>"
-            f"<small style='opacity:.7'>{safe(source.where)}</small></p>")
+    st.html("<p style='margin:0 0 .3em;font-size:1.05rem;line-height:1.5'>"
+            f"{safe(best.line, 400)}<br><small style='opacity:.7'>{safe(source.where)}</small></p>")
 
 
 def _foremost(view: View) -> None:
