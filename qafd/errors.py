@@ -16,7 +16,8 @@
     │   ├── RefusedError                     the endpoint declines the request itself
     │   ├── MalformedReplyError              an answer that is not what was asked for
     │   └── SpendingCapError                 the next call could cost more than is allowed
-    └── ParseError                           a document cannot be read
+    ├── ParseError                           a document cannot be read
+    └── SqlError                             a database or a query to it
 
 Every message is one sentence or two: what happened, with the numbers, and what to do.
 """
@@ -91,3 +92,7 @@ class SpendingCapError(ModelError):
 
 class ParseError(QafdError):
     """A document cannot be read."""
+
+
+class SqlError(QafdError):
+    """A database cannot be read, or a query is wrong, not allowed or too much."""
