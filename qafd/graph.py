@@ -221,7 +221,12 @@ class Graph:
         ids = names if len(set(names)) == len(names) else [repr(node) for node in nodes]
         added: dict[tuple[int, int], float] = {}
         for u, v, attributes in G.edges(data=True):
-            strength = 1.0 if weight is None else float(attributes.get(weight, 1.0))
+            strength = 1.0 if weight is None else attributes.get(weight, 1.0)
+            try:
+                strength = float(strength)
+            except (TypeError, ValueError):
+                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength!r}, which is "
+                                     "no number") from None
             if not strength > 0:
                 raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength}; "
                                      "flow diffusion needs positive edge weights")

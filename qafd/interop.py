@@ -1,6 +1,6 @@
 """Flow diffusion on any networkx graph: no documents, no store, no language model."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from qafd.certificate import Certificate
 from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
 from qafd.graph import Graph
+from qafd.records import Floats
 from qafd.weights import PLAIN, Gates, Weights
 
 if TYPE_CHECKING:
@@ -43,16 +44,24 @@ class Spread:
     solution: Diffusion = field(repr=False)
 
 
-def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float], mass: float,
-            weight: str | None = "weight", capacity: str = "degree",
+def _numbers(what: str, values: Iterable[object]) -> Floats:
+    """Values as floats; a ParameterError when one is none."""
+    try:
+        return np.array([float(value) for value in values], np.float64)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ParameterError(f"{what} must be numbers") from None
+
+
+def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hashable],
+            mass: float, weight: str | None = "weight", capacity: str = "degree",
             alignment: Mapping[Hashable, float] | None = None,
-            weights: Weights | None = None, rtol: float = 1e-9) -> Spread:
+            weights: Weights | str | None = None, rtol: float = 1e-9) -> Spread:
     """Spread mass from seeds over a networkx graph until every node holds at most its capacity.
 
     Parameters
     ----------
-    seeds : mapping of node to share
-        How the mass is split; shares are scaled to sum 1.
+    seeds : mapping of node to share, or nodes
+        How the mass is split; shares are scaled to sum 1, and equal for a list of nodes.
     mass : float
         Total source mass |Delta|_1.
     weight : str or None
@@ -61,8 +70,15 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float], mass: float,
         Sink capacity T.
     alignment : mapping of node to float, optional
         Query similarity s(v) in (0, 1], makes the edges gates; 1 where it is missing.
-    weights : Weights, optional
+    weights : Weights or the name of a variant, optional
         How strength and alignment combine, Eq. (1); the hybrid variant with an alignment.
+    rtol : float
+        How exact the solution is, as in `solve`.
+
+    Raises
+    ------
+    ParameterError
+        A seed is no node, a number is no number or out of its range, or the graph is not one.
 
     Examples
     --------
@@ -71,21 +87,31 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float], mass: float,
     >>> result.support, result.mass[3]
     ([0, 1, 2], 1.0)
     """
+    if not hasattr(G, "edges"):
+        raise ParameterError(f"diffuse spreads over a networkx graph, not over {type(G).__name__}")
     graph = Graph.from_networkx(G, weight)
     nodes = list(G)
     row = {node: i for i, node in enumerate(nodes)}
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise ParameterError(f"seeds are a list of nodes or a mapping of nodes to shares, not "
+                             f"{seeds!r}; put a single node into a list")
+    if not isinstance(seeds, Mapping):
+        seeds = dict.fromkeys(seeds, 1.0)
     missing = [node for node in seeds if node not in row]
     if missing or not seeds:
         raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing
                              else "diffuse needs at least one seed")
+    mass = _numbers("the mass", [mass])[0]
     if not (np.isfinite(mass) and mass >= 0):
         raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
-    share = np.array(list(seeds.values()), np.float64)
+    share = _numbers("the shares of the seeds", seeds.values())
     if share.min() < 0 or not 0 < share.sum() < np.inf:
         raise ParameterError("the shares of the seeds must be at least 0, and one positive")
+    if isinstance(weights, str):
+        weights = Weights.named(weights)
     gates = PLAIN if weights is None else Gates(weights)
     if alignment is not None:
-        aligned = np.array([alignment.get(node, 1.0) for node in nodes], np.float64)
+        aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
         if not np.all((aligned > 0) & (aligned < np.inf)):
             raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
         gates = Gates(weights or Weights.named("hybrid"), alignment=aligned)

@@ -38,10 +38,23 @@ def test_strong_edges_carry_more_by_the_named_attribute():
 
 @pytest.mark.parametrize(("seeds", "mass", "message"), [
     ({}, 1, "at least one seed"), ({"z": 1}, 1, "'z' is not a node"), ({"a": -1}, 1, "shares"),
-    ({"a": 1}, -1, "mass"), ({"a": 1}, float("nan"), "mass")])
+    ({"a": 1}, -1, "mass"), ({"a": 1}, float("nan"), "mass"), ({"a": "x"}, 1, "be numbers"),
+    ({"a": 1}, None, "be numbers"), ("a", 1, "into a list"), (7, 1, "into a list")])
 def test_impossible_arguments_are_refused(seeds, mass, message):
     with pytest.raises(ParameterError, match=message):
         qafd.diffuse(nx.Graph([("a", "b")]), seeds, mass)
+
+
+def test_a_list_of_seeds_shares_the_mass_equally():
+    G = nx.path_graph(9)
+    assert qafd.diffuse(G, [0, 8], 8).mass == qafd.diffuse(G, {0: 2, 8: 2}, 8).mass
+
+
+def test_weights_that_are_no_numbers_and_graphs_that_are_none_are_refused():
+    with pytest.raises(ParameterError, match="'a' - 'b' has weight 'heavy'"):
+        qafd.diffuse(nx.Graph([("a", "b", {"weight": "heavy"})]), ["a"], 1)
+    with pytest.raises(ParameterError, match="not over dict"):
+        qafd.diffuse({"a": ["b"]}, ["a"], 1)
 
 
 def test_a_gate_of_zero_is_refused():
