@@ -6,6 +6,8 @@ import streamlit as st
 
 from qafd import export
 from qafd.answer import where
+from qafd.graph import Graph
+from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS
 from qafd.ui.detail import STATES, relative
 from qafd.ui.explore import View, chosen_drawing, placed
@@ -64,7 +66,12 @@ def table_tab(view: View) -> None:
 
 def certificate_tab(view: View) -> None:
     """The proof that the diffusion is optimal, number by number."""
-    certificate = view.certificate
+    proof(view.retrieval, view.graph)
+
+
+def proof(retrieval: Retrieval, graph: Graph) -> None:
+    """What the certificate of a diffusion on a graph says, and the run to check it by."""
+    certificate = retrieval.certificate or {}
     st.write("It proves that the diffusion is the optimum of problem (5), not that the answer "
              "is relevant.")
     st.dataframe([
@@ -82,13 +89,13 @@ def certificate_tab(view: View) -> None:
                       f"{certificate['source']:.4g} (Lemma 2)",
          "worst violation": f"{max(0.0, certificate['volume'] - certificate['source']):.1e}"},
     ], hide_index=True)
-    work = view.retrieval.work
+    work = retrieval.work
     st.caption(f"Tolerance {certificate['rtol']:g} of each capacity · the solver touched "
-               f"{work.nodes_touched:,} of {counted(len(view.graph), 'node')} and "
-               f"{work.edges_touched:,} of {counted(view.graph.edge_count, 'edge')} · "
+               f"{work.nodes_touched:,} of {counted(len(graph), 'node')} and "
+               f"{work.edges_touched:,} of {counted(graph.edge_count, 'edge')} · "
                f"{counted(work.rounds, 'round')} · {work.milliseconds:.2f} ms")
     st.download_button(
-        "Download this run", lambda: json.dumps(sealed(view.retrieval.to_dict()),
+        "Download this run", lambda: json.dumps(sealed(retrieval.to_dict()),
                                                 ensure_ascii=False),
         "run.json", "application/json", on_click="ignore", icon=":material/verified:",
         help="`qafd verify run.json` checks it from its own numbers, without a solver.")
