@@ -1,4 +1,4 @@
-"""Retrievals for other programs: networkx, node-link JSON, GraphML, CSV, a page of its own.
+"""Retrievals for other programs: node-link JSON, GraphML, GEXF, CSV, a page of its own.
 
 Names come from documents. Each format has its own way to be hurt by them: XML has no control
 characters, spreadsheets run what begins with "=", a page runs what looks like a script.
@@ -15,14 +15,19 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import SubElement
 
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import layout
 from qafd.view.panel import panel_data
 
+if TYPE_CHECKING:
+    import networkx
+
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
                  "degree", "alignment", "reason")  # fmt: skip
+_PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "score", "text")
 _EDGE_COLUMNS = ("source", "target", "kind", "flow", "weight", "label")
 # What XML 1.0 cannot hold, and the carriage return, which its readers turn into a line feed.
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -45,18 +50,42 @@ def graphml(retrieval: Retrieval) -> str:
     """
     import networkx
 
+    lines = networkx.generate_graphml(_xml_graph(retrieval))
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(lines) + "\n"
+
+
+def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
+    """The subgraph with texts that XML can hold and keys of edges that are unique in the file."""
+    import networkx
+
     graph = retrieval.to_networkx()
     params = json.dumps(retrieval.params, sort_keys=True, default=str)
     plain = networkx.MultiDiGraph(
         **{k: _xml(v) for k, v in {**retrieval.record, "params": params}.items()})
     for node, fields in graph.nodes(data=True):
         plain.add_node(_xml_id(node), **{k: _xml(v) for k, v in fields.items()})
-    # GraphML wants keys that are unique in the file; the kind stays as a field.
     for number, (u, v, fields) in enumerate(graph.edges(data=True)):
         plain.add_edge(_xml_id(u), _xml_id(v), key=f"e{number}",
                        **{k: _xml(f) for k, f in fields.items()})  # fmt: skip
-    lines = networkx.generate_graphml(plain)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(lines) + "\n"
+    return plain
+
+
+def gexf(retrieval: Retrieval) -> str:
+    """The subgraph as GEXF, Gephi's own format; texts and ids as in `graphml`.
+
+    What made it stands in the description. The same retrieval gives the same text on any day.
+    """
+    from networkx.readwrite.gexf import GEXFWriter
+
+    plain = _xml_graph(retrieval)
+    plain.graph.clear()  # of which GEXF keeps nothing
+    for _, fields in plain.nodes(data=True):
+        fields["label"] = fields.pop("name")
+    written = GEXFWriter(plain, version="1.2draft")
+    for meta in written.xml.iter("meta"):
+        del meta.attrib["lastmodifieddate"]
+        SubElement(meta, "description").text = _xml(imprint(retrieval))
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + str(written) + "\n"
 
 
 def nodes_csv(retrieval: Retrieval) -> str:
@@ -81,6 +110,14 @@ def edges_csv(retrieval: Retrieval) -> str:
         for edge in retrieval.edges
     )  # fmt: skip
     return table_csv((*_EDGE_COLUMNS, "source_name", "target_name", "made_by"), rows)
+
+
+def passages_csv(retrieval: Retrieval) -> str:
+    """One row per ranked passage, best first; else as `nodes_csv`."""
+    made_by = _stamp(retrieval)
+    rows = ([rank, *(getattr(p, column) for column in _PASSAGE_COLUMNS), made_by]
+            for rank, p in enumerate(retrieval.passages, 1))
+    return table_csv(("rank", *_PASSAGE_COLUMNS, "made_by"), rows)
 
 
 def html(
@@ -131,7 +168,7 @@ def html(
         "</head>", "<body>", f"<h1>{title}</h1>",
         f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
         f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
-        _legend(data), _table(data), f"<p>{escape(_shown(_imprint(retrieval), 2000))}</p>",
+        _legend(data), _table(data), f"<p>{escape(_shown(imprint(retrieval), 2000))}</p>",
         f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
@@ -255,7 +292,7 @@ def _stamp(retrieval: Retrieval) -> str:
     return f"qafd {made.qafd}, {retrieval.method}, workspace {made.workspace or 'unknown'}"
 
 
-def _imprint(retrieval: Retrieval) -> str:
+def imprint(retrieval: Retrieval) -> str:
     """What made a retrieval, in one line for people."""
     made = retrieval.made_by
     params = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"

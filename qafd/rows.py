@@ -4,7 +4,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,7 @@ class SavedRetrieval:
     retrieval: dict[str, Any]
     plan: dict[str, Any]
     layout: dict[str, Any]
+    run: dict[str, Any] = field(default_factory=dict)
 
 
 def checksum(*content: object) -> str:

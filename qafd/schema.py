@@ -214,7 +214,7 @@ CREATE VIEW relations AS
 
 
 TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "mentions", "assertions",
-           "plans", "retrievals", "llm_calls", "descriptions", "doubts", "edits")
+           "plans", "retrievals", "llm_calls", "descriptions", "doubts", "edits", "runs")
 """The tables that hold texts and numbers rather than vectors."""
 
 WORDS = "porter unicode61 remove_diacritics 2"
@@ -290,8 +290,15 @@ def _edits(db: "Database") -> None:
         "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT)")
 
 
+def _runs(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE runs (id TEXT PRIMARY KEY REFERENCES retrievals (id) ON DELETE CASCADE, "
+        "note TEXT NOT NULL, nodes INTEGER NOT NULL, tokens INTEGER NOT NULL, exact INTEGER, "
+        "deleted_at TEXT) WITHOUT ROWID")
+
+
 Step = Callable[["Database"], None]
-STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits)
+STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 

@@ -321,16 +321,18 @@ class Store(LogStore, FileStore):
     # Retrievals
 
     def save_retrieval(self, retrieval: Mapping[str, Any], plan: Mapping[str, Any],
-                       layout: Mapping[str, Any]) -> str:
-        """Store a retrieval for good and return its id, the one thing a share link holds.
+                       layout: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> str:
+        """Store a retrieval for good and return its id.
 
         Parameters
         ----------
-        retrieval, plan, layout : mapping of plain JSON values
-            `Retrieval.to_dict()`, the query plan, and the positions of the drawn nodes.
+        retrieval, plan, layout, run : mapping of plain JSON values
+            `Retrieval.to_dict()`, the query plan, the positions of the drawn nodes, and what else
+            `qafd.runs` keeps.
         """
-        body = json.dumps({"retrieval": retrieval, "plan": plan, "layout": layout}).encode()
-        key = secrets.token_urlsafe(9)
+        body = json.dumps({"retrieval": retrieval, "plan": plan, "layout": layout,
+                           "run": run or {}}).encode()
+        key = secrets.token_hex(6)
         with self.transaction() as connection:
             connection.execute(
                 "INSERT INTO retrievals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

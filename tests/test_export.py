@@ -278,3 +278,38 @@ def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_pat
     assert [url for url in requests if not url.startswith(f"file://{tmp_path}")] == []
     assert not [url for url in requests if CANARY in url]
     assert problems == []
+
+
+def test_gexf_comes_back_with_names_kinds_and_numbers(retrieval):
+    back = nx.read_gexf(io.BytesIO(export.gexf(retrieval).encode()))
+    assert {(n["label"], n["kind"], n["importance"]) for _, n in back.nodes(data=True)} == {
+        ("Steve Jobs", "entity", 2.0), ("Apple Inc.", "entity", 1.0), ("On Apple", "passage", 0.25),
+        ("iPhone", "entity", 0.0)}
+    assert sorted((u, v, e["kind"], e["flow"]) for u, v, e in back.edges(data=True)) == [
+        ("a", "b", "relation", 1.5), ("b", "c", "relation", 0.5), ("b", "c", "synonym", 0.1),
+        ("b", "p", "mention", 0.3)]
+
+
+def test_gexf_says_what_made_it_and_not_when(retrieval):
+    root = etree.fromstring(export.gexf(retrieval).encode())
+    meta, = root.findall("{*}meta")
+    assert "qafd 9.9" in meta.findtext("{*}description")
+    assert "alpha 3" in meta.findtext("{*}description")
+    assert not meta.attrib
+
+
+def test_hostile_names_come_back_from_gexf(hostile):
+    back = nx.read_gexf(io.BytesIO(export.gexf(hostile).encode()))
+    kept = {re.sub("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]", "", n.name)
+            for n in hostile.nodes}
+    assert len(back) == len(hostile.nodes)
+    assert {n["label"].strip() for _, n in back.nodes(data=True)} == {k.strip() for k in kept}
+
+
+def test_passages_are_a_table_that_runs_nothing():
+    from qafd.retrieve.base import RetrievedPassage
+
+    found = Retrieval("q", "qafd", {}, (), (), (), passages=(
+        RetrievedPassage("p", "c", "a.txt", "=1+1", "text", 0.5, 3, 7, page=2),))
+    row, = csv.DictReader(io.StringIO(export.passages_csv(found)))
+    assert (row["rank"], row["title"], row["page"], row["score"]) == ("1", "'=1+1", "2", "0.5")

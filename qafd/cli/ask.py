@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,16 +19,18 @@ from qafd.cli.common import (
     method_of,
     open_workspace,
     print_json,
-    stdin,
+    read_file,
     text_of,
+    write_out,
 )
-from qafd.errors import ParameterError, QafdError
+from qafd.errors import QafdError
 from qafd.plaintext import decode, one_line
 
 if TYPE_CHECKING:
+    from qafd.knowledge import KnowledgeGraph
+    from qafd.records import QueryPlan
     from qafd.retrieve.base import Retrieval
-
-LARGEST = 100 * 2**20  # bytes of a stored query
+    from qafd.runs import Run
 
 
 def add(commands: Commands) -> None:
@@ -35,17 +38,21 @@ def add(commands: Commands) -> None:
     query = add_question(commands, "query", _query,
                          "retrieve the subgraph and passages for a question")
     query.add_argument("--method", default="qafd", help="default: %(default)s")
+    query.add_argument("--keep", nargs="?", const="", metavar="NOTE",
+                       help="put the run into the history, with a note if one is given")
 
     export = add_question(commands, "export", _export, "write a retrieval as a file",
                           as_json=False)
     export.add_argument("--format", required=True,
-                        choices=("json", "graphml", "nodes.csv", "edges.csv", "html"))
+                        choices=("json", "graphml", "gexf", "nodes.csv", "edges.csv",
+                                 "passages.csv", "html", "report", "bundle"))
     export.add_argument("--out", type=Path, help="the file to write (default: stdout)")
     export.add_argument("--method", default="qafd", help="default: %(default)s")
 
     verify = command(commands, "verify", _verify, "re-check the certificate of a stored query",
                      db=False)
-    verify.add_argument("file", help="what 'qafd query --json' printed; '-' reads stdin")
+    verify.add_argument("file", help="what 'qafd query --json' printed, or a bundle; '-' reads "
+                        "stdin")
 
 
 def retrieve(arguments: argparse.Namespace) -> "Retrieval":
@@ -59,7 +66,11 @@ def _query(arguments: argparse.Namespace) -> int:
     from qafd.verify import sealed
 
     retrieval = retrieve(arguments)
-    answer = open_workspace(arguments).answer(retrieval)
+    knowledge = open_workspace(arguments)
+    answer = knowledge.answer(retrieval)
+    if arguments.keep is not None:
+        print(f"qafd: kept as {_keep(knowledge, retrieval, arguments.keep)}; 'qafd runs' lists "
+              "what is kept", file=sys.stderr)
     if arguments.json:
         print_json(sealed(retrieval.to_dict()))
     else:
@@ -77,37 +88,53 @@ def _query(arguments: argparse.Namespace) -> int:
     return NOTHING_FOUND if answer.abstained else DONE
 
 
+def _keep(knowledge: "KnowledgeGraph", retrieval: "Retrieval", note: str) -> str:
+    from qafd.replay import recorded
+    from qafd.runs import keep
+
+    run = recorded(knowledge, retrieval, _plan(knowledge, retrieval), note=note)
+    with knowledge.store() as store:
+        return keep(store, run)
+
+
+def _plan(knowledge: "KnowledgeGraph", retrieval: "Retrieval") -> "QueryPlan":
+    return knowledge.plan(retrieval.query, subqueries=bool(retrieval.parts))
+
+
 def _export(arguments: argparse.Namespace) -> int:
     from qafd import export
+    from qafd.bundle import bundled
+    from qafd.replay import recorded
+    from qafd.report import report
 
     if arguments.out is not None:
         check_output(arguments.out, arguments.db)
     retrieval = retrieve(arguments)
-    text = {"json": lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
-            "graphml": lambda: export.graphml(retrieval),
-            "nodes.csv": lambda: export.nodes_csv(retrieval),
-            "edges.csv": lambda: export.edges_csv(retrieval),
-            "html": lambda: export.html(retrieval)}[arguments.format]()
-    if arguments.out is None:
-        sys.stdout.write(text)
-    else:
-        try:
-            arguments.out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ParameterError(f"{arguments.out} cannot be written: {error.strerror}") from error
+
+    def run() -> "Run":
+        knowledge = open_workspace(arguments)
+        return recorded(knowledge, retrieval, _plan(knowledge, retrieval))
+
+    kinds: dict[str, Callable[[], str | bytes]] = {
+        "json": lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
+        "graphml": lambda: export.graphml(retrieval), "gexf": lambda: export.gexf(retrieval),
+        "nodes.csv": lambda: export.nodes_csv(retrieval),
+        "edges.csv": lambda: export.edges_csv(retrieval),
+        "passages.csv": lambda: export.passages_csv(retrieval),
+        "html": lambda: export.html(retrieval), "report": lambda: report(run()),
+        "bundle": lambda: bundled(run())}
+    write_out(kinds[arguments.format](), arguments.out)
     return DONE if retrieval.nodes else NOTHING_FOUND
 
 
 def _verify(arguments: argparse.Namespace) -> int:
+    from qafd.bundle import MAGIC, check
     from qafd.verify import verify
 
+    stored = read_file(arguments.file)
     try:
-        stored = stdin() if arguments.file == "-" else _bytes(Path(arguments.file))
-    except OSError as error:
-        raise QafdError(f"{arguments.file or 'a file without a name'} cannot be read: "
-                        f"{error.strerror}") from error
-    try:
-        result = verify(json.loads(decode(stored)[0]))
+        result = (check(stored) if stored.startswith(MAGIC)
+                  else verify(json.loads(decode(stored)[0])))
     except (ValueError, RecursionError) as error:
         raise QafdError(f"{arguments.file} is no stored query; 'qafd query --json' prints one"
                         ) from error
@@ -116,12 +143,3 @@ def _verify(arguments: argparse.Namespace) -> int:
     else:
         print(*result.sentences, sep="\n")
     return DONE if result.ok else FAILED
-
-
-def _bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        stored = file.read(LARGEST + 1)  # a device may have no end
-    if len(stored) > LARGEST:
-        raise QafdError(f"{path} has more than {LARGEST // 2**20} MB, which no stored query has; "
-                        "'qafd query --json' prints one")
-    return stored

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, QafdError
 
 if TYPE_CHECKING:
     from qafd.graph import Graph
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qafd.retrieve.base import Retriever
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
+LARGEST = 100 * 2**20  # bytes of a stored query or bundle
 INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
 
 Commands = Any  # argparse gives what add_subparsers returns no public name
@@ -172,6 +173,47 @@ def keys_of_environment() -> "Keys":
 
     key = os.environ.get("OPENAI_API_KEY")
     return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}
+
+
+def read_file(name: str) -> bytes:
+    """What a command printed or wrote before: a file, or stdin where the name is '-'.
+
+    Raises
+    ------
+    QafdError
+        It cannot be read, or is larger than anything that qafd writes.
+    """
+    if name == "-":
+        return stdin()
+    try:
+        with Path(name).open("rb") as file:
+            stored = file.read(LARGEST + 1)  # a device may have no end
+    except OSError as error:
+        raise QafdError(f"{name or 'a file without a name'} cannot be read: {error.strerror}"
+                        ) from error
+    if len(stored) > LARGEST:
+        raise QafdError(f"{name} has more than {LARGEST // 2**20} MB, which no stored query has; "
+                        "'qafd query --json' prints one")
+    return stored
+
+
+def write_out(data: str | bytes, out: Path | None) -> None:
+    """Write to a file, or to stdout.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be written.
+    """
+    encoded = data.encode("utf-8") if isinstance(data, str) else data
+    if out is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encoded)
+        return
+    try:
+        out.write_bytes(encoded)
+    except OSError as error:
+        raise ParameterError(f"{out} cannot be written: {error.strerror}") from error
 
 
 def text_of(argument: str) -> str:

@@ -1,0 +1,133 @@
+"""A run as one file that can be sent: a zip of settings, subgraph, passages, report and digests.
+
+The same run gives the same bytes. What is read back may come from anybody: nothing is unpacked to
+disk, sizes are bounded before and while reading, and every value is checked (`qafd.stored`).
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from typing import Any
+
+from qafd import __version__, export
+from qafd.errors import ParseError
+from qafd.report import report
+from qafd.runs import Run
+from qafd.stored import json_of, plain_of, record_of
+from qafd.verify import Verification, sealed, verify
+
+RUN, GRAPH, PASSAGES, REPORT, MANIFEST = (
+    "run.json", "graph.graphml", "passages.csv", "report.md", "manifest.json")
+NAMES = (RUN, GRAPH, PASSAGES, REPORT, MANIFEST)
+FORMAT, VERSION = "qafd run", 1
+LARGEST = 64 * 2**20  # bytes of all files of a bundle, unpacked
+MAGIC = b"PK"  # every zip file begins so
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can have
+
+
+def bundled(run: Run) -> bytes:
+    """The bundle of a run."""
+    retrieval = run.retrieval
+    files = {
+        RUN: json.dumps({"format": FORMAT, "version": VERSION, **plain_of(run),
+                         "retrieval": sealed(retrieval.to_dict())},
+                        ensure_ascii=False, indent=1),
+        GRAPH: export.graphml(retrieval), PASSAGES: export.passages_csv(retrieval),
+        REPORT: report(run)}
+    contents = {name: text.encode("utf-8", "replace") for name, text in files.items()}
+    contents[MANIFEST] = json.dumps({
+        "format": FORMAT, "version": VERSION, "written_by": f"qafd {__version__}",
+        **retrieval.record, "graph": run.graph, "made_at": run.made_at,
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
+    }, ensure_ascii=False, indent=1, default=str).encode("utf-8", "replace")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in contents.items():
+            info = zipfile.ZipInfo(name, _TIME)
+            info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data)
+    return out.getvalue()
+
+
+def opened(data: bytes) -> Run:
+    """The run in a bundle.
+
+    Raises
+    ------
+    ParseError
+        It is no bundle, is damaged or too large, or holds what a bundle does not.
+    """
+    return _run(_obj(_files(data)))
+
+
+def check(data: bytes) -> Verification:
+    """Check a bundle from its own numbers: digests of its files, and `qafd.verify` of its run.
+
+    Raises
+    ------
+    ParseError
+        As `opened`.
+    """
+    files = _files(data)
+    obj = _obj(files)
+    _run(obj)
+    manifest = json_of(files[MANIFEST], MANIFEST)
+    stated = manifest.get("sha256") if isinstance(manifest, dict) else None
+    stated = stated if isinstance(stated, dict) else {}
+    wrong = [name for name in NAMES if name != MANIFEST
+             and stated.get(name) != hashlib.sha256(files[name]).hexdigest()]
+    if wrong:
+        return Verification(False, tuple(
+            f"{name} is not what the manifest states: it was changed after the bundle was made."
+            for name in wrong))
+    proved = verify(obj["retrieval"])
+    return Verification(proved.ok, (
+        *proved.sentences, *(["All files of the bundle are as they were written."] * proved.ok)))
+
+
+def _files(data: bytes) -> dict[str, bytes]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            if sorted(info.filename for info in infos) != sorted(NAMES):
+                strange = [i.filename for i in infos if i.filename not in NAMES][:1]
+                raise ParseError(
+                    f"This is no bundle of a run: it holds {strange[0][:80]!r}." if strange else
+                    f"This is no whole bundle of a run: it holds {len(infos)} files instead of "
+                    f"{', '.join(NAMES)}.")
+            left, files = LARGEST, {}
+            for info in infos:
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ParseError(f"{info.filename} is packed in a way that qafd does not use.")
+                with archive.open(info) as file:
+                    files[info.filename] = file.read(left + 1)  # stated sizes may lie
+                left -= len(files[info.filename])
+                if left < 0:
+                    raise ParseError(f"The bundle unpacks to more than {LARGEST // 2**20} MB, "
+                                     "which no run has; it was not read.")
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
+            NotImplementedError) as error:
+        raise ParseError(f"This is no readable bundle of a run ({str(error)[:80]}); download or "
+                         "make it again.") from error
+    return files
+
+
+def _obj(files: dict[str, bytes]) -> dict[str, Any]:
+    obj = json_of(files[RUN], RUN)
+    if not isinstance(obj, dict) or obj.get("format") != FORMAT:
+        raise ParseError(f"{RUN} is no run of qafd.")
+    if obj.get("version") != VERSION:
+        raise ParseError(f"{RUN} has format {str(obj.get('version'))[:20]}, this version of qafd "
+                         f"reads {VERSION}; install a newer one.")
+    return obj
+
+
+def _run(obj: dict[str, Any]) -> Run:
+    try:
+        run: Run = record_of(Run, obj, "the run")
+    except RecursionError as error:
+        raise ParseError(f"{RUN} is nested too deeply to be a run.") from error
+    return run

@@ -1,0 +1,83 @@
+"""A run as a page of Markdown: question, answer, nodes, passages, certificate and what made it."""
+
+import re
+from collections.abc import Iterator
+
+from qafd.explain import balance_sentence, mass_balance
+from qafd.export import imprint
+from qafd.plaintext import one_line
+from qafd.retrieve.base import RetrievedNode
+from qafd.runs import Run
+from qafd.verify import sealed, verify
+
+FOREMOST = 5  # nodes whose reasons are given
+LISTED = 40  # nodes in the table
+PASSAGES = 10
+
+
+def report(run: Run) -> str:
+    """The report; text of documents is shown as text, whatever Markdown it holds."""
+    return "\n".join(_lines(run)) + "\n"
+
+
+def _lines(run: Run) -> Iterator[str]:
+    retrieval, full = run.retrieval, run.retrieved
+    yield f"# {_said(retrieval.query)}\n"
+    if run.note:
+        yield f"Note: {_said(run.note)}\n"
+    yield f"Asked {run.made_at[:19].replace('T', ' ')} UTC. {len(full):,} nodes with " \
+          f"{run.tokens:,} tokens were retrieved.\n"
+    yield "## Answer\n"
+    yield "Sentences of the documents, quoted; no language model.\n"
+    if run.absence:
+        yield f"{_said(run.absence)}\n"
+    for number, quote in enumerate(run.quotes, 1):
+        text = _said(quote.text, 2000)
+        yield f"> {f'**{text}**' if quote.best else text} \\[{number}\\]\n"
+    for number, quote in enumerate(run.quotes, 1):
+        yield f"- \\[{number}\\] {_said(quote.title)}: {_said(quote.where)}"
+    yield from _nodes(full)
+    yield "\n## Why the foremost are here\n"
+    names = {n.id: n.name for n in retrieval.nodes}
+    for node in [n for n in full if n.kind != "passage"][:FOREMOST]:
+        held = (balance_sentence(mass_balance(retrieval, node.id), names) if node.capacity > 0
+                else "")
+        yield f"- {_said(node.reason, 600)} {_said(held, 600)}".rstrip()
+    yield "\n## Passages\n"
+    for rank, passage in enumerate(retrieval.passages[:PASSAGES], 1):
+        page = f", page {passage.page}" if passage.page is not None else ""
+        yield f"{rank}. **{_said(passage.title)}** ({_said(passage.document)}{page}, characters " \
+              f"{passage.start}-{passage.end}, score {passage.score:.3f})\n\n   > " \
+              f"{_said(passage.text, 8000)}\n"
+    yield "## Certificate\n"
+    yield from _certificate(run)
+    yield "\n## Made by\n"
+    yield f"{_said(imprint(retrieval), 2000)}."
+    yield f"Question read by {_said(run.plan.planner)}." + (
+        f" Graph SHA-256 {run.graph}." * bool(run.graph))
+
+
+def _nodes(full: tuple[RetrievedNode, ...]) -> Iterator[str]:
+    yield "\n## Nodes\n"
+    yield "| name | kind | importance x | mass | capacity | seed |"
+    yield "|---|---|---:|---:|---:|---|"
+    for node in full[:LISTED]:
+        yield f"| {_said(node.name, 120)} | {_said(node.kind, 40)} | {node.importance:.4g} | " \
+              f"{node.mass:.4g} | {node.capacity:.4g} | {'yes' if node.seed else ''} |"
+    if len(full) > LISTED:
+        yield f"\n{len(full) - LISTED:,} more nodes are less important."
+
+
+def _certificate(run: Run) -> Iterator[str]:
+    if run.retrieval.certificate is None:
+        yield "The method gives none: what it retrieves is not the optimum of a stated problem."
+        return
+    checked = verify(sealed(run.retrieval.to_dict()))
+    yield from (f"- {_said(sentence, 600)}" for sentence in checked.sentences)
+
+
+def _said(text: str, length: int = 300) -> str:
+    """Text on one line in which nothing is taken for Markdown, HTML or a link."""
+    line = re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", one_line(text, length))
+    # An address becomes a link after escapes are read; a word joiner, which nobody sees, keeps it.
+    return re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)", "\u2060", line, flags=re.I)

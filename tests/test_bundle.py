@@ -1,0 +1,159 @@
+"""Bundles: the same bytes for the same run, and one sentence for each hostile file."""
+
+import csv
+import io
+import json
+import struct
+import zipfile
+from dataclasses import replace
+
+import networkx as nx
+import pytest
+from hostile import STRINGS
+
+from qafd import bundle
+from qafd.bundle import NAMES, bundled, check, opened
+from qafd.errors import ParseError
+from qafd.knowledge import KnowledgeGraph
+from qafd.replay import recorded
+from qafd.retrieve.base import Retrieval, RetrievedNode
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+    plan = knowledge.plan("Introduce Steve Jobs's products in Apple.")
+    return recorded(knowledge, knowledge.retrieve(plan, mass=12.0), plan, layout={"a": (0.0, 0.5)},
+                    note="a note")
+
+
+@pytest.fixture(scope="module")
+def data(run):
+    return bundled(run)
+
+
+def unpacked(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(files, method=zipfile.ZIP_DEFLATED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def changed(data, name, content):
+    return packed({**unpacked(data), name: content}.items())
+
+
+def with_run(data, **fields):
+    obj = json.loads(unpacked(data)["run.json"])
+    return changed(data, "run.json", json.dumps({**obj, **fields}))
+
+
+def test_the_same_run_gives_the_same_bytes_also_when_it_went_through_a_file(run, data):
+    assert bundled(run) == data
+    assert bundled(opened(data)) == data
+    assert bundled(replace(run, note="another")) != data
+
+
+def test_a_bundle_holds_the_run_its_subgraph_its_passages_and_a_report(run, data):
+    files = unpacked(data)
+    assert tuple(files) == NAMES
+    graph = nx.read_graphml(io.BytesIO(files["graph.graphml"]))
+    assert set(graph) == {n.id for n in run.retrieval.nodes}
+    rows = list(csv.DictReader(io.StringIO(files["passages.csv"].decode())))
+    assert [row["document"] for row in rows] == [p.document for p in run.retrieval.passages]
+    assert files["report.md"].startswith(b"# Introduce Steve Jobs's products in Apple.")
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["workspace"] == run.retrieval.made_by.workspace
+    assert (manifest["graph"], manifest["params"]["mass"]) == (run.graph, 12.0)
+
+
+def test_a_bundle_is_checked_without_its_workspace(data):
+    found = check(data)
+    assert found.ok
+    assert any("duality gap" in sentence for sentence in found.sentences)
+
+
+def test_what_was_changed_in_a_bundle_is_named(data):
+    found = check(changed(data, "report.md", "# All is well"))
+    assert (found.ok, found.sentences[0][:18]) == (False, "report.md is not w")
+
+
+def test_a_forged_run_with_a_forged_manifest_is_still_found_out(data):
+    import hashlib
+
+    obj = json.loads(unpacked(data)["run.json"])
+    obj["retrieval"]["nodes"][0]["mass"] *= 2
+    text = json.dumps(obj).encode()
+    manifest = json.loads(unpacked(data)["manifest.json"])
+    manifest["sha256"]["run.json"] = hashlib.sha256(text).hexdigest()
+    forged = changed(changed(data, "run.json", text), "manifest.json", json.dumps(manifest))
+    assert not check(forged).ok
+
+
+def test_hostile_names_come_through_a_bundle_as_they_are(run):
+    nodes = tuple(RetrievedNode(f"{i}", s[:500].replace("\ud800", ""), "entity", 1.0, 1.0,
+                                "saturated", s[:500].replace("\ud800", ""))
+                  for i, s in enumerate(STRINGS))
+    hostile = replace(run, retrieval=Retrieval("q", "x", {}, (), nodes, ()))
+    back = opened(bundled(hostile))
+    assert [n.name for n in back.retrieval.nodes] == [
+        n.name.encode("utf-8", "replace").decode() for n in nodes]
+
+
+def test_a_bomb_is_not_unpacked(data, monkeypatch):
+    monkeypatch.setattr(bundle, "LARGEST", 2**20)
+    with pytest.raises(ParseError, match="unpacks to more than 1 MB"):
+        opened(changed(data, "report.md", b"\0" * 2**24))
+
+
+def test_a_bomb_that_lies_about_its_size_is_not_unpacked(data, monkeypatch):
+    monkeypatch.setattr(bundle, "LARGEST", 2**20)
+    bomb = bytearray(changed(data, "report.md", b"\0" * 2**24))
+    for at in range(len(bomb) - 4):  # in both headers
+        if bomb[at:at + 4] == struct.pack("<L", 2**24):
+            bomb[at:at + 4] = struct.pack("<L", 5)
+    with pytest.raises(ParseError):
+        opened(bytes(bomb))
+
+
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda _: b"", "no readable bundle"),
+    (lambda _: b"PK\3\4 and no more", "no readable bundle"),
+    (lambda data: data[:-30], "no readable bundle"),
+    (lambda data: data[:200] + b"\xff" * 50 + data[250:], "bundle"),
+    (lambda _: packed([("run.json", "{}")]), "no whole bundle of a run: it holds 1 files"),
+    (lambda data: packed([*unpacked(data).items(), ("../../etc/cron.d/x", "boo")]),
+     r"no bundle of a run: it holds '../../etc/cron.d/x'"),
+    (lambda data: packed([("/run.json" if n == "run.json" else n, c)
+                          for n, c in unpacked(data).items()]), "it holds '/run.json'"),
+    (lambda data: packed(unpacked(data).items(), zipfile.ZIP_LZMA), "packed in a way"),
+    (lambda data: changed(data, "run.json", "nonsense"), "run.json is no JSON"),
+    (lambda data: changed(data, "run.json", b"\xff\xfe"), "run.json is no JSON"),
+    (lambda data: changed(data, "run.json", "[" * 10**5), "run.json is no JSON"),
+    (lambda data: changed(data, "run.json", "9" * 5000), "run.json is no JSON"),
+    (lambda data: changed(data, "run.json", "[]"), "no run of qafd"),
+    (lambda data: changed(data, "run.json", '{"format": "qafd run"}'), "has format None"),
+    (lambda data: with_run(data, version=2), "install a newer one"),
+    (lambda data: with_run(data, tokens=float("nan")), "holds NaN, which is no number of JSON"),
+    (lambda data: with_run(data, tokens=-float("inf")), "holds -Infinity"),
+    (lambda data: with_run(data, tokens="many"), "the run.tokens is not a finite number"),
+    (lambda data: with_run(data, retrieval={"query": 1}), "the run.retrieval.query is not text"),
+], ids=["empty", "magic", "cut", "damaged", "few", "traversal", "absolute", "lzma", "no-json",
+        "no-utf8", "deep", "long-number", "list", "no-version", "newer", "nan", "infinity", "type",
+        "retrieval"])
+def test_a_file_that_is_no_bundle_is_refused_in_one_sentence(make, sentence, data):
+    with pytest.raises(ParseError, match=sentence) as refused:
+        check(make(data))
+    assert "\n" not in str(refused.value)
+
+
+def test_1e999_is_no_number_either(data):
+    text = unpacked(data)["run.json"].decode()
+    with pytest.raises(ParseError, match="not a finite number"):
+        check(changed(data, "run.json", text.replace('"mass": 12.0', '"mass": 1e999', 1)))

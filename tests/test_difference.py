@@ -1,0 +1,73 @@
+"""What differs between two runs, against sets and shares worked out by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from qafd.difference import difference
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Imprint, Retrieval, RetrievedNode, RetrievedPassage
+from qafd.runs import Run
+
+
+def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):
+    """A run that retrieved the nodes with x > 0; names are ids in capitals, "p..." passages."""
+    nodes = tuple(RetrievedNode(i, i.upper(), "passage" if i[0] == "p" else "entity", x, x,
+                                "saturated" if x else "wet", "") for i, x in importance.items())
+    found = tuple(RetrievedPassage(c, c, "d", c, "text", 1.0, 0, 4) for c in passages)
+    retrieval = Retrieval("Who?", "qafd", params or {"mass": 60.0}, (), nodes, (), (), found,
+                          revision=revision, made_by=Imprint("w-1", "m", "e", "1"))
+    plan = QueryPlan("Who?", (), np.zeros(2, np.float32), np.zeros((0, 2), np.float32))
+    return replace(Run(retrieval, plan, {}, (), "", graph, 10, "2026-01-01T00:00:00"), **fields)
+
+
+def test_nodes_are_gained_lost_and_shared():
+    found = difference(run({"a": 4.0, "b": 2.0, "w": 0.0}, tokens=7),
+                       run({"a": 1.0, "c": 3.0, "b": 0.0}, tokens=5))
+    assert [(c.id, c.before, c.after) for c in found.gained] == [("c", None, 3.0)]
+    assert [(c.id, c.before, c.after) for c in found.lost] == [("b", 2.0, None)]
+    shared, = found.shared
+    assert (shared.id, shared.before, shared.after) == ("a", 4.0, 1.0)
+    assert shared.difference == pytest.approx(1 / 3 - 1)
+    assert found.tokens == (7, 5)
+    assert not found.same
+
+
+def test_shared_nodes_are_ordered_by_how_much_they_changed():
+    found = difference(run({"a": 10.0, "b": 5.0, "c": 1.0}), run({"a": 10.0, "b": 4.0, "c": 6.0}))
+    assert [c.id for c in found.shared] == ["c", "b", "a"]
+
+
+def test_swapping_the_runs_swaps_what_is_gained_and_lost():
+    a, b = run({"a": 2.0, "b": 1.0}, ["p1"]), run({"a": 1.0, "c": 1.0}, ["p2"])
+    there, back = difference(a, b), difference(b, a)
+    assert [c.id for c in there.gained] == [c.id for c in back.lost]
+    assert [c.id for c in there.lost] == [c.id for c in back.gained]
+    assert there.passages_gained == back.passages_lost
+    assert [p.id for p in there.passages_gained] == ["p2"]
+    assert there.sentence() == "B brings C and leaves out B; their settings are the same."
+
+
+@pytest.mark.parametrize(("first", "second", "sentence"), [
+    pytest.param(run({"a": 1.0}), run({"a": 1.0}, params={"mass": 20.0}),
+                 "A and B retrieve the same; settings that differ: mass 60 → 20.", id="mass"),
+    pytest.param(run({"a": 1.0}), run({"a": 1.0}, ["p1"]),
+                 "A and B retrieve the same names, not the same passages; their settings are the "
+                 "same.", id="passages"),
+    pytest.param(run({"a": 1.0, "p1": 0.5}), run({"a": 1.0}),
+                 "A and B retrieve the same names, not the same passages; their settings are the "
+                 "same.", id="texts-are-no-names"),
+    pytest.param(run({}), run({}, graph="bbbbbbbbb", revision=2),
+                 "A and B retrieve the same; settings that differ: graph revision 1 (aa) → "
+                 "revision 2 (bbbbbbbb).", id="graph"),
+    pytest.param(run({}, graph=""), run({}, revision=2),
+                 "A and B retrieve the same; settings that differ: graph revision 1 → revision 2.",
+                 id="unknown-graph"),
+    pytest.param(run({}, revision=8), run({}, revision=9), "A and B retrieve the same; their "
+                 "settings are the same.", id="equal-graphs-of-two-workspaces"),
+    pytest.param(run({}, params={"mass": 60.0, "top": 3}), run({}, params={"top": 4, "depth": 1}),
+                 "A and B retrieve the same; settings that differ: top 3 → 4.", id="own-settings"),
+])
+def test_the_sentence_names_what_differs(first, second, sentence):
+    assert difference(first, second).sentence() == sentence

@@ -1,0 +1,96 @@
+"""Replay: the same workspace gives the same result, another one says what is different and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from qafd.bundle import bundled, opened
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph
+from qafd.replay import recorded, replayed
+from qafd.retrieve.base import RetrievedNode
+
+TEXTS = {"a.txt": "Ada Lovelace met Charles Babbage in London. Ada Lovelace wrote notes.",
+         "b.txt": "Charles Babbage drew the Analytical Engine. It was never built in London.",
+         "c.txt": "Grace Hopper met Howard Aiken in Harvard. Grace Hopper wrote a compiler."}
+
+
+def indexed(path, names):
+    knowledge = KnowledgeGraph.open(path)
+    for name in names:
+        knowledge.add_text(name, TEXTS[name])
+    return knowledge
+
+
+@pytest.fixture(scope="module")
+def knowledge(tmp_path_factory):
+    return indexed(tmp_path_factory.mktemp("first") / "work.db", TEXTS)
+
+
+@pytest.fixture(scope="module")
+def run(knowledge):
+    plan = knowledge.plan("Who met Charles Babbage?")
+    return opened(bundled(recorded(knowledge, knowledge.retrieve(plan, mass=4.0), plan)))
+
+
+def test_the_same_workspace_gives_an_equal_result(run, knowledge):
+    found = replayed(run, knowledge)
+    assert found.equal
+    assert found.deviation == 0
+    assert found.sentences[0].startswith(f"Equal: the same {len(run.retrieved)} nodes")
+    assert len(found.sentences) == 1
+
+
+def test_another_workspace_of_the_same_documents_gives_an_equal_result(run, tmp_path):
+    found = replayed(run, indexed(tmp_path / "other.db", reversed(TEXTS)))
+    assert found.equal
+    assert not found.difference.settings
+
+
+def test_a_workspace_without_a_document_says_that_the_graph_differs(run, tmp_path):
+    found = replayed(run, indexed(tmp_path / "less.db", ["b.txt", "c.txt"]))
+    assert not found.equal
+    text = " ".join(found.sentences)
+    assert "Not equal" in text
+    assert "graph revision" in text
+    again = {n.id for n in found.run.retrieved}
+    assert f"{len([n for n in run.retrieved if n.id not in again])} are not" in text
+    assert "do not exist in this graph" in text
+
+
+def test_another_number_is_noticed(run, knowledge):
+    first = run.retrieval.nodes[0]
+    nodes = (replace(first, importance=first.importance * (1 + 1e-6)), *run.retrieval.nodes[1:])
+    found = replayed(replace(run, retrieval=replace(run.retrieval, nodes=nodes)), knowledge)
+    assert not found.equal
+    assert found.deviation == pytest.approx(1e-6, rel=1e-3)
+    assert "what is left" in found.sentences[1]
+
+
+def test_a_number_within_rounding_is_not(run, knowledge):
+    first = run.retrieval.nodes[0]
+    nodes = (replace(first, importance=first.importance * (1 + 1e-12)), *run.retrieval.nodes[1:])
+    assert replayed(replace(run, retrieval=replace(run.retrieval, nodes=nodes)), knowledge).equal
+
+
+def test_a_touched_node_that_is_missing_is_noticed(run, knowledge):
+    more = (*run.retrieval.nodes, RetrievedNode("x", "X", "entity", 0.0, 0.1, "wet", ""))
+    assert not replayed(replace(run, retrieval=replace(run.retrieval, nodes=more)),
+                        knowledge).equal
+
+
+def test_another_version_is_named(run, knowledge):
+    made = replace(run.retrieval.made_by, qafd="0.0.1")
+    found = replayed(replace(run, retrieval=replace(run.retrieval, made_by=made)), knowledge)
+    assert found.equal
+    assert "qafd 0.0.1 → " in found.sentences[1]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [
+    ({"method": "magic"}, "no method 'magic'"),
+    ({"params": {"power": 3}}, "no parameter 'power' of qafd; the run was made by qafd"),
+    ({"params": {"mass": "much"}}, "mass is .*much.*; it is a number"),
+    ({"params": {"variant": "worse"}}, "variant is 'worse'; choose")], ids=str)
+def test_what_this_version_cannot_do_is_one_sentence(changes, sentence, run, knowledge):
+    with pytest.raises(ParameterError, match=sentence):
+        replayed(replace(run, retrieval=replace(run.retrieval, **changes)), knowledge)

@@ -1,0 +1,63 @@
+"""The report of a run says what the run says, and no text in it becomes markup."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hostile import STRINGS
+
+from qafd.knowledge import KnowledgeGraph
+from qafd.replay import recorded
+from qafd.report import report
+from qafd.retrieve.base import Retrieval, RetrievedNode, RetrievedPassage
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+    plan = knowledge.plan("Introduce Steve Jobs's products in Apple.")
+    return recorded(knowledge, knowledge.retrieve(plan), plan, note="for the board")
+
+
+def test_a_report_has_all_that_justifies_an_answer(run):
+    text = report(run)
+    assert text.startswith("# Introduce Steve Jobs's products in Apple.\n\nNote: for the board\n")
+    parts = re.findall("^## (.*)$", text, re.M)
+    assert parts == ["Answer", "Nodes", "Why the foremost are here", "Passages", "Certificate",
+                     "Made by"]
+    best = next(quote for quote in run.quotes if quote.best)
+    assert f"> **{best.text}**" in text
+    assert text.count("| entity |") == sum(n.kind == "entity" for n in run.retrieved)
+    assert "duality gap" in text
+    assert "The digest is right" in text
+    assert run.graph in text
+    assert "mass 30" in text
+
+
+def test_the_reasons_add_up_as_the_run_says(run):
+    node = run.retrieved[0]
+    assert f"{node.name} is full: it holds {node.mass:.3g} of {node.capacity:.3g}" in report(run)
+
+
+def test_nothing_that_documents_say_becomes_markup(run):
+    # what a reader of Markdown would act on, in every place that a text can stand in
+    texts = [*STRINGS, "[x](javascript:alert(1))", "![x](http://evil.example/p.png)",
+             "<img src=x onerror=alert(1)>", "http://evil.example", "www.evil.example",
+             "a@evil.example", "| a | b |", "# head", "`code`", "line\n\n# head"]
+    for text in (t[:300].replace("\ud800", "") for t in texts):
+        node = RetrievedNode("1", text, text, 1.0, 1.0, "saturated", text, capacity=1.0)
+        passage = RetrievedPassage("1", "1", text, text, text, 1.0, 0, len(text))
+        quote = replace(run.quotes[0], text=text, title=text, where=text)
+        made = report(replace(run, note=text, quotes=(quote,), retrieval=Retrieval(
+            text, text, {text: text}, (), (node,), (), (), (passage,))))
+        assert not re.search(r"(?<!\\)<|(?<!\\)\]\(|://|www\.|\w@\w|(?<!\\)`", made), text
+        assert re.findall("^#+ .*$", made, re.M)[1:] == [
+            "## Answer", "## Nodes", "## Why the foremost are here", "## Passages",
+            "## Certificate", "## Made by"]
+        rows = [line for line in made.splitlines() if line.startswith("|")]
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}, text
+
+
+def test_a_method_without_a_certificate_says_so(run):
+    made = report(replace(run, retrieval=replace(run.retrieval, certificate=None)))
+    assert "The method gives none" in made

@@ -1,0 +1,168 @@
+"""The history of runs: what is kept is what comes back, and deleting can be undone once."""
+
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from qafd.errors import ParseError, StoreError
+from qafd.knowledge import KnowledgeGraph
+from qafd.replay import recorded
+from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
+from qafd.store import Store
+from qafd.stored import plain_of, record_of
+
+QUESTION = "Introduce Steve Jobs's products in Apple."
+
+
+@pytest.fixture(scope="module")
+def knowledge(tmp_path_factory):
+    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def run(knowledge):
+    plan = knowledge.plan(QUESTION)
+    return recorded(knowledge, knowledge.retrieve(plan), plan, layout={"a": (0.25, 1.5)},
+                    note="first\ntry")
+
+
+@pytest.fixture
+def store(path):
+    with Store.open(path) as opened:
+        yield opened
+
+
+def test_a_kept_run_comes_back_with_every_number(run, store):
+    back = load(store, keep(store, run))
+    assert back.retrieval.nodes == run.retrieval.nodes
+    assert back.retrieval.edges == run.retrieval.edges
+    assert back.retrieval.passages == run.retrieval.passages
+    assert back.retrieval.certificate == {
+        **run.retrieval.certificate, "balance": list(run.retrieval.certificate["balance"])}
+    assert back.retrieval.made_by == run.retrieval.made_by
+    assert back.layout == {"a": (0.25, 1.5)}
+    assert back.quotes == run.quotes
+    assert (back.tokens, back.graph, back.note) == (run.tokens, run.graph, "first try")
+    assert (back.plan.embedding == run.plan.embedding).all()
+    assert (back.plan.keyword_embeddings == run.plan.keyword_embeddings).all()
+    assert back.plan.keywords == run.plan.keywords
+
+
+def test_a_run_knows_the_graph_and_the_tokens_that_it_was_made_with(run, knowledge):
+    with knowledge.store() as store:
+        assert run.graph == store.digest()
+        texts = store.nodes(n.id for n in run.retrieval.nodes if n.importance > 0)
+    assert run.tokens == sum(node.tokens for node in texts.values())
+
+
+def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
+    first, second = keep(store, run), keep(store, replace(run, note=""))
+    rows = kept(store)
+    assert [row.id for row in rows] == [second, first]
+    assert rows[1].question == QUESTION
+    assert rows[1].params == run.retrieval.params
+    assert (rows[1].nodes, rows[1].tokens) == (len(run.retrieved), run.tokens)
+    assert rows[1].exact is True
+
+
+def test_a_method_without_a_certificate_is_neither_exact_nor_inexact(run, store):
+    keep(store, replace(run, retrieval=replace(run.retrieval, certificate=None)))
+    assert kept(store)[0].exact is None
+
+
+def test_a_note_is_changed_and_the_retrieval_never(run, store):
+    key = keep(store, run)
+    annotate(store, key[:6], "a better\tnote")
+    assert load(store, key).note == "a better note"
+    with pytest.raises(sqlite3.IntegrityError, match="never changes"), \
+            store.transaction() as connection:
+        connection.execute("UPDATE retrievals SET query = 'x'")
+
+
+def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run, store):
+    a, b, c = (keep(store, run) for _ in range(3))
+    delete(store, [a])
+    delete(store, [b, c])
+    assert (kept(store), deleted(store)) == ((), 2)
+    assert undo(store) == 2
+    assert {row.id for row in kept(store)} == {b, c}
+    with pytest.raises(StoreError, match="no stored retrieval"):
+        store.load_retrieval(a)
+
+
+def test_an_unknown_or_ambiguous_id_is_refused(run, store):
+    keys = [keep(store, run) for _ in range(17)]  # two of them begin alike
+    with pytest.raises(StoreError, match="no kept run 'xyz'"):
+        load(store, "xyz")
+    with pytest.raises(StoreError, match="no kept run ''"):
+        load(store, "")
+    twice = next(k[0] for k in keys if sum(o[0] == k[0] for o in keys) > 1)
+    with pytest.raises(StoreError, match="More than one run begins"):
+        load(store, twice)
+
+
+def test_a_run_leaves_with_a_document_that_it_quotes(path, run):
+    knowledge = KnowledgeGraph.open(path)
+    knowledge.add_text("steve-jobs.md", "Steve Jobs led Apple.")
+    with knowledge.store() as store:
+        keep(store, run)
+        store.delete("steve-jobs.md")
+        store.purge("steve-jobs.md")
+        assert kept(store) == ()
+
+
+def test_a_run_of_a_graph_that_has_moved_on_names_no_digest_and_says_what_is_gone(path):
+    knowledge = KnowledgeGraph.open(path)
+    knowledge.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
+    knowledge.add_text("b.txt", "Grace Hopper met Howard Aiken in Harvard.")
+    graph, plan = knowledge.graph, knowledge.plan("Who met Howard Aiken?")
+    retrieval = knowledge.retrieve(plan, mass=len(graph) - 1.0, graph=graph)
+    run = recorded(knowledge, retrieval, plan, graph=graph)
+    assert run.graph
+    assert run.missing_from(graph) == ()
+    with knowledge.store() as store:
+        store.delete("b.txt")
+    from qafd.index import index
+    index(path, processes=1)
+    names = {n.name for n in run.missing_from(knowledge.graph)}
+    assert "Howard Aiken" in names
+    assert "Ada Lovelace" not in names
+    assert recorded(knowledge, retrieval, plan, graph=graph).graph == ""
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"tokens": float("nan")}, r"the run.tokens is not a finite number"),
+    ({"tokens": 1.5}, "no whole number"),
+    ({"tokens": True}, "not a finite number"),
+    ({"made_at": 7}, "the run.made_at is not text"),
+    ({"layout": {"a": [1.0]}}, r"layout\['a'\] has 1 values instead of 2"),
+    ({"layout": {"a": [1.0, float("inf")]}}, "not a finite number"),
+    ({"quotes": {}}, "the run.quotes is not a list"),
+    ({"quotes": [{"text": "x"}]}, r"the run.quotes\[0\] has no 'title'"),
+    ({"quotes": [{"text": "x", "title": "", "where": "", "best": 1}]}, "not true or false"),
+    ({"retrieval": []}, "the run.retrieval is not an object"),
+    ({"retrieval": {"certificate": {"gap": float("nan")}}}, "the run.retrieval"),
+], ids=lambda value: str(value)[:40])
+def test_a_value_of_another_type_is_named(change, sentence, run):
+    with pytest.raises(ParseError, match=sentence):
+        record_of(type(run), {**plain_of(run), **change}, "the run")
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"shape": [1, 1, 384]}, "do not fit its shape"), ({"shape": [-384]}, "do not fit its shape"),
+    ({"shape": [383]}, "do not fit its shape"), ({"float32": "?"}, "not in base 64"),
+    ({"shape": [1], "float32": "AADAfw=="}, "holds NaN or infinity")], ids=str)
+def test_vectors_have_the_shape_and_the_numbers_that_they_state(change, sentence, run):
+    plain = plain_of(run.plan)
+    plain["embedding"] |= change
+    with pytest.raises(ParseError, match=sentence):
+        record_of(type(run.plan), plain, "the plan")
+
+
+def test_vectors_keep_every_bit(run):
+    values = np.array([[1e-38, 0.1], [1 / 3, -0.0]], np.float32)
+    plan = replace(run.plan, keyword_embeddings=values)
+    back = record_of(type(plan), plain_of(plan), "the plan")
+    assert back.keyword_embeddings.tobytes() == values.tobytes()
