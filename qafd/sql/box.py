@@ -1,0 +1,173 @@
+"""The box that databases are read in: a child process with limits, killed when it is late.
+
+Nothing of a database is opened in this process. What the child cannot or may not do is an
+`SqlError` here.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qafd.errors import SqlError
+from qafd.sql.schema import Column, Join, Schema, Table
+
+SECONDS = 2.0  # that a statement may take
+MEMORY, COPYING = 400 << 20, 1 << 30  # bytes of memory, for a query and for a copy
+LARGEST = 100 << 20  # bytes of a database
+_WAIT = 20.0  # seconds until the child is killed, its start included
+_REPLY = 64 << 20  # bytes of a reply that are read, a copy's excepted
+
+# A bare package in place of qafd/__init__.py, which imports far more than the child needs.
+_CHILD = """
+import sys, types
+package = types.ModuleType("qafd")
+package.__path__ = [sys.argv[1]]
+sys.modules["qafd"] = package
+sys.path[:] = sys.argv[2:]
+from qafd.sql.child import main
+main()
+"""
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+_SAID = {
+    "interrupted": f"The query took more than {SECONDS:g} s and was stopped; ask for less, for "
+                   "example with WHERE or fewer joins.",
+    "out of memory": f"The query needs more than {MEMORY >> 20} MB of memory; ask for less.",
+    "file is not a database": "The file is no SQLite database; choose one.",
+    "not authorized": "Only reading is allowed here: one SELECT over the tables of this database.",
+    "not a SELECT": "This is no SELECT; write one that returns rows.",
+    "You can only execute one statement at a time.":
+        "There is more than one statement; leave one SELECT.",
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a query returned; `cut` says what is missing of it, "" when nothing is."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    cut: str = ""
+    milliseconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Value:
+    """A phrase of the question found in a column, as `value` or, if not `whole`, inside of it."""
+
+    table: str
+    column: str
+    phrase: str
+    value: str
+    whole: bool
+
+
+def read_schema(path: Path) -> Schema:
+    """The schema of a SQLite file.
+
+    Raises
+    ------
+    SqlError
+        It cannot be read, or has no table.
+    """
+    found, _ = _ask(path, "schema", seconds=5.0)
+    tables = [Table(t["name"], tuple(
+        Column(t["name"], c["name"], c["type"], c["key"], tuple(c["values"]))
+        for c in t["columns"]), t["rows"]) for t in found["tables"]]
+    if not tables:
+        raise SqlError(f"{path.name} has no table; choose a database that has some.")
+    return Schema.of(tables, [Join(a, tuple(b), c, tuple(d)) for a, b, c, d in found["joins"]],
+                     found["notices"])
+
+
+def find_values(path: Path, schema: Schema, phrases: list[str],
+                names: list[str]) -> tuple[Value, ...]:
+    """Where phrases are values of text columns; `names` also as a part of one.
+
+    Columns that cannot be read within the time of a query are left out.
+    """
+    columns = [[c.table, c.name] for c in schema.columns if c.textual]
+    if not phrases or not columns:
+        return ()
+    found, _ = _ask(path, "values", phrases=phrases, names=names, columns=columns)
+    return tuple(Value(*hit) for hit in found["found"])
+
+
+def run(path: Path, sql: str) -> Rows:
+    """The rows of one SELECT.
+
+    Raises
+    ------
+    SqlError
+        It is no single SELECT over the tables of the file, is wrong, or takes too much.
+    """
+    if not sql.strip():
+        raise SqlError("There is no SQL to run; write a SELECT.")
+    found, _ = _ask(path, "run", sql=sql)
+    return Rows(tuple(found["columns"]), tuple(map(tuple, found["rows"])), found["cut"],
+                found["milliseconds"])
+
+
+def copy(path: Path) -> bytes:
+    """A checked copy of a whole SQLite file as it is at one moment.
+
+    Raises
+    ------
+    SqlError
+        It is too large, damaged, or no database.
+    """
+    if path.stat().st_size > LARGEST:
+        raise SqlError(f"The database has {path.stat().st_size / 1e6:,.0f} MB, more than "
+                       f"{LARGEST / 1e6:,.0f} MB; make a smaller one of the tables you need.")
+    return _ask(path, "copy", memory=COPYING)[1]
+
+
+def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
+         **more: Any) -> tuple[dict[str, Any], bytes]:
+    """The reply of a fresh child, which dies with this call in any case."""
+    request = {"do": do, "path": str(path.absolute()), "seconds": seconds, "memory": memory,
+               "cpu": int(_WAIT), **more}
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-c", _CHILD, str(Path(__file__).parents[1]), *sys.path],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ})
+    assert child.stdin is not None
+    assert child.stdout is not None
+    clock = threading.Timer(_WAIT, child.kill)
+    clock.daemon = True
+    clock.start()
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.close()
+        line = child.stdout.readline(_REPLY)
+        content = child.stdout.read(LARGEST + 1)
+    finally:
+        clock.cancel()
+        child.kill()
+        child.stdout.close()
+        child.wait()
+    try:
+        reply: dict[str, Any] = json.loads(line)
+    except ValueError:
+        raise SqlError(
+            f"{path.name} could not be read within {_WAIT:g} s and the limits of memory; it may be "
+            "damaged, or the query too much.") from None
+    if "error" in reply:
+        raise SqlError(_sentence(path, reply["error"]))
+    return reply, content
+
+
+def _sentence(path: Path, error: str) -> str:
+    if error in _SAID:
+        return _SAID[error]
+    if "prohibited" in error or "not authorized" in error:
+        return f"Only reading the tables of this database is allowed here ({error[:200]})."
+    if error.startswith(("quick_check", "database disk image", "unable to open")):
+        return f"{path.name} is damaged or cannot be opened ({error[:200]}); choose another copy."
+    return f"SQLite says: {error[:300]}. Change the SQL and run it again."

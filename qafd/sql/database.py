@@ -1,0 +1,186 @@
+"""A SQLite file that can be asked: its schema as a graph, a question's part of it, SQL, rows."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, cast
+
+from qafd.bm25 import FUNCTION_WORDS
+from qafd.explain import Explanation, RunExplanation
+from qafd.explain.united import UnitedExplanation
+from qafd.graph import Graph
+from qafd.models import Embedder
+from qafd.plan import Planner
+from qafd.records import Edge, Node, QueryPlan
+from qafd.retrieve.base import SATURATED, Corpus, Retrieval
+from qafd.sql import box
+from qafd.sql.box import Rows, Value
+from qafd.sql.draft import Draft, draft
+from qafd.sql.link import METHOD, SchemaDiffusion, links, schema_corpus, schema_graph, with_labels
+from qafd.sql.schema import Schema, quoted
+from qafd.store import Store
+from qafd.text import words_of
+
+PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """A SQLite file, read once.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of `schema`, see `qafd.sql.link.schema_graph`.
+    """
+
+    path: Path
+    schema: Schema = field(repr=False)
+    graph: Graph = field(repr=False)
+    embedder: Embedder = field(repr=False)
+
+    @classmethod
+    def open(cls, path: Path, embedder: Embedder) -> Self:
+        """The database at `path`.
+
+        Raises
+        ------
+        SqlError
+            It is no SQLite database, damaged, or without tables.
+        """
+        schema = box.read_schema(path)
+        return cls(path, schema, schema_graph(schema, embedder), embedder)
+
+    def ask(self, question: str, method: SchemaDiffusion = METHOD) -> "Asked":
+        """What of the schema a question needs, and a draft of its SQL.
+
+        Raises
+        ------
+        ParameterError
+            The question is empty.
+        """
+        plan = Planner(self.graph, self.embedder).plan(
+            question, subqueries=method.subqueries == "on")
+        values = box.find_values(self.path, self.schema, *phrases(plan))
+        corpus = schema_corpus(self.graph, self.schema, values)
+        retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
+        return Asked(self, plan, values, method, corpus,
+                     replace(retrieval, notices=plan.notices + retrieval.notices))
+
+    def run(self, sql: str) -> Rows:
+        """The rows of one SELECT, see `qafd.sql.box.run`."""
+        return box.run(self.path, sql)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question, the retrieved part of the schema, and what follows from it."""
+
+    database: Database
+    plan: QueryPlan
+    values: tuple[Value, ...]
+    method: SchemaDiffusion
+    corpus: Corpus = field(repr=False)
+    retrieval: Retrieval = field(repr=False)
+
+    @cached_property
+    def importance(self) -> dict[str, float]:
+        """Of each retrieved table by name and column by label; tables come with their columns."""
+        found = {n.name: n.importance for n in self.retrieval.nodes if n.state == SATURATED}
+        for column in self.database.schema.columns:
+            if column.label in found:
+                found.setdefault(column.table, 0.0)
+        return found
+
+    @cached_property
+    def draft(self) -> Draft:
+        """SQL without a language model.
+
+        Raises
+        ------
+        SqlError
+            Nothing is retrieved.
+        """
+        return draft(self.plan.question, self.database.schema, self.importance, self.values)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The retrieved tables, most important first."""
+        schema = self.database.schema
+        best = {t.name: max([self.importance.get(t.name, -1.0), *(
+            self.importance.get(c.label, -1.0) for c in t.columns)]) for t in schema.tables}
+        return tuple(sorted((t for t in best if t in self.importance), key=lambda t: (-best[t], t)))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """A walk over the joins and columns of the draft, as ids of the graph."""
+        there: list[str] = []
+        for join in self.draft.joins:
+            there += [quoted(join.table), f"{quoted(join.table)}.{quoted(join.columns[0])}",
+                      f"{quoted(join.target)}.{quoted(join.target_columns[0])}",
+                      quoted(join.target)]
+        for label in self.draft.columns:
+            column = self.database.schema.column[label]
+            there += [quoted(column.table), column.sql]
+        return tuple(there)
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """Why each table and column is retrieved or not; see `qafd.explain`."""
+        graph, retrieval = self.database.graph, self.retrieval
+        # It asks a store for texts and relations of nodes only; a schema has the latter.
+        opened = cast("Callable[[], Store]", lambda: _Relations(links(self.database.schema)))
+
+        def run(found: Retrieval, plan: QueryPlan) -> RunExplanation:
+            problem = self.method.problem(self.corpus, plan)
+            return RunExplanation(graph, found, opened, lambda _: (), self._again, problem,
+                                  problem.solve())
+
+        if not retrieval.parts:
+            return run(retrieval, self.plan)
+        return UnitedExplanation(
+            graph, retrieval, opened, lambda _: (), self._again, self.method, self.plan,
+            tuple(map(run, retrieval.parts, self.plan.subqueries)))
+
+    def _again(self, _: str) -> Retrieval:
+        return self.retrieval
+
+
+@dataclass(frozen=True)
+class _Relations:
+    """The edges of a schema, as an explanation asks a store for them."""
+
+    all: list[Edge]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+    def nodes(self, _: Iterable[str]) -> dict[str, Node]:
+        """Texts of passages: there are none."""
+        return {}
+
+    def edges(self, ids: Iterable[str]) -> list[Edge]:
+        """What joins some nodes, in words."""
+        wanted = set(ids)
+        return [replace(edge, kind="relation") for edge in self.all
+                if edge.source in wanted or edge.target in wanted]
+
+
+def phrases(plan: QueryPlan) -> tuple[list[str], list[str]]:
+    """What of a question may be a value, and which of it are names, all casefolded.
+
+    Runs of at most four words that do not begin or end with a function word, also without an s at
+    their end; names are the keywords that name things, of four letters or more.
+    """
+    found = [word.casefold() for word, _, _ in words_of(plan.question)]
+    runs = [found[i:i + size] for size in range(PHRASE, 0, -1)
+            for i in range(len(found) - size + 1)]
+    kept = [" ".join(run) for run in runs
+            if run[0] not in FUNCTION_WORDS and run[-1] not in FUNCTION_WORDS]
+    names = [k.text.casefold() for k in plan.keywords if k.level == "low" and len(k.text) > 3]
+    kept = list(dict.fromkeys([*names, *kept]))[:MOST_PHRASES]
+    return [*kept, *(run[:-1] for run in kept if run.endswith("s") and run[:-1] not in kept)], names

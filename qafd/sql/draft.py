@@ -1,0 +1,302 @@
+"""A SQL draft without a language model: the retrieved columns over the shortest joins."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from qafd.errors import SqlError
+from qafd.sql.box import Value
+from qafd.sql.schema import Column, Join, Schema, quoted
+from qafd.sql.words import Reading, read
+
+if TYPE_CHECKING:
+    import networkx
+
+FAR = 1.6  # length of a join to a table that is not retrieved; others have 1
+MOST = 100  # rows that a draft which only lists asks for
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A SELECT, what it does in one line, the tables it reads and how they are joined.
+
+    `notices` say what may make it wrong.
+    """
+
+    sql: str
+    said: str
+    tables: tuple[str, ...]
+    columns: tuple[str, ...]
+    joins: tuple[Join, ...]
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Query:
+    """What is selected, before tables are joined."""
+
+    focus: str
+    shown: tuple[Column, ...] = ()
+    total: str = ""
+    of: Column | None = None
+    groups: tuple[Column, ...] = ()
+    order: Column | None = None
+    descending: bool = True
+    limit: int = 0
+
+
+def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
+          values: Sequence[Value]) -> Draft:
+    """The SQL that simple rules read from a question, over what is retrieved.
+
+    Counts, averages and sums, groups, superlatives, years and amounts are understood; everything
+    else is listed.
+
+    Parameters
+    ----------
+    retrieved : mapping of str to float
+        Importance of tables by name and of columns by label.
+
+    Raises
+    ------
+    SqlError
+        Nothing is retrieved.
+    """
+    if not retrieved:
+        raise SqlError("No table was retrieved for this question; raise the mass or name what the "
+                       "tables hold.")
+    reading = read(question, schema, retrieved, values)
+    query = _query(reading, schema, retrieved)
+    conditions, used = _conditions(reading, schema, retrieved, query)
+    named = [query.focus, *(m.table for m in reading.mentions), *(c.table for c in used),
+             *(c.table for c in (*query.shown, *query.groups)),
+             *(c.table for c in (query.of, query.order) if c)]
+    tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, reading)
+    return _written(query, conditions, used, tree, lost, schema)
+
+
+def _query(reading: Reading, schema: Schema, retrieved: Mapping[str, float]) -> _Query:
+    first = reading.mentions[0].table if reading.mentions else None
+    focus = first or (reading.values[0].table if reading.values else _best_table(schema, retrieved))
+    extreme = reading.extreme
+    grouped = reading.after(reading.each) if reading.each >= 0 else None
+    if extreme is not None and (ranked := _ranked(reading, schema, retrieved, focus)):
+        return ranked
+    query = _total(reading, schema, retrieved, focus)
+    if query is None:
+        return _Query(focus, _listed(reading, schema, focus))
+    if grouped is not None:
+        by = grouped.column or schema.table[grouped.table].title
+        key = schema.table[grouped.table].key
+        groups = tuple(dict.fromkeys(
+            c for c in (None if grouped.column else key, by) if c is not None))
+        return replace(query, shown=(by,) if by else groups, groups=groups)
+    return query
+
+
+def _total(reading: Reading, schema: Schema, retrieved: Mapping[str, float],
+           focus: str) -> _Query | None:
+    """A count, sum or mean, if one is asked for."""
+    numbers = [m.column for m in reading.mentions if m.column is not None and m.column.numeric]
+    for place, name in ((reading.averages, "AVG"), (reading.sums, "SUM")):
+        if place >= 0:
+            later = [m.column for m in reading.mentions
+                     if m.at >= place and m.column is not None and m.column.numeric]
+            of = next(iter(later or numbers), None) or _best(schema, retrieved, focus, ())
+            if of is not None:
+                return _Query(of.table, (), name, of)
+    if reading.counts < 0:
+        return None
+    counted = reading.after(reading.counts)
+    if counted is None:
+        return _Query(focus, (), "COUNT")
+    if counted.column is None:
+        return _Query(counted.table, (), "COUNT")
+    return _Query(counted.table, (), "SUM" if counted.column.numeric else "COUNT", counted.column)
+
+
+def _ranked(reading: Reading, schema: Schema, retrieved: Mapping[str, float],
+            focus: str) -> _Query | None:
+    """The first rows by a column, or the first groups by a count or a sum."""
+    extreme = reading.extreme
+    assert extreme is not None
+    title = schema.table[focus].title or schema.table[focus].key
+    key = schema.table[focus].key
+    groups = tuple(dict.fromkeys(c for c in (key, title) if c is not None))
+    shown = (title,) if title else ()
+    after = reading.after(extreme.at)
+    if after is not None and after.column is None and after.table != focus and not extreme.hints:
+        return _Query(focus, shown, "COUNT", None, groups, None, extreme.descending, extreme.count)
+    column = after.column if after and after.column and (
+        after.column.numeric or after.column.dated) else _best(
+            schema, retrieved, focus, extreme.hints)
+    if column is None:
+        return None
+    if column.table != focus and any(m.table == focus for m in reading.mentions):
+        return _Query(focus, shown, "AVG" if reading.averages >= 0 else "SUM", column, groups, None,
+                      extreme.descending, extreme.count)
+    return _Query(focus, tuple(dict.fromkeys((*shown, column))), "", None, (), column,
+                  extreme.descending, extreme.count)
+
+
+def _best(schema: Schema, retrieved: Mapping[str, float], focus: str,
+          hints: Sequence[str]) -> Column | None:
+    """The column of numbers or dates that fits hints, in the focus, by importance."""
+    fits = [c for c in schema.columns if (c.label in retrieved or c.table == focus) and (
+        c.dated if "date" in hints else c.numeric)]
+    return min(fits, key=lambda c: (
+        not any(hint in c.name.lower() for hint in hints), c.table != focus,
+        -retrieved.get(c.label, 0.0), c.label), default=None)
+
+
+def _best_table(schema: Schema, retrieved: Mapping[str, float]) -> str:
+    return max(schema.tables, key=lambda t: (
+        retrieved.get(t.name, 0.0), *(max(retrieved.get(c.label, 0.0) for c in t.columns),))).name
+
+
+def _listed(reading: Reading, schema: Schema, focus: str) -> tuple[Column, ...]:
+    """The columns that are named, after what the rows are called if the table comes first."""
+    columns = [m.column for m in reading.mentions if m.column is not None]
+    title = schema.table[focus].title
+    begins = not reading.mentions or reading.mentions[0].column is None
+    if begins and title is not None and all(c.table != focus or c is not title for c in columns):
+        columns.insert(0, title)
+    return tuple(dict.fromkeys(columns)) or schema.table[focus].columns
+
+
+def _conditions(reading: Reading, schema: Schema, retrieved: Mapping[str, float],
+                query: _Query) -> tuple[list[str], list[Column]]:
+    """WHERE, and the columns it reads."""
+    held: dict[Column, list[Value]] = {}
+    for value in reading.values:
+        held.setdefault(schema.column[f"{value.table}.{value.column}"], []).append(value)
+    said, used = [], list(held)
+    for column, values in held.items():
+        whole = [_text(v.value) for v in values if v.whole]
+        parts = [f"{column.sql} LIKE {_text('%' + v.phrase + '%')}" for v in values if not v.whole]
+        if whole:
+            parts.insert(0, f"{column.sql} = {whole[0]}" if len(whole) == 1 else
+                         f"{column.sql} IN ({', '.join(whole)})")
+        said.append(parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})")
+    if reading.year is not None:
+        sign, year, _ = reading.year
+        day = _best(schema, retrieved, query.focus, ("date",))
+        if day is not None:
+            used.append(day)
+            plain = any(kind in day.type.upper() for kind in ("INT", "YEAR"))
+            said.append(f"{day.sql} {sign} {year}" if plain else
+                        f"substr({day.sql}, 1, 4) {sign} '{year}'")
+    if reading.amount is not None:
+        sign, number, place = reading.amount
+        near = [m for m in reading.mentions if m.column is not None and m.column.numeric]
+        of = min(near, key=lambda m: abs(m.at - place)).column if near else _best(
+            schema, retrieved, query.focus, ())
+        if of is not None and (query.of is not of or not query.groups):
+            used.append(of)
+            said.append(f"{of.sql} {sign} {number}")
+    return said, used
+
+
+def join_tree(schema: Schema, tables: Sequence[str], retrieved: Mapping[str, float],
+              reading: Reading | None = None) -> tuple[tuple[Join, ...], tuple[str, ...]]:
+    """Joins that connect tables, each the nearest to those before it; and tables that none does.
+
+    Of two joins between the same tables the one whose columns the question names or that is more
+    important is taken. Declared and inferred joins count alike.
+    """
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_nodes_from(table.name for table in schema.tables)
+    asked = {m.column.label for m in reading.mentions if m.column} if reading else set()
+    for join in sorted(schema.joins, key=lambda j: (
+            -max(retrieved.get(a, 0.0) + (a in asked) for a, _ in j.pairs), j.inferred)):
+        if join.table != join.target and not graph.has_edge(join.table, join.target):
+            near = join.table in retrieved and join.target in retrieved
+            graph.add_edge(join.table, join.target, join=join, length=1.0 if near else FAR)
+    reached, tree, lost = [tables[0]], list[Join](), []
+    for table in tables[1:]:
+        way = _way(graph, reached, table)
+        if way is None:
+            lost.append(table)
+            continue
+        for u, v in zip(way, way[1:], strict=False):
+            tree.append(graph.edges[u, v]["join"])
+            reached.append(v)
+    return tuple(tree), tuple(lost)
+
+
+def _way(graph: "networkx.Graph", reached: Sequence[str], table: str) -> list[str] | None:
+    """The shortest way from a reached table to another, one name when it is reached."""
+    import networkx
+
+    try:
+        _, way = networkx.multi_source_dijkstra(graph, set(reached), table, weight="length")
+    except networkx.NetworkXNoPath:
+        return None
+    return list(way)
+
+
+def _written(query: _Query, conditions: Sequence[str], used: Sequence[Column],
+             tree: Sequence[Join], lost: Sequence[str], schema: Schema) -> Draft:
+    tables, lines, many = [query.focus], [], False
+    for join in tree:
+        # In the order of the tree one end of each join is there already.
+        new = join.target if join.table in tables else join.table
+        many |= new == join.table
+        tables.append(new)
+        lines.append(f"JOIN {quoted(new)} ON {join.sql}")
+    notices = [f"{table} is not joined: no key leads to it." for table in lost]
+    here = set(tables)
+    shown = [c for c in query.shown if c.table in here]
+    conditions = [text for text, column in zip(conditions, used, strict=True)
+                  if column.table in here]
+    total, said = _aggregate(query, schema, many)
+    if total and many and query.of is not None and not query.groups:
+        notices.append("A row can count several times where several rows are joined to it.")
+    select = [column.sql for column in shown] + ([total] if total else [])
+    distinct = "DISTINCT " * (many and not total and query.order is None)
+    lines = [f"SELECT {distinct}{', '.join(select) or '*'}", f"FROM {quoted(query.focus)}", *lines]
+    if conditions:
+        lines.append("WHERE " + "\n  AND ".join(conditions))
+    if query.groups:
+        lines.append("GROUP BY " + ", ".join(column.sql for column in query.groups))
+    order = query.order.sql if query.order else total.rpartition(" AS ")[2] if query.limit else ""
+    if order:
+        lines.append(f"ORDER BY {order}{' DESC' * query.descending}")
+    if query.limit or not total:
+        lines.append(f"LIMIT {query.limit or MOST}")
+    words = [said or "lists " + ", ".join(c.label for c in shown)]
+    words += [f"of {query.focus}"] if said.endswith("rows") else []
+    words += ["joined with " + ", ".join(tables[1:])] * (len(tables) > 1)
+    words += ["where " + " and ".join(conditions)] * bool(conditions)
+    words += [f"for each {column.label}" for column in shown[:1] if query.groups]
+    if order:
+        words.append(f"and keeps the {'largest' if query.descending else 'smallest'}"
+                     f"{f' {query.limit}' * (query.limit > 1)} by {order}")
+    words += [f"at most {MOST} rows"] * (not query.limit and not total)
+    columns = [*query.shown, *used, *query.groups, *(c for c in (query.of, query.order) if c)]
+    return Draft("\n".join(lines), " ".join(words), tuple(tables),
+                 tuple(dict.fromkeys(c.label for c in columns if c.table in here)), tuple(tree),
+                 tuple(notices))
+
+
+def _aggregate(query: _Query, schema: Schema, many: bool) -> tuple[str, str]:
+    """What is computed, in SQL and in words; "" for a list."""
+    if not query.total:
+        return "", ""
+    if query.total == "COUNT":
+        if query.of is not None:
+            return (f"COUNT(DISTINCT {query.of.sql}) AS count",
+                    f"counts different values of {query.of.label}")
+        key = schema.table[query.focus].key
+        if many and key is not None and not query.groups:
+            return f"COUNT(DISTINCT {key.sql}) AS count", "counts rows"
+        return "COUNT(*) AS count", "counts rows"
+    assert query.of is not None
+    name, verb = ("total", "adds up") if query.total == "SUM" else ("average", "averages")
+    return f"{query.total}({query.of.sql}) AS {name}", f"{verb} {query.of.label}"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,165 @@
+"""Schema linking by flow diffusion: tables and columns as a graph, and what a question needs.
+
+Section 4.2 and A2.2 of the paper: tables and columns are nodes, a column is joined to its table
+and to the columns that it refers to, T = 1. Seeds are what the question names, by words, by
+vectors, and by values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from qafd.bm25 import FUNCTION_WORDS, content_words
+from qafd.graph import Graph
+from qafd.models import Embedder
+from qafd.records import Edge, Floats, QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.qafd import FlowDiffusion, Problem
+from qafd.seeds import NAMED, NEAREST, Passages, Seeds, match
+from qafd.sql.box import Value
+from qafd.sql.schema import Column, Join, Schema, Table, quoted, stem, stems, words
+from qafd.weights import Gates, Similarity, Weights, clip
+
+VALUED = "has a value that the question names"
+# Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.
+COSINE, LONE, NEAR_BEST = 0.5, 0.6, 0.55
+
+
+def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
+    """Tables and columns as nodes; ids are their names in SQL, edges carry the likeness of texts.
+
+    A text is the name in words, and for a column its table, type and first values.
+    """
+    nodes: list[Table | Column] = [*schema.tables, *schema.columns]
+    row = {id_of(node): i for i, node in enumerate(nodes)}
+    vectors = embedder.embed([_text(node) for node in nodes])
+    edges = [(row[edge.source], row[edge.target], edge.kind) for edge in links(schema)]
+    u, v = (np.array([edge[end] for edge in edges], np.int64) for end in (0, 1))
+    return Graph.build(
+        list(row), [node.name if isinstance(node, Table) else node.label for node in nodes],
+        ["table" if isinstance(node, Table) else "column" for node in nodes], u, v,
+        clip(np.einsum("ij,ij->i", vectors[u], vectors[v]).astype(np.float64)),
+        [edge[2] for edge in edges], vectors,
+        embedder.embed([" ".join(words(node.name)) or node.name for node in nodes]))
+
+
+def id_of(node: Table | Column) -> str:
+    """The id of a table or column in the graph."""
+    table = node.name if isinstance(node, Table) else node.table
+    return _id(table) if isinstance(node, Table) else _id(table, node.name)
+
+
+def _id(table: str, column: str | None = None) -> str:
+    return quoted(table) if column is None else f"{quoted(table)}.{quoted(column)}"
+
+
+def links(schema: Schema) -> list[Edge]:
+    """The edges of the graph, with words for what they say."""
+    said = [Edge(quoted(c.table), id_of(c), "part_of", 1.0, "has the column")
+            for c in schema.columns]
+    for join in schema.joins:
+        said += [Edge(_id(join.table, a), _id(join.target, b), "foreign_key", 1.0, joined(join))
+                 for a, b in zip(join.columns, join.target_columns, strict=True)]
+    return said
+
+
+def joined(join: Join) -> str:
+    """What a join says."""
+    return "refers, by its name, to" if join.inferred else "refers to"
+
+
+def _text(node: Table | Column) -> str:
+    if isinstance(node, Table):
+        return " ".join([*words(node.name), "with",
+                         ", ".join(" ".join(words(c.name)) for c in node.columns)])
+    few = f" such as {', '.join(node.values)}" if node.values else ""
+    return f"{' '.join(words(node.table))} {' '.join(words(node.name))} {node.type.lower()}{few}"
+
+
+class SchemaDiffusion(FlowDiffusion):
+    """Query-aware flow diffusion over a schema.
+
+    Its corpus has the layers "schema" and "values", what of the question was found in columns.
+    The paper pours 10 units for each node on the path from source to target, which fills a whole
+    schema of some dozen columns; here it is `mass` for each seed.
+    """
+
+    label: ClassVar[str] = "QAFD over a schema"
+
+    def problem(self, corpus: Corpus, plan: QueryPlan) -> Problem:
+        """What is solved for a question or a part of it."""
+        graph = corpus.graph
+        seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
+                             self.seeds)
+        gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
+                      similarity=Similarity(self.similarity, gamma=self.gamma))
+        return Problem(self, corpus, plan, match(corpus.passages, plan), seeds, graph, gates,
+                       self._poured(graph, seeds, self.mass))
+
+
+METHOD = SchemaDiffusion(mass=2.0, seeds=10, rule="source-unit")
+
+
+def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value]) -> Corpus:
+    """What `SchemaDiffusion` retrieves from, for one question."""
+    return Corpus(graph, Passages(graph, lambda _: []), {"schema": schema, "values": values})
+
+
+def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value],
+                 most: int) -> Seeds:
+    """The tables and columns that a question names, by words, meaning and values.
+
+    A node's score is the share of its name's words that the question has (a column of a table that
+    is not named counts 0.6 of it), plus half the largest cosine of its name and a keyword, plus the
+    cosine of its text and the question; a column in which a value of the question was found gets
+    1 more. Seeds are the `most` best ones with at least 0.55 of the best score, and take mass in
+    proportion to it.
+    """
+    named = _named(schema, plan.question)
+    asked = np.vstack([plan.keyword_embeddings, plan.embedding[None, :]])
+    assert graph.name_vectors is not None
+    assert graph.vectors is not None
+    near = (graph.name_vectors @ asked.T).max(axis=1).astype(np.float64)
+    text = plan.question.casefold()
+    valued = {_id(v.table, v.column): v for v in reversed(values) if v.phrase in text}
+    held = np.array([node in valued for node in graph.ids], np.float64)
+    score = (named + held + COSINE * np.maximum(near, 0)
+             + np.maximum(graph.vectors @ plan.embedding, 0).astype(np.float64))
+    order = np.lexsort((np.arange(len(score)), -score))[:most]
+    rows = order[score[order] >= NEAR_BEST * score[order[:1]]]
+    texts = [*(keyword.text for keyword in plan.keywords), "the question"]
+    reasons = []
+    for row in rows.tolist():
+        if held[row]:
+            value = valued[graph.ids[row]]
+            reasons.append(f"it holds “{value.value}”")
+        elif named[row] > 0:
+            reasons.append(f"the question names {graph.names[row]}")
+        else:
+            best = int((asked @ graph.name_vectors[row]).argmax())
+            reasons.append(f"similarity {near[row]:.2f} to “{texts[best]}”")
+    return Seeds(rows.astype(np.int64), score[rows] / score[rows].sum(), tuple(reasons), tuple(
+        VALUED if held[row] else NAMED if named[row] > 0 else NEAREST for row in rows.tolist()))
+
+
+def _named(schema: Schema, question: str) -> Floats:
+    """Which share of its name's words the question has, for each table and column."""
+    asked = {stem(word) for word in content_words(question)} - FUNCTION_WORDS
+    table = {t.name: _share(stems(t.name), asked) for t in schema.tables}
+    return np.array([*table.values(), *(
+        _share([w for w in stems(c.name) if w not in stems(c.table)] or stems(c.name), asked)
+        * (1.0 if table[c.table] else LONE) for c in schema.columns)])
+
+
+def _share(name: Sequence[str], asked: set[str]) -> float:
+    return sum(word in asked for word in name) / max(len(name), 1)
+
+
+def with_labels(retrieval: Retrieval, schema: Schema) -> Retrieval:
+    """The retrieval with words on its edges."""
+    said = {frozenset((edge.source, edge.target)): edge for edge in links(schema)}
+    return replace(retrieval, edges=tuple(
+        replace(edge, label=said[frozenset((edge.source, edge.target))].label)
+        for edge in retrieval.edges))

@@ -1,0 +1,213 @@
+"""Tables, columns and joins of a database, and the joins that only names tell of."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|\d+")
+_KEYS = ("id", "key", "code", "no", "nr", "num", "number", "ref")
+_NUMBERS = ("INT", "REAL", "NUM", "DEC", "DOUB", "FLOA")
+_DATES = ("date", "day", "time", "year", "month", "at", "on", "since", "until", "timestamp")
+_DATED = re.compile(r"\d{4}(-\d\d(-\d\d|$)|$)")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; `type` is as declared, `key` whether it is part of the primary key.
+
+    `values` are up to three of its values, shortened.
+    """
+
+    table: str
+    name: str
+    type: str = ""
+    key: bool = False
+    values: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """As people write it: table.column."""
+        return f"{self.table}.{self.name}"
+
+    @property
+    def sql(self) -> str:
+        """As SQL has it, quoted where needed."""
+        return f"{quoted(self.table)}.{quoted(self.name)}"
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether it holds amounts: numbers that are neither keys nor dates."""
+        return any(part in self.type.upper() for part in _NUMBERS) and not (
+            self.reference or self.dated)
+
+    @cached_property
+    def dated(self) -> bool:
+        """Whether it holds dates or years, by its values, else by its name and type."""
+        if self.values:
+            return all(_DATED.match(value) for value in self.values)
+        return "DATE" in self.type.upper() or self._last in _DATES
+
+    @cached_property
+    def reference(self) -> bool:
+        """Whether it is a key by its name or by declaration."""
+        return self.key or self._last in ("id", "key")
+
+    @property
+    def _last(self) -> str:
+        return next(reversed(words(self.name)), "")
+
+    @property
+    def textual(self) -> bool:
+        """Whether it may hold text."""
+        return not self.type or any(part in self.type.upper() for part in ("CHAR", "TEXT", "CLOB"))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; `rows` is None where counting took too long."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int | None = None
+
+    @property
+    def key(self) -> Column | None:
+        """The primary key, where it is one column."""
+        keys = [column for column in self.columns if column.key]
+        return keys[0] if len(keys) == 1 else None
+
+    @cached_property
+    def title(self) -> Column | None:
+        """The column that names a row to people: the one called name or title, else first text."""
+        free = [c for c in self.columns if not c.reference and c.textual]
+        called = [c for c in free if {"name", "title", "label"} & set(words(c.name))]
+        return next(iter(called or free), None)
+
+
+@dataclass(frozen=True)
+class Join:
+    """`table.columns` refer to `target.target_columns`; `inferred` from names, else declared."""
+
+    table: str
+    columns: tuple[str, ...]
+    target: str
+    target_columns: tuple[str, ...]
+    inferred: bool = False
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Labels of the columns that are equal."""
+        return tuple((f"{self.table}.{a}", f"{self.target}.{b}")
+                     for a, b in zip(self.columns, self.target_columns, strict=True))
+
+    @property
+    def sql(self) -> str:
+        """The condition."""
+        return " AND ".join(
+            f"{quoted(self.table)}.{quoted(a)} = {quoted(self.target)}.{quoted(b)}"
+            for a, b in zip(self.columns, self.target_columns, strict=True))
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All tables, in the order of the file, and all joins; `notices` say what was left out."""
+
+    tables: tuple[Table, ...]
+    joins: tuple[Join, ...]
+    notices: tuple[str, ...] = ()
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Of all tables."""
+        return tuple(column for table in self.tables for column in table.columns)
+
+    @cached_property
+    def table(self) -> dict[str, Table]:
+        """Each table by its name."""
+        return {table.name: table for table in self.tables}
+
+    @cached_property
+    def column(self) -> dict[str, Column]:
+        """Each column by its label."""
+        return {column.label: column for column in self.columns}
+
+    @classmethod
+    def of(cls, tables: Sequence[Table], declared: Iterable[Join],
+           notices: Sequence[str] = ()) -> "Schema":
+        """The schema with the joins that are declared and those that names tell of."""
+        known = {t.name.lower(): {c.name.lower() for c in t.columns} for t in tables}
+        joins = [join for join in declared
+                 if {c.lower() for c in join.columns} <= known[join.table.lower()]
+                 and {c.lower() for c in join.target_columns} <= known.get(
+                     join.target.lower(), set())]
+        joined = {(join.table, column) for join in joins for column in join.columns}
+        joins += [Join(column.table, (column.name,), target.table, (target.name,), True)
+                  for table in tables for column in table.columns
+                  if (column.table, column.name) not in joined
+                  and (target := _referred(column, tables))]
+        return cls(tuple(tables), tuple(joins), tuple(notices))
+
+
+def quoted(name: str) -> str:
+    """A name as SQL can read it."""
+    plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name, re.I) and name.upper() not in RESERVED
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def words(name: str) -> list[str]:
+    """The words of a name in snake_case or camelCase, lower case."""
+    return [piece.lower() for piece in _PIECE.findall(name)]
+
+
+def stem(word: str) -> str:
+    """A word without the endings of plurals and verbs, for comparison only."""
+    for ending, single in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"),
+                           ("shes", "sh"), ("s", "")):
+        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith("ss"):
+            word = word[:-len(ending)] + single
+            break
+    for ending in ("ing", "ed", "e"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[:-len(ending)]
+    return word
+
+
+def stems(name: str) -> list[str]:
+    """The words of a name without plural endings."""
+    return [stem(word) for word in words(name)]
+
+
+def _referred(column: Column, tables: Sequence[Table]) -> Column | None:
+    """The key of another table that a column refers to by its name.
+
+    "artist_id" is the key of artists, "home_port_id" that of ports, and "customer_id" any key
+    of that name.
+    """
+    own = stems(column.name)
+    if len(own) < 2 or not {own[-1], own[0]} & set(_KEYS):
+        return None
+    about = own[:-1] if own[-1] in _KEYS else own[1:]
+    best: tuple[int, Column] | None = None
+    for table in tables:
+        if table.name == column.table:
+            continue
+        called = stems(table.name)
+        key = table.key or next((c for c in table.columns[:1] if c.reference), None)
+        if key is None:
+            continue
+        same = key.name.lower() == column.name.lower()
+        length = 2 * len(called) if about[-len(called):] == called else 0
+        fit = length + same
+        if fit and not (same and not length and column.key) and (best is None or fit > best[0]):
+            best = fit, key
+    return best[1] if best else None
+
+
+RESERVED = frozenset(re.findall(r"\w+", """
+    ADD ALL ALTER AND AS ASC BETWEEN BY CASE CAST CHECK COLLATE COLUMN COMMIT
+    CONSTRAINT CREATE CROSS CURRENT DEFAULT DELETE DESC DISTINCT DROP ELSE END ESCAPE EXCEPT EXISTS
+    FOR FOREIGN FROM FULL GROUP HAVING IF IN INDEX INNER INSERT INTERSECT INTO IS JOIN KEY LEFT LIKE
+    LIMIT NATURAL NOT NULL OF OFFSET ON OR ORDER OUTER OVER PRIMARY REFERENCES RIGHT ROW ROWS SELECT
+    SET TABLE THEN TO TRANSACTION TRIGGER UNION UNIQUE UPDATE USING VALUES VIEW WHEN WHERE WINDOW
+    WITH"""))

@@ -1,0 +1,172 @@
+"""What a question says of a schema: where it names tables, columns and values, and its operations.
+
+Rules on words, for English; each is one line to read. A language model does better, see
+`qafd.sql.write`.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from qafd.sql.box import Value
+from qafd.sql.schema import Column, Schema, stem, stems
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+_MORE = {"more than": ">", "over": ">", "above": ">", "at least": ">=", "less than": "<",
+         "fewer than": "<", "under": "<", "below": "<", "at most": "<="}
+_WHEN = {"before": "<", "until": "<=", "since": ">=", "after": ">", "in": "=", "during": "=",
+         "from": "=", "of": "="}
+_YEAR = re.compile(r"\b(before|until|since|after|in|during|from|of)(?: the)?(?: year)? "
+                   r"((?:19|20)\d\d)\b", re.I)
+_AMOUNT = re.compile(rf"\b({'|'.join(_MORE)}) (\d+(?:\.\d+)?)\b", re.I)
+_COUNTS, _AVERAGES, _SUMS, _EACH = (re.compile(rf"\b({said})\b", re.I) for said in (
+    "how many|number of|count", "average|mean", "total|sum|altogether", "per|each|every|by"))
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DATES, _LENGTHS, _PRICES = ("date", "year"), ("distance", "length", "duration", "km"), (
+    "price", "cost", "fee", "fare", "amount")
+EXTREMES: Mapping[str, tuple[bool, tuple[str, ...]]] = {
+    **dict.fromkeys(("most", "highest", "largest", "biggest", "greatest", "maximum", "top", "best"),
+                    (True, ())),
+    **dict.fromkeys(("fewest", "least", "lowest", "smallest", "minimum", "worst"), (False, ())),
+    **dict.fromkeys(("latest", "newest", "youngest", "last", "recent", "recently"), (True, _DATES)),
+    **dict.fromkeys(("oldest", "earliest", "first"), (False, _DATES)),
+    "longest": (True, _LENGTHS), "shortest": (False, _LENGTHS),
+    "expensive": (True, _PRICES), "cheapest": (False, _PRICES)}
+"""Superlatives: whether the largest is meant, and words of the columns that they speak of."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A table, or one of its columns, named from the word `at` of the question on."""
+
+    at: int
+    table: str
+    column: Column | None = None
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A superlative: the word it is, the direction, columns it hints at, how many are asked for."""
+
+    at: int
+    descending: bool
+    hints: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A question as far as the rules understand it; places are words, from 0.
+
+    `year` and `amount` are (sign, number, place); `counts`, `averages` and `sums` are where the
+    operation is named, -1 where it is not; `each` where groups are.
+    """
+
+    mentions: tuple[Mention, ...]
+    values: tuple[Value, ...]
+    extreme: Extreme | None
+    year: tuple[str, str, int] | None
+    amount: tuple[str, str, int] | None
+    counts: int
+    averages: int
+    sums: int
+    each: int
+
+    def after(self, place: int) -> Mention | None:
+        """What is named next."""
+        return next((mention for mention in self.mentions if mention.at >= place), None)
+
+
+def read(question: str, schema: Schema, retrieved: Mapping[str, float],
+         values: Sequence[Value]) -> Reading:
+    """What a question says of the retrieved part of a schema.
+
+    Parameters
+    ----------
+    retrieved : mapping of str to float
+        Importance of tables by name and of columns by label.
+    """
+    places = [(found.start(), found.group().lower()) for found in _WORD.finditer(question)]
+    asked = [stem(word) for _, word in places]
+
+    def place_of(pattern: re.Pattern[str]) -> int:
+        found = pattern.search(question)
+        return -1 if found is None else sum(start < found.end() for start, _ in places)
+
+    extremes = [i for i, (_, word) in enumerate(places) if word in EXTREMES]
+    extreme = None
+    if extremes:
+        at = extremes[0]
+        after = places[at + 1][1] if at + 1 < len(places) else ""
+        descending, hints = EXTREMES[places[at][1]]
+        if places[at][1] in ("most", "least") and after in EXTREMES:
+            descending, hints = (EXTREMES[after][0] == (places[at][1] == "most"),
+                                 EXTREMES[after][1])
+        beside = [word for _, word in places[max(at - 1, 0):at + 2]]
+        counts = [int(word) for word in beside if word.isdigit() and len(word) < 4]
+        counts += [NUMBERS.index(word) + 2 for word in beside if word in NUMBERS]
+        extreme = Extreme(at, descending, hints, max(counts, default=1) or 1)
+    year, amount = _YEAR.search(question), _AMOUNT.search(question)
+    chosen, taken = _values(asked, schema, retrieved, values)
+    return Reading(
+        _mentions(asked, schema, retrieved, chosen, taken), chosen, extreme,
+        (_WHEN[year[1].lower()], year[2], place_of(_YEAR)) if year else None,
+        (_MORE[amount[1].lower()], amount[2], place_of(_AMOUNT)) if amount else None,
+        *(place_of(pattern) for pattern in (_COUNTS, _AVERAGES, _SUMS, _EACH)))
+
+
+def _values(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float],
+            values: Sequence[Value]) -> tuple[tuple[Value, ...], set[int]]:
+    """One column for each value of the question, and the words that values take.
+
+    A column of a table that the question names comes first, then the most important one; of
+    overlapping phrases the longest counts. The name of a table is no value.
+    """
+    tables = {table.name for table in schema.tables if _places(asked, stems(table.name))}
+    names = [stems(table.name) for table in schema.tables]
+    chosen, taken = [], set[int]()
+    for value in sorted(values, key=lambda v: (
+            -len(v.phrase), not v.whole, v.table not in tables,
+            -retrieved.get(f"{v.table}.{v.column}", 0.0), v.table, v.column)):
+        phrase = [stem(word) for word in _WORD.findall(value.phrase.lower())]
+        at = _places(asked, phrase)
+        if at and not taken & set(at) and phrase not in names:
+            taken |= set(at)
+            chosen.append(value)
+    return tuple(chosen), taken
+
+
+def _mentions(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float],
+              values: Sequence[Value], taken: Collection[int]) -> tuple[Mention, ...]:
+    """What is named, in order; tables by their whole name, columns by half of it at least."""
+    free, found = set(range(len(asked))) - set(taken), []
+    for table in schema.tables:
+        # "the ferry Skarven" names the table beside its value
+        at = _places(asked, stems(table.name))
+        if at and at[0] in free and table.name in retrieved:
+            found.append(Mention(at[0], table.name))
+    named = {mention.table for mention in found} | {value.table for value in values}
+    free -= {i for mention in found for i in _places(asked, stems(mention.table))}
+    fits = []
+    for column in schema.columns:
+        if column.label not in retrieved or column.reference:
+            continue
+        own = [w for w in stems(column.name) if w not in stems(column.table)] or stems(column.name)
+        at = [i for i in sorted(free) if asked[i] in own]
+        share = len({asked[i] for i in at}) / max(len(own), 1)
+        if share >= 0.5:
+            fits.append((-share, column.table not in named, -retrieved[column.label], column, at))
+    for *_, column, at in sorted(fits, key=lambda fit: (*fit[:3], fit[3].label)):
+        left = [i for i in at if i in free]
+        if left:
+            found.append(Mention(left[0], column.table, column))
+            free -= set(left)
+    return tuple(sorted(found, key=lambda mention: mention.at))
+
+
+def _places(asked: Sequence[str], name: Sequence[str]) -> list[int]:
+    """Where some words stand side by side first."""
+    for i in range(len(asked) - len(name) + 1):
+        if name and list(asked[i:i + len(name)]) == list(name):
+            return list(range(i, i + len(name)))
+    return []
