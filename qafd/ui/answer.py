@@ -16,6 +16,7 @@ from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.ui.workspaces import keep, plain, safe, safe_lines
+from qafd.view.panel import counted
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -92,7 +93,7 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
         asked.write("Your documents do not seem to answer this (see below), so ask the model only "
                     "if you know better.")
     asked.caption(f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
-                  f"{len(draft.context.sources)} passages.{away}")
+                  f"{counted(len(draft.context.sources), 'passage')}.{away}")
     place = st.empty()
     if button.button("Write an answer", type="primary", key="write", width="stretch",
                      disabled=known is not None):
@@ -107,7 +108,7 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
         _judged(view, answer, written, model)
     with st.expander("What the model is shown"):
         st.caption(f"About {draft.context.tokens:,} of {draft.context.budget:,} tokens of data; "
-                   f"{draft.context.left_out} retrieved passages did not fit.")
+                   f"{counted(draft.context.left_out, 'retrieved passage')} did not fit.")
         for message in draft.messages:
             st.caption(message.role.capitalize())
             st.code(message.content, language=None, wrap_lines=True)

@@ -70,6 +70,9 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
                                "are in one passage and in no relation.")
     found = ORDERS[which](tuple(
         one for one in find(known, words) if kind in (None, _type(one))))
+    if not known:
+        st.write("No name was found in these documents.")
+        return
     if not found:
         st.caption(f"None of {counted(len(known), 'entity')} is like this.")
         return
@@ -89,12 +92,12 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
         st.caption(f"{shown}{counted(len(found), 'entity')}. Choose a row to read what the "
                    "documents say of it, to rename it, or to make it one with another. Types are "
                    "guesses of the tagger.")
-    chosen = event["selection"]["rows"]
+    # A choice outlives a change to a smaller graph, which may not have its row.
+    chosen = [found[row] for row in event["selection"]["rows"] if row < len(found)]
     if chosen:
-        st.query_params["entity"] = found[chosen[0]].id
+        st.query_params["entity"] = chosen[0].id
     with card:
-        _card(knowledge, found[chosen[0] if chosen and chosen[0] < len(found) else 0],
-              [one.name for one in known])
+        _card(knowledge, (chosen or found)[0], [one.name for one in known])
 
 
 def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:

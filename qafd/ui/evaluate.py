@@ -144,8 +144,9 @@ def verdict(result: Evaluation) -> None:
             st.caption(f":material/error: {plain(score.label)} refused {score.errors} of "
                        f"{counted(len(score.trials), 'question')}, which count as missed: "
                        f"{plain(refused)}")
-    st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0]))}"
-                          for score in result.scores[1:]))
+    if len(result.scores) > 1:
+        st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0]))}"
+                              for score in result.scores[1:]))
 
 
 def numbers(result: Evaluation) -> None:

@@ -227,7 +227,7 @@ def status_line(view: View, following: str = "") -> None:
         passages > 0)
     used, mass = sum(view.graph.tokens[view.graph.row[n.id]] for n in full), view.method.mass
     little = counts_tokens(view.method) and bool(following) and used < mass * LITTLE
-    parts = [f"{len(full):,} of {len(view.graph):,} nodes retrieved{kinds}",
+    parts = [f"{len(full):,} of {counted(len(view.graph), 'node')} retrieved{kinds}",
              f"{used:,} {f'of {mass:,.0f} ' * counts_tokens(view.method)}tokens",
              exact, f"{retrieval.work.milliseconds:.1f} ms"]
     st.caption(" · ".join(filter(None, [*parts, plain(following) * (not little)])), help=(

@@ -58,7 +58,7 @@ def paths_tab(view: View) -> None:
         st.dataframe({"mass": [p.mass for p in found.paths] + [found.rest],
                       "share": [p.share for p in found.paths] + [found.rest / found.total],
                       "path": [p.words for p in found.paths] + ["all other paths"]}
-                     | ({"subquery": [p.part for p in found.paths] + [None]}
+                     | ({"subquery": [str(p.part) for p in found.paths] + [""]}
                         if view.retrieval.parts else {}),
                      hide_index=True, column_config={
                          "share": st.column_config.NumberColumn(format="percent")})

@@ -12,7 +12,7 @@ from qafd.prompts_answer import read_plan
 from qafd.ui.explore import View
 from qafd.ui.provider import language_model
 from qafd.ui.workspaces import keep, plain
-from qafd.view.panel import clean
+from qafd.view.panel import clean, counted
 
 
 def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
@@ -51,8 +51,8 @@ def layered(view: View) -> View:
     for number, part in enumerate(parts, 1):
         brought = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
         alone = sum(len(n.brought_by) == 1 for n in brought)
-        st.caption(f"**{number}** {plain(clean(part.query, 200))} — {len(brought)} nodes, {alone} "
-                   "of them by this part alone")
+        st.caption(f"**{number}** {plain(clean(part.query, 200))} — "
+                   f"{counted(len(brought), 'node')}, {alone} of them by this part alone")
     shown = st.segmented_control(
         "Show", range(len(parts) + 1), default=0, required=True, key=keep("shown_part"),
         format_func=lambda part: f"Part {part}" if part else "All parts") or 0

@@ -33,7 +33,11 @@ def table_tab(view: View) -> None:
     retrieval, contract = view.retrieval, chosen_drawing().contract
     names = {n.id: shown_name(n) for n in retrieval.nodes}
     shares = relative(retrieval.nodes)
-    nodes, edges = st.tabs([f"{len(retrieval.nodes):,} nodes", f"{len(retrieval.edges):,} edges"])
+    if not retrieval.nodes:
+        st.write("Nothing was touched; raise the mass or ask about names in your documents.")
+        return
+    nodes, edges = st.tabs([counted(len(retrieval.nodes), "node"),
+                            counted(len(retrieval.edges), "edge")])
     with nodes:
         st.dataframe([{
             "name": names[n.id], "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
@@ -45,10 +49,13 @@ def table_tab(view: View) -> None:
                 "x": st.column_config.NumberColumn(
                     format="%.4g", help="The dual variable of the diffusion, as exports have it")})
     with edges:
-        st.dataframe([{
-            "from": names[e.source], "to": names[e.target], "flow": e.flow, "weight": e.weight,
-            "kind": e.kind, "relation": clean(e.label, 120)} for e in retrieval.edges],
-            hide_index=True)
+        if retrieval.edges:
+            st.dataframe([{
+                "from": names[e.source], "to": names[e.target], "flow": e.flow,
+                "weight": e.weight, "kind": e.kind, "relation": clean(e.label, 120)}
+                for e in retrieval.edges], hide_index=True)
+        else:
+            st.write("No two of these nodes are joined.")
     with st.container(horizontal=True):
         st.download_button("Nodes CSV", lambda: export.nodes_csv(retrieval), "nodes.csv",
                            "text/csv", on_click="ignore")

@@ -9,7 +9,7 @@ from qafd.ui.explained import explanation_of
 from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, placed
 from qafd.ui.workspaces import keep, safe
 from qafd.view.component import panels
-from qafd.view.panel import Caption, panel_data, shown_name
+from qafd.view.panel import Caption, counted, panel_data, shown_name
 from qafd.view.placement import beside, prominent
 
 EDGES = 60
@@ -45,7 +45,7 @@ def _leaning(explanation: Explanation) -> None:
     loss = explanation.what_if(_taken(first))
     st.html(f"<p style='font-size:1.1rem;margin:0'>{first.share:.0%} of the mass rests on "
             f"{safe(_thing(explanation, first))}: without it, {len(loss.lost)} of "
-            f"{explanation.full} nodes are lost and {len(loss.gained)} "
+            f"{counted(explanation.full, 'node')} would be lost and {len(loss.gained)} "
             "gained.</p>")
     with st.expander("What it leans on most"):
         st.dataframe(
@@ -122,9 +122,9 @@ def _scaled(explanation: Explanation, edge: str, factor: float) -> tuple[tuple[i
 
 def _difference(view: View, difference: Difference) -> None:
     lost, gained = difference.lost, difference.gained
-    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(lost)}</b> nodes lost, "
-            f"<b>{len(gained)}</b> gained; {len(difference.lost_passages)} of the first passages "
-            f"lost, {len(difference.gained_passages)} gained.</p>")
+    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(lost)}</b> node{'s' * (len(lost) != 1)} "
+            f"lost, <b>{len(gained)}</b> gained; {len(difference.lost_passages)} of the first "
+            f"passages lost, {len(difference.gained_passages)} gained.</p>")
     positions, others = placed(view)
     after = difference.after
     positions = beside(positions, prominent(after, DRAWN),
@@ -142,6 +142,9 @@ def _difference(view: View, difference: Difference) -> None:
             (right, gained, difference.gained_passages, "Gained")):
         with place:
             st.caption(f"{word}: nodes, then passages among the first ten")
+            if not nodes and not passages:
+                st.write("Nothing")
+                continue
             titles = view.graph
             st.dataframe(
                 {"name": [shown_name(n) for n in nodes]

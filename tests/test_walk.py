@@ -1,0 +1,146 @@
+"""A walk over pages, tabs, nodes and choices that looks for what no page may show."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from clicks import page
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block, Element
+
+from qafd.knowledge import KnowledgeGraph
+
+ASKED = "Who met Ada Lovelace?"
+WORKSPACES = {
+    "nothing": "",
+    "nameless": "nothing here has a name, so it goes.",
+    "one": "yes, Ada was there.",
+    "japanese": "東京は日本の首都です。夏目漱石は1867年に江戸で生まれた。",
+    "few": "Ada Lovelace met Charles Babbage in London. Ada King met Mary Somerville in Bath.",
+}
+QUESTIONS = {
+    "nothing": ASKED, "nameless": "who goes there?", "one": "Who is Ada?",
+    "japanese": "夏目漱石はいつ生まれた？", "few": ASKED}
+TABS = {
+    "explore": ("tab", ("Answer", "Why", "Paths", "Passages", "What if", "Contrast", "Table",
+                        "Certificate", "Code")),
+    "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers")),
+    "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Gates", "Robustness", "Embeddings")),
+    "graph": ("part", ("Entities", "Perhaps the same", "Edits")),
+    "evaluate": ("gold", ("Write", "Upload")),
+    "learn": ("card", ("mass", "gates", "certificate", "guarantee"))}
+WRONG = re.compile(  # a value of Python instead of words, or one of many
+    r"(?<![\w/.-])(nan|-?inf|None(?! of [1-9])|Traceback|NoneType|<class|object at 0x|"
+    r"1 (?:passages|nodes|names|files|edges|entities|documents))(?![\w-])")
+HEADINGS = ("title", "header", "subheader", "markdown", "caption", "html")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with workspaces of one document or none."""
+    folder = tmp_path_factory.mktemp("made")
+    for name, text in WORKSPACES.items():
+        knowledge = KnowledgeGraph.open(folder / f"{name}.db")
+        if text:
+            knowledge.add_text("a.txt", text)
+    return folder
+
+
+@pytest.fixture
+def small(made: Path, home: Path) -> Path:
+    """The home of the pages, with copies of the small workspaces."""
+    return Path(shutil.copytree(made, home, dirs_exist_ok=True))
+
+
+def elements(block: Block) -> Iterator[Element]:
+    """All elements of a page, in its order."""
+    for child in block.children.values():
+        if isinstance(child, Block):
+            yield from elements(child)
+        else:
+            yield child
+
+
+def ugly(app: AppTest) -> Iterator[str]:
+    """What a page shows that it may not: exceptions, values of Python, nothing under a heading."""
+    for element in elements(app._tree):
+        if element.type == "exception":
+            yield f"exception {element.value}"
+        elif element.type in ("arrow_data_frame", "arrow_table") and not len(element.value):
+            yield f"a table without rows: {list(element.value.columns)}"
+        elif element.type in HEADINGS:
+            body = str(getattr(element, "body", None) or element.value)
+            words = re.sub(r"<style>.*?</style>|<[^>]+>|\\", " ", body, flags=re.S)
+            if not body.strip():
+                yield f"an empty {element.type}"
+            elif found := WRONG.search(words):
+                yield f"“{found[0]}” in: {words[:200]}"
+
+
+def seen(name: str, **query: str | list[str]) -> list[str]:
+    """What is ugly on a page with this link."""
+    return [f"{name} {query}: {what}" for what in ugly(page(name, **query))]
+
+
+def test_every_tab_of_every_page_shows_words_on_every_small_workspace(small: Path) -> None:
+    found = []
+    for ws in WORKSPACES:
+        for name, (key, tabs) in TABS.items():
+            for tab in tabs:
+                found += seen(name, ws=ws, q=QUESTIONS[ws], **{key: tab})
+        for name in ("documents", "settings"):
+            found += seen(name, ws=ws)
+    assert not found
+
+
+@pytest.mark.parametrize("ws", ["few", "one"])
+def test_every_node_shows_words_whatever_is_asked_of_it(ws: str, small: Path) -> None:
+    random = Random(7)
+    found = []
+    for node in KnowledgeGraph.open(small / f"{ws}.db").graph.ids:
+        for tab in ("Why", "Table", random.choice(TABS["explore"][1])):
+            found += seen("explore", ws=ws, q=QUESTIONS[ws], node=node, tab=tab,
+                          preset=random.choice(("best", "paper")))
+        found += seen("compare", ws=ws, q=QUESTIONS[ws], node=node)
+    assert not found
+
+
+@pytest.mark.parametrize("key", ["no_doc", "no_seed", "no_node", "no_edge", "join", "edge"])
+def test_what_was_taken_out_is_forgotten_where_it_is_not(key: str, small: Path) -> None:
+    app = page("explore", ws="few", q=ASKED, tab="What if")
+    box = app.selectbox(key=key) if key == "edge" else app.multiselect(key=key)
+    (box.set_value(box.options[0]) if key == "edge" else box.set_value(box.options[:2])).run()
+    assert not list(ugly(app))
+    for question in ("Who met Mary Somerville in Bath?", "the", ASKED):
+        app.text_input(key="q").set_value(question).run()
+        assert not list(ugly(app)), question
+    app.slider(key="best_mass").set_value(0.0).run()
+    assert not list(ugly(app))
+    app.selectbox(key="ws").set_value("one").run()
+    app.text_input(key="q").set_value("Who is Ada?").run()
+    assert not list(ugly(app))
+
+
+def test_a_part_without_a_number_is_no_number_in_the_table_of_paths(small: Path) -> None:
+    question = "Who is Ada King and whom did Charles Babbage meet?"
+    app = page("explore", ws="few", q=question, best_subqueries="on", tab="Paths")
+    assert app.dataframe[0].value["subquery"].iloc[-1] == ""
+    assert set(app.dataframe[0].value["subquery"]) == {"1", "2", ""}
+
+
+def test_one_method_alone_is_measured_without_an_empty_list(small: Path) -> None:
+    found = seen("evaluate", ws="apple-amazon", measure=["vector"])
+    assert not found
+
+
+def test_a_row_chosen_in_a_larger_graph_is_none_in_a_smaller(small: Path) -> None:
+    app = page("graph", ws="few")
+    key = next(key for key in app.session_state._state.filtered_state if key.startswith("entiti"))
+    app.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
+    app.run()
+    assert app.query_params["entity"]
+    app.selectbox(key="ws").set_value("one").run()
+    assert not list(ugly(app))
