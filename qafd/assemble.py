@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
-from qafd.records import Chunk, Edge, Extraction, Mention, Node, Vectors
+from qafd.records import WEIGHT, Chunk, Edge, Extraction, Mention, Node, Vectors
 from qafd.text import NameIndex, canonical, count_tokens, title_of_file
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
@@ -100,7 +100,8 @@ def assemble(
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
       the entity is the passage's title or heading, 0.1 times for terms, and divided by the
       entity's number of passages to the power 0.2;
-    - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names);
+    - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
+      the weight that an imported graph gives it, as a multiple of the mean;
     - synonym, entity to entity: cosine of the names >= 0.8, times 0.1.
 
     Parameters
@@ -264,8 +265,13 @@ def _relation_edges(
     aliases = _aliases(log)
     row = {key: i for i, key in enumerate(keys)}
     directed: dict[tuple[str, str], dict[tuple[str, int], str]] = defaultdict(dict)
+    given: dict[tuple[str, str], float] = defaultdict(float)
     for reading in log:
         alias = aliases[reading.chunk.document]
+        for said in reading.extraction.descriptions:
+            if said.kind == WEIGHT and said.target:
+                ends = (alias.get(said.source, said.source), alias.get(said.target, said.target))
+                given[min(ends), max(ends)] += said.strength
         for assertion in reading.extraction.assertions:
             source = alias.get(assertion.source, assertion.source)
             target = alias.get(assertion.target, assertion.target)
@@ -275,8 +281,8 @@ def _relation_edges(
     pairs = sorted({(min(pair), max(pair)) for pair in directed})
     if not pairs:
         return
-    ends = np.array([(row[u], row[v]) for u, v in pairs])
-    cosines = np.einsum("ij,ij->i", names[ends[:, 0]], names[ends[:, 1]])
+    rows = np.array([(row[u], row[v]) for u, v in pairs])
+    cosines = np.einsum("ij,ij->i", names[rows[:, 0]], names[rows[:, 1]])
     for (u, v), cosine in zip(pairs, cosines.tolist(), strict=True):
         forth, back = directed.get((u, v), {}), directed.get((v, u), {})
         source, target = (u, v) if len(forth) >= len(back) else (v, u)
@@ -284,7 +290,7 @@ def _relation_edges(
         evidence = sorted({*forth, *back})
         yield Edge(
             nodes[row[source]].id, nodes[row[target]].id, "relation",
-            max(FLOOR, cosine),
+            max(FLOOR, cosine) * (given[u, v] or 1.0),
             label=min(labels, key=lambda text: (-labels[text], text)) if labels else "",
             count=len(evidence), evidence=tuple(evidence[:EVIDENCE_LIMIT]))
 

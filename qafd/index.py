@@ -17,6 +17,7 @@ from qafd.engine import Batch, BatchExtractor, Engine, Models, Readings
 from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.estimate import NO_READING, RunPlan, plan_embedding
 from qafd.extract import LocalExtractor
+from qafd.formats.graphs.passages import given_for
 from qafd.llm import Recorded
 from qafd.models import LocalEmbedder, PassageEmbedder
 from qafd.parsing import parse_with_notices
@@ -162,9 +163,11 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
         for new, data in (*store.unread(), *sources):
             aside.add_file(new, data)
         added = [file.name for file in aside.files()]
+        given = {c.id: c for f in files for c in store.given(f, name).values()}
         for file in added:
             _parse(aside, file)
             passages |= {c.id: c for c in aside.pending(file, name)}
+            given |= {c.id: c for c in aside.given(file, name).values()}
         planned = (extractor.plan(passages.values(), choice.in_flight) if choice.model
                    else NO_READING)
         if not choice.embedder:
@@ -172,7 +175,7 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
         known = dict(_embeddable(store, choice.embedder, anew))
         sizes = [size for size in known.values() if size is not None]
         sizes += [(len(_ENDS.findall(c.text)) or 1, count_tokens(f"{c.title}\n{c.text}"))
-                  for c in passages.values() if c.id not in known]
+                  for c in (passages | given).values() if c.id not in known]
         return replace(planned, embedding=plan_embedding(
             store.path, choice.embedder, choice.embed_rate, sizes, len({*files, *added})))
 
@@ -298,6 +301,7 @@ def _batches(
     for number, name in enumerate(names):
         progress(Progress("parsing", number, len(names), name))
         _parse(store, name)
+        store.adopt(name, extractor)
         chunks = store.pending(name, extractor)
         if not chunks:
             store.finish(name)
@@ -316,7 +320,12 @@ def _parse(store: Store, name: str) -> None:
         passages = [(document, chunk(document)) for document in parsed.documents]
         if not any(chunks for _, chunks in passages):
             raise ParseError("The file holds no text; nothing was added.")
-        store.put_documents(name, passages, parsed.notices)
+        with store.transaction():  # a passage without what is given for it would be read
+            stored = store.put_documents(name, passages, parsed.notices)
+            for document, chunks in passages if stored else ():
+                if given := parsed.given.get(document.name):
+                    for number, one in enumerate(chunks):
+                        store.give(one, given_for(given, one, opening=not number))
     except (ParseError, DocumentNameError) as error:
         store.fail(name, str(error))
 

@@ -111,6 +111,26 @@ class KnowledgeGraph:
         return index(self.path, [(name, storable(text).encode())], embedder=local_embedder,
                      processes=1)
 
+    def import_graph(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
+                     processes: int = 2, **listeners: Any) -> tuple[str, ...]:
+        """Add a graph that exists already; its entities and relations are taken as they are.
+
+        `paths` are those of `qafd.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV of
+        edges, the Parquet tables of GraphRAG, or the folder that it or LightRAG wrote.
+
+        Raises
+        ------
+        ParameterError
+            A path does not exist, cannot be read, or is a folder without such a graph.
+        ParseError
+            The files hold no graph.
+        """
+        from qafd.imports import read_graph
+        from qafd.index import index
+
+        name, graph = read_graph(paths)
+        return index(self.path, [(name, graph.to_json())], processes=processes, **listeners)
+
     @property
     def graph(self) -> Graph:
         """The knowledge graph as of now; kept in memory until it changes."""

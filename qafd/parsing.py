@@ -11,16 +11,20 @@ import os
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from qafd.errors import ParseError
 from qafd.formats import ENDINGS, Limits
 from qafd.formats.draft import SUPPORTED
-from qafd.records import Document, Mark
+from qafd.formats.graphs.graph import ImportedGraph, graph_of
+from qafd.formats.graphs.tables import read_node_link
+from qafd.records import GIVEN, Assertion, Description, Document, Extraction, Mark, Mention
 
-__all__ = ["ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_with_notices"]
+__all__ = ["ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_graph",
+           "parse_with_notices"]
 
 # The child gets a bare package in place of qafd/__init__.py, which may import far more
 # than a parser needs.
@@ -39,10 +43,15 @@ _SIGXCPU = -24
 
 @dataclass(frozen=True)
 class Parsed:
-    """The documents of one file, and one sentence for each thing left out or guessed."""
+    """The documents of one file, and one sentence for each thing left out or guessed.
+
+    `given` has the extraction of a document by its name, where the file says what is in it;
+    offsets are those of the document's text.
+    """
 
     documents: tuple[Document, ...]
     notices: tuple[str, ...] = ()
+    given: Mapping[str, Extraction] = field(default_factory=dict)
 
 
 def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, ...]:  # noqa: B008
@@ -78,13 +87,42 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits()) -> Par
             "split it and add the parts."
         )
     reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits)
-    if "error" in reply:
-        raise ParseError(reply["error"])
+    given = {document["name"]: _extraction(*document.pop("given"))
+             for document in reply["documents"] if "given" in document}
     documents = (
         Document(marks=tuple(Mark(*mark) for mark in document.pop("marks")), **document)
         for document in reply["documents"]
     )
-    return Parsed(tuple(documents), tuple(reply["notices"]))
+    return Parsed(tuple(documents), tuple(reply["notices"]), given)
+
+
+def _extraction(sentences: Sequence[Any], mentions: Sequence[Any], assertions: Sequence[Any],
+                descriptions: Sequence[Any]) -> Extraction:
+    return Extraction(
+        "", GIVEN, tuple((start, end) for start, end in sentences),
+        tuple(Mention(*one) for one in mentions), tuple(Assertion(*one) for one in assertions),
+        tuple(Description(source, target, kind, text, tuple(keywords), strength)
+              for source, target, kind, text, keywords, strength in descriptions))
+
+
+GRAPH_LIMITS = Limits(input_bytes=200_000_000)
+
+
+def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> ImportedGraph:
+    """The graph in one file, or in several that belong together, as GraphRAG's tables do.
+
+    Raises
+    ------
+    ParseError
+        One sentence: no graph, no edges, too large, damaged, or beyond one of the limits.
+    """
+    data = b"".join(files)
+    if len(data) > limits.input_bytes:
+        raise ParseError(f"The graph has {len(data) / 1e6:.1f} MB, more than "
+                         f"{limits.input_bytes / 1e6:g} MB; import a part of it.")
+    reply = _ask_child({"name": "", "limits": asdict(limits), "sizes": [*map(len, files)]}, data,
+                       limits)
+    return graph_of([read_node_link(reply["graph"])], limits)
 
 
 def _ask_child(request: dict[str, Any], data: bytes, limits: Limits) -> dict[str, Any]:
@@ -128,4 +166,6 @@ def _ask_child(request: dict[str, Any], data: bytes, limits: Limits) -> dict[str
             f"The reader broke down on this file (exit code {code}), so it is probably damaged; "
             "save it again or in another form."
         ) from None
+    if "error" in answer:
+        raise ParseError(answer["error"])
     return answer

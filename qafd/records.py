@@ -15,6 +15,11 @@ Floats = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 Nodes = npt.NDArray[np.int64]
 
+GIVEN = "given-1"
+"""The extractor of passages whose entities and relations a file of a graph gives."""
+WEIGHT = "weight"
+"""The kind of a relation's description whose strength multiplies the weight of its edge."""
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -42,7 +47,8 @@ class Document:
     title : str
         From the file's own metadata or first heading, else the name without its ending.
     kind : str
-        What the bytes are: "txt", "md", "html", "pdf", "docx", "csv", "json", "jsonl", "epub".
+        What the bytes are: "txt", "md", "html", "pdf", "docx", "csv", "json", "jsonl", "epub"; of a
+        node or a text of an imported graph "graph".
     text : str
         Normalized: NFC, no NUL, no lone surrogates, "\\n" line ends.
     marks : tuple of Mark
@@ -107,7 +113,8 @@ class Description:
     """What a language model said of an entity, a relation, or a whole chunk.
 
     `source` and `target` are keys of mentions; an entity has no target, a chunk neither. `kind`
-    is an entity's type, `strength` a relation's, from 1 to 10.
+    is an entity's type, `strength` a relation's, from 1 to 10; for kind `WEIGHT` it is the weight
+    in an imported graph as a multiple of the mean, from .01 to 100.
     """
 
     source: str = ""

@@ -1,4 +1,4 @@
-"""Files that hold a graph are refused as documents: their markup is nobody's prose."""
+"""Files that hold a graph are read as one: their markup is nobody's prose."""
 
 import io
 import json
@@ -8,7 +8,7 @@ import pytest
 
 from qafd.errors import ParseError
 from qafd.export import graphml, node_link
-from qafd.parsing import parse
+from qafd.parsing import parse, parse_with_notices
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
 PAIR = nx.Graph([("Ada Lovelace", "Charles Babbage")])
@@ -28,17 +28,23 @@ def gexf() -> str:
 @pytest.mark.parametrize(("name", "text", "kind"), [
     ("g.graphml", graphml(OWN), "GraphML"),
     ("g.graphml", "\n".join(nx.generate_graphml(PAIR)), "GraphML"),
-    ("g.xml", "\ufeff<!-- by hand --><GraphML/>", "GraphML"),
-    ("g.txt", '<?xml version="1.0"?><y:graphml xmlns:y="u"/>', "GraphML"),
     ("g.gexf", gexf(), "GEXF"),
     ("g.json", json.dumps(node_link(OWN)), "node-link JSON"),
     ("pasted", json.dumps(nx.node_link_data(PAIR, edges="links"), indent=1), "node-link JSON"),
 ])
-def test_a_graph_is_refused_with_what_to_do_instead(name: str, text: str, kind: str) -> None:
-    with pytest.raises(ParseError) as refused:
-        parse(name, text.encode())
-    assert str(refused.value).startswith(f"The file is a graph ({kind}), not a text")
-    assert "qafd.diffuse" in str(refused.value)
+def test_a_graph_is_recognized_among_documents(name: str, text: str, kind: str) -> None:
+    parsed = parse_with_notices(name, text.encode())
+    assert parsed.notices[0].startswith(f"Read as a graph: {kind}, 2 nodes")
+    assert [one.title for one in parsed.documents] == ["Ada Lovelace"]
+    given = parsed.given[parsed.documents[0].name]
+    assert [(a.source, a.target) for a in given.assertions] == [("ada lovelace", "charles babbage")]
+
+
+@pytest.mark.parametrize("text", [
+    "\ufeff<!-- by hand --><GraphML/>", '<?xml version="1.0"?><y:graphml xmlns:y="u"/>'])
+def test_a_graph_without_edges_is_refused_with_what_is_wrong(text: str) -> None:
+    with pytest.raises(ParseError, match="no edge between two nodes"):
+        parse("g.xml", text.encode())
 
 
 @pytest.mark.parametrize(("name", "text"), [

@@ -9,10 +9,12 @@ import re
 
 from qafd.errors import ParseError
 from qafd.formats.draft import SAVE_AS, Draft, Limits, too_much, unsupported
+from qafd.formats.graphs import draft_graph
+from qafd.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.formats.markup import looks_like_markdown, read_html, read_markdown
 from qafd.formats.packages import read_package
 from qafd.formats.pdf import read_pdf
-from qafd.formats.tables import a_graph, delimiter_of, read_csv, read_json
+from qafd.formats.tables import delimiter_of, read_csv, read_json
 from qafd.plaintext import decode, label, one_line
 from qafd.text import title_of_file
 
@@ -20,7 +22,7 @@ __all__ = ["ENDINGS", "Draft", "Limits", "read"]
 
 ENDINGS = (
     "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "csv", "tsv", "json",
-    "jsonl", "ndjson", "epub",
+    "jsonl", "ndjson", "epub", "graphml", "gexf",
 )  # fmt: skip
 
 def read(name: str, data: bytes, limits: Limits) -> tuple[list[Draft], list[str]]:
@@ -71,10 +73,9 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"Rar!", "a rar archive", "unpack it and add its files"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it and add its files"),
     (b"SQLite format 3", "an SQLite database", ""),
-    (b"PAR1", "a Parquet table", "save it as csv and add that"),
+    (b"PAR1", "a Parquet table", "save it as csv and add that; the tables of GraphRAG, entities "
+     "and relationships, are imported together as a graph"),
 )
-
-_GRAPHS = {"graphml": "GraphML", "gexf": "GEXF"}  # by their first XML tag
 
 
 def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Draft]:
@@ -100,8 +101,8 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Dr
     if start.startswith("%!PS"):
         raise unsupported("a PostScript file", "save it as pdf and add that")
     root = re.search(r"<(?:\w+:)?([a-zA-Z]\w*)", start)
-    if start.startswith("<") and root and root[1].lower() in _GRAPHS:
-        raise a_graph(_GRAPHS[root[1].lower()])
+    if start.startswith("<") and root and root[1].lower() in ("graphml", "gexf"):
+        return draft_graph(read_graph_markup(text), name, limits, notices)
     if re.match(r"<(!doctype|html|head|body|\?xml)\b", start, re.IGNORECASE) or (
         ending in ("html", "htm", "xhtml") and re.search(r"<[a-zA-Z][^<>]*>", text)
     ):

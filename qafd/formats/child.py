@@ -5,10 +5,13 @@ import importlib
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
 from qafd.formats import Limits, read
+from qafd.formats.draft import Draft
+from qafd.formats.graphs import read_graph_files
 
 _FORBIDDEN = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn",
@@ -21,32 +24,62 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def main() -> None:
     """Answer a JSON line {"name", "limits"} followed by the file's bytes.
 
-    The reply is {"documents", "notices"} or {"error"}.
+    The reply is {"documents", "notices"} or {"error"}. With "sizes", those of the files that
+    follow one another, it is {"graph"}, in node-link JSON.
     """
     request = json.loads(sys.stdin.buffer.readline())
     limits = Limits(**request["limits"])
     data = sys.stdin.buffer.read()
     # Loaded before writing is forbidden, so that Python can keep their compiled form.
+    if "sizes" in request and b"PAR1" in data:
+        importlib.import_module("pyarrow.parquet")
     if b"%PDF-" in data[:1024]:
         importlib.import_module("pypdf")
     elif data.startswith(b"PK") or b"<" in data[:4096]:
         importlib.import_module("lxml.etree")
     confine(limits)
-    sys.stdout.buffer.write(answer(request["name"], data, limits))
+    reply = (answer(request["name"], data, limits) if "sizes" not in request else
+             answer_graph(list(_cut(data, request["sizes"])), limits))
+    sys.stdout.buffer.write(reply)
     sys.stdout.buffer.flush()
     os._exit(0)
 
 
 def answer(name: str, data: bytes, limits: Limits) -> bytes:
     """The encoded reply to a file."""
+    def documents() -> dict[str, Any]:
+        drafts, notices = read(name, data, limits)
+        return {"documents": list(map(_document, drafts)), "notices": notices}
+    return _guarded(documents, limits)
+
+
+def answer_graph(files: Sequence[bytes], limits: Limits) -> bytes:
+    """The encoded reply to files that hold a graph together."""
+    return _guarded(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
+
+
+def _cut(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
+    at = 0
+    for size in sizes:
+        yield data[at:at + size]
+        at += size
+
+
+def _document(draft: Draft) -> dict[str, Any]:
+    fields = {"name": draft.name, "title": draft.title, "kind": draft.kind, "text": draft.text,
+              "marks": draft.marks}
+    if draft.given is None:
+        return fields
+    given = draft.given
+    parts = (given.mentions, given.assertions, given.descriptions)
+    return fields | {"given": [given.sentences, *([list(vars(one).values()) for one in part]
+                                                  for part in parts)]}
+
+
+def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
     reply: dict[str, Any]
     try:
-        drafts, notices = read(name, data, limits)
-        documents = [
-            {"name": d.name, "title": d.title, "kind": d.kind, "text": d.text, "marks": d.marks}
-            for d in drafts
-        ]
-        return _encoded({"documents": documents, "notices": notices})
+        return _encoded(work())
     except ParseError as error:
         reply = {"error": str(error)}
     except MemoryError:

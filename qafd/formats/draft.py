@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from qafd.errors import ParseError
 from qafd.plaintext import COLUMN, clean, one_line
+from qafd.records import Extraction
 
 SUPPORTED = "txt, md, html, pdf, docx, csv, json, jsonl and epub"
 SAVE_AS = "save it as docx or pdf and add that"
@@ -31,13 +32,17 @@ class Limits:
 
 @dataclass
 class Draft:
-    """A document as it grows: canonical text and (start, page, heading) marks."""
+    """A document as it grows: canonical text and (start, page, heading) marks.
+
+    `given` is its extraction where the file itself says what is in the text.
+    """
 
     kind: str
     limits: Limits
     name: str = ""
     title: str = ""
     marks: list[tuple[int, int | None, str]] = field(default_factory=list)
+    given: Extraction | None = None
     _parts: list[str] = field(default_factory=list)
     _length: int = 0
     _page: int | None = None

@@ -10,6 +10,8 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Draft, Limits, too_much
+from qafd.formats.graphs import draft_graph
+from qafd.formats.graphs.tables import is_node_link, read_node_link
 from qafd.plaintext import label, one_line
 
 _TEXT_FIELDS = (
@@ -18,13 +20,6 @@ _TEXT_FIELDS = (
 )  # fmt: skip
 _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
-
-
-def a_graph(kind: str) -> ParseError:
-    """The refusal of a file that holds nodes and edges in the place of texts."""
-    return ParseError(
-        f"The file is a graph ({kind}), not a text; add the documents it was made from, or spread "
-        "mass over it in Python with qafd.diffuse(networkx graph).")
 
 
 def read_json(
@@ -66,6 +61,8 @@ def _loads(text: str) -> Any:
 
 
 def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> list[Draft]:
+    if is_node_link(value):
+        return draft_graph(read_node_link(value), name, limits, notices)
     if isinstance(value, dict) and not _text_field(value):
         for inner in value.values():
             if isinstance(inner, dict) and _text_field(inner):
@@ -73,17 +70,8 @@ def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> lis
                 return _from_records("json", name, named, limits, notices)
             if isinstance(inner, list) and inner and _text_field(inner[0]):
                 return _from_records("json", name, inner, limits, notices)
-        if _is_graph(value):
-            raise a_graph("node-link JSON")
     records = value if isinstance(value, list) else [value]
     return _from_records("json", name, records, limits, notices)
-
-
-def _is_graph(value: dict[str, Any]) -> bool:
-    """Whether an object is a graph as networkx and D3 write it: nodes, and edges or links."""
-    edges = value.get("edges", value.get("links"))
-    return isinstance(value.get("nodes"), list) and isinstance(edges, list) and all(
-        isinstance(edge, dict) and {"source", "target"} <= edge.keys() for edge in edges)
 
 
 def _text_field(record: Any) -> str:

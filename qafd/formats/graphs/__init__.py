@@ -1,0 +1,48 @@
+"""Files that hold a graph: GraphML, GEXF, node-link JSON, tables, GraphRAG's Parquet."""
+
+from collections.abc import Sequence
+
+from qafd.errors import ParseError
+from qafd.formats.draft import Draft, Limits
+from qafd.formats.graphs.graph import ImportedGraph, Rows, graph_of
+from qafd.formats.graphs.markup import read_markup
+from qafd.formats.graphs.passages import drafts_of
+from qafd.formats.graphs.tables import read_delimited, read_json_graph, read_parquet
+from qafd.plaintext import decode
+
+__all__ = ["GRAPH_ENDINGS", "draft_graph", "read_graph_files"]
+
+GRAPH_ENDINGS = ("graphml", "gexf", "json", "csv", "tsv", "parquet")
+
+
+def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
+    """The graph of one file, or of several that belong together.
+
+    Raises
+    ------
+    ParseError
+        One of them holds no graph, or together they have no edges.
+    """
+    return graph_of([_rows(data, limits) for data in files], limits)
+
+
+def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> list[Draft]:
+    """The documents of a graph among other files, and notices that say it was read as one."""
+    graph = graph_of([rows], limits)
+    notices.append(f"Read as a graph: {graph.summary}.")
+    notices += graph.notices
+    return drafts_of(graph, name, limits, notices)
+
+
+def _rows(data: bytes, limits: Limits) -> Rows:
+    if data.startswith(b"PAR1"):
+        return read_parquet(data)
+    try:
+        text, _ = decode(data)
+    except ValueError:
+        raise ParseError("The file is binary and no Parquet table, so it holds no graph that can "
+                         "be read; export it as GraphML.") from None
+    start = text.lstrip("\ufeff \t\r\n")[:1]
+    if start == "<":
+        return read_markup(text.lstrip("\ufeff"))
+    return read_json_graph(text) if start in ("{", "[") else read_delimited(text, limits)

@@ -1,0 +1,457 @@
+"""Graphs from other programs come in as they are: nodes, relations, weights, texts."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from qafd import export
+from qafd.doctor import doctor
+from qafd.engine import Here
+from qafd.errors import ParameterError, ParseError
+from qafd.extract import LocalExtractor
+from qafd.formats.draft import Limits
+from qafd.formats.graphs import read_graph_files
+from qafd.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode, ImportedText
+from qafd.formats.graphs.passages import drafts_of, given_for
+from qafd.imports import files_of, read_graph
+from qafd.index import extend, index
+from qafd.knowledge import KnowledgeGraph
+from qafd.llm import Recorded
+from qafd.llm_extract import ModelEngine, ModelExtractor
+from qafd.models import LocalEmbedder
+from qafd.parsing import parse, parse_graph, parse_with_notices
+from qafd.records import Document
+from qafd.store import Store
+from qafd.text import canonical, chunk
+
+JOBS = ImportedGraph("a test", (
+    ImportedNode("1", "Steve Jobs", "person", "Steve Jobs sold computers. He wore black."),
+    ImportedNode("2", "Apple Inc.", "organization"),
+    ImportedNode("3", "Atari")), (
+    ImportedEdge("1", "2", "founded", "In 1976. With others.", 8.0),
+    ImportedEdge("1", "3", "worked at", weight=2.0)))
+
+
+def entities(knowledge: KnowledgeGraph) -> set[str]:
+    graph = knowledge.graph
+    return {graph.names[i] for i in range(len(graph)) if graph.kinds[i] == "entity"}
+
+
+def relations(knowledge: KnowledgeGraph) -> dict[frozenset[str], tuple[str, float]]:
+    """The two names of a relation to its label and similarity."""
+    graph = knowledge.graph
+    names = dict(zip(graph.ids, graph.names, strict=True))
+    with knowledge.store() as store:
+        return {frozenset((names[e.source], names[e.target])): (e.label, e.similarity)
+                for e in store.edges(graph.ids) if e.kind == "relation"}
+
+
+def taken_in(place: Path, *files: Path) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph.open(place)
+    knowledge.import_graph(files, processes=1)
+    return knowledge
+
+
+def put(place: Path, graph: ImportedGraph) -> KnowledgeGraph:
+    index(place, [("g.json", graph.to_json())], processes=1)
+    return KnowledgeGraph.open(place)
+
+
+@pytest.fixture(scope="module")
+def hugo(tmp_path_factory: pytest.TempPathFactory) -> tuple[KnowledgeGraph, nx.Graph]:
+    folder = tmp_path_factory.mktemp("hugo")
+    graph = nx.les_miserables_graph()
+    nx.write_graphml(graph, folder / "hugo.graphml")
+    return taken_in(folder / "hugo.db", folder / "hugo.graphml"), graph
+
+
+def test_every_node_and_edge_of_a_graph_is_in_the_workspace(
+        hugo: tuple[KnowledgeGraph, nx.Graph]) -> None:
+    knowledge, graph = hugo
+    assert entities(knowledge) == set(graph)
+    assert relations(knowledge).keys() == {frozenset(edge) for edge in graph.edges}
+    assert all(check.ok for check in doctor(knowledge.path, deep=True))
+
+
+def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_mean(
+        hugo: tuple[KnowledgeGraph, nx.Graph]) -> None:
+    knowledge, graph = hugo
+    weights = [weight for _, _, weight in graph.edges(data="weight")]
+    mean = math.prod(weights) ** (1 / len(weights))
+    whole = knowledge.graph
+    vectors = {whole.names[i]: whole.name_vectors[i] for i in range(len(whole))
+               if whole.kinds[i] == "entity"}
+    for ends, (_, similarity) in relations(knowledge).items():
+        u, v = ends
+        assert similarity == pytest.approx(
+            max(1e-3, float(vectors[u] @ vectors[v])) * graph.edges[u, v]["weight"] / mean,
+            rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["qafd", "ego"])
+def test_a_question_about_a_character_draws_him_and_his_acquaintance(
+        hugo: tuple[KnowledgeGraph, nx.Graph], method: str) -> None:
+    knowledge, graph = hugo
+    found = knowledge.retrieve("Whom does Javert know?", method)
+    names = {node.name for node in found.nodes if node.kind == "entity"}
+    assert "Javert" in names
+    assert names & set(graph["Javert"])
+
+
+def write_gexf(graph: nx.Graph, path: Path) -> None:
+    nx.write_gexf(graph, path)
+
+
+def write_links(graph: nx.Graph, path: Path) -> None:
+    path.write_text(json.dumps(nx.node_link_data(graph, edges="links")))
+
+
+def write_edges(graph: nx.Graph, path: Path) -> None:
+    path.write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
+
+
+def write_csv(graph: nx.Graph, path: Path) -> None:
+    path.write_text("From;To;Weight\n" + "".join(
+        f"{u};{v};{w}\n" for u, v, w in graph.edges(data="weight")))
+
+
+@pytest.mark.parametrize("write", [nx.write_graphml, write_gexf, write_links, write_edges,
+                                   write_csv])
+def test_one_graph_is_the_same_in_every_format(
+        write: Callable[[nx.Graph, Path], None], tmp_path: Path) -> None:
+    graph = nx.les_miserables_graph()
+    write(graph, tmp_path / "graph")
+    name, found = read_graph(tmp_path / "graph")
+    assert name == "graph"
+    assert {node.name for node in found.nodes} == set(graph)
+    assert {(frozenset((e.source, e.target)), e.weight) for e in found.edges} == {
+        (frozenset((u, v)), float(w)) for u, v, w in graph.edges(data="weight")}
+
+
+def test_the_bytes_of_a_graph_are_read_as_that_graph() -> None:
+    graph = ImportedGraph("GEXF", JOBS.nodes, JOBS.edges, (
+        ImportedText("t", "Steve Jobs founded Apple.", "Lives"),), ("Left out: 2 edges.",))
+    assert parse_graph([graph.to_json()]) == graph
+
+
+def test_a_node_becomes_a_passage_of_its_description_and_a_line_for_each_edge() -> None:
+    drafts = drafts_of(JOBS, "g.graphml", Limits(), [])
+    assert [(draft.name, draft.title, draft.text) for draft in drafts] == [(
+        "g.graphml#1", "Steve Jobs",
+        "Steve Jobs sold computers. He wore black.\n\n"
+        "Steve Jobs — founded — Apple Inc.: In 1976. With others.\n"
+        "Steve Jobs — worked at — Atari")]
+    said = drafts[0].given
+    assert said is not None
+    text = drafts[0].text
+    assert [text[start:end] for start, end in said.sentences] == [
+        "Steve Jobs sold computers.", "He wore black.",
+        "Steve Jobs — founded — Apple Inc.: In 1976.", "With others.",
+        "Steve Jobs — worked at — Atari"]
+    assert [(a.source, a.label, a.target, a.sentence) for a in said.assertions] == [
+        ("steve jobs", "founded", "apple", 2), ("steve jobs", "worked at", "atari", 4)]
+    # 8 and 2 have the geometric mean 4.
+    assert [(d.source, d.target, d.strength) for d in said.descriptions] == [
+        ("steve jobs", "", 0.0), ("steve jobs", "apple", 2.0), ("steve jobs", "atari", 0.5)]
+    assert said.descriptions[0].kind == "person"
+
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(
+    ["A.B. Smith", "x. Y! Z?", "e\u0301", "\u0301", "\u200dक", "the", "--", "Ann (1)", "ann"])
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5), TEXT,
+       st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), TEXT, TEXT), min_size=1))
+@example([("A", "A. A")] * 2, "", [(0, 1, "", "")])
+@example([("a" * 200, "word " * 400), ("b", "")], "", [(0, 1, "is", "Long. " * 300)] * 20)
+def test_every_mention_stands_where_it_says_and_every_edge_is_asserted_once(
+        nodes: list[tuple[str, str]], label: str, edges: list[tuple[int, int, str, str]]) -> None:
+    data = {"nodes": [{"id": i, "name": name, "description": text}
+                      for i, (name, text) in enumerate(nodes)],
+            "edges": [{"source": u, "target": v, "label": label + verb, "description": text}
+                      for u, v, verb, text in edges]}
+    try:
+        graph = read_graph_files([json.dumps(data).encode()], Limits())
+    except ParseError:
+        assert all(u == v for u, v, _, _ in edges)
+        return
+    asserted, keys = 0, set()
+    for draft in drafts_of(graph, "g", Limits(), []):
+        assert draft.given is not None
+        for m in draft.given.mentions:
+            assert m.start == m.end == 0 or canonical(draft.text[m.start:m.end]) == m.key
+        whole = Document(draft.name, draft.title, draft.kind, draft.text)
+        for number, passage in enumerate(chunk(whole, 40)):
+            said = given_for(draft.given, passage, opening=not number)
+            asserted += len(said.assertions)
+            keys |= {m.key for m in said.mentions}
+            assert all(0 <= start < end <= len(passage.text) for start, end in said.sentences)
+            assert all(0 <= one.sentence < len(said.sentences)
+                       for one in (*said.mentions, *said.assertions))
+            for m in said.mentions:
+                assert m.start == m.end == 0 or canonical(passage.text[m.start:m.end]) == m.key
+    assert asserted == len(graph.edges)
+    assert len(keys) == len(graph.nodes)
+
+
+def test_nodes_of_one_name_stay_apart_and_it_is_said(tmp_path: Path) -> None:
+    knowledge = put(tmp_path / "w.db", ImportedGraph("a test", (
+        ImportedNode("n1", "Ann"), ImportedNode("n2", "ann"), ImportedNode("n3", "Bob")), (
+        ImportedEdge("n1", "n3"), ImportedEdge("n2", "n3"))))
+    assert entities(knowledge) == {"Ann", "ann [n2]", "Bob"}
+    assert len(relations(knowledge)) == 2
+    with knowledge.store() as store:
+        assert any("1 nodes have the name of another" in n for n in store.files()[0].notices)
+
+
+def test_a_person_is_not_called_by_a_last_name_that_is_another_node(tmp_path: Path) -> None:
+    knowledge = put(tmp_path / "w.db", ImportedGraph("a test", (
+        ImportedNode("1", "Steve Jobs", "person"), ImportedNode("2", "Jobs", "category")),
+        (ImportedEdge("1", "2", "sought"),)))
+    assert entities(knowledge) == {"Steve Jobs", "Jobs"}
+
+
+def tables(folder: Path, entity: str, relationship: str, unit: str) -> None:
+    parquet.write_table(pa.table({
+        "id": ["e1", "e2", "e3"], "title": ["STEVE JOBS", "APPLE", "NEXT"],
+        "type": ["PERSON", "ORGANIZATION", ""],
+        "description": ["A founder.", "A company.", "Another company."],
+        "text_unit_ids": [["u1"], ["u1"], ["gone"]],
+        "description_embedding": [[0.5], [0.5], [0.5]]}), folder / entity)
+    parquet.write_table(pa.table({
+        "source": ["STEVE JOBS", "STEVE JOBS"], "target": ["APPLE", "NEXT"],
+        "description": ["He founded it.", "He founded it too."], "weight": [9.0, 1.0],
+        "text_unit_ids": [["u1"], ["gone"]]}), folder / relationship)
+    parquet.write_table(pa.table({
+        "id": ["u1"], "text": ["In 1976 a company was born. Steve Jobs founded Apple then."],
+        "n_tokens": [12]}), folder / unit)
+
+
+@pytest.mark.parametrize("names", [
+    ("entities.parquet", "relationships.parquet", "text_units.parquet"),
+    ("create_final_entities.parquet", "create_final_relationships.parquet",
+     "create_final_text_units.parquet")], ids=["new", "old"])
+def test_graphrag_tables_are_mentioned_in_their_texts(
+        names: tuple[str, str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "output"
+    folder.mkdir()
+    tables(folder, *names)
+    knowledge = taken_in(tmp_path / "w.db", tmp_path)
+    assert entities(knowledge) == {"STEVE JOBS", "APPLE", "NEXT"}
+    assert relations(knowledge).keys() == {
+        frozenset({"STEVE JOBS", "APPLE"}), frozenset({"STEVE JOBS", "NEXT"})}
+    with knowledge.store() as store:
+        documents = {one.title: store.document(one.name).text for one in store.documents()}
+        apple = next(n for n in store.nodes(knowledge.graph.ids).values() if n.name == "APPLE")
+    assert documents["STEVE JOBS"] == "STEVE JOBS — NEXT: He founded it too."
+    assert documents["NEXT"] == "Another company."
+    assert apple.text == "A company."
+    assert [e.text for e in knowledge.evidence([apple.id])] == ["Steve Jobs founded Apple then."]
+
+
+def test_one_table_of_graphrag_brings_those_beside_it(tmp_path: Path) -> None:
+    tables(tmp_path, "entities.parquet", "relationships.parquet", "text_units.parquet")
+    assert {file.name for file in files_of([tmp_path / "relationships.parquet"])} == {
+        "entities.parquet", "relationships.parquet", "text_units.parquet"}
+    name, graph = read_graph(tmp_path / "entities.parquet")
+    assert name == f"{tmp_path.name}/entities.parquet"
+    assert (len(graph.nodes), len(graph.edges), len(graph.texts)) == (3, 2, 1)
+
+
+def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path) -> None:
+    graph = nx.Graph()
+    graph.add_node("Ada", entity_id="Ada", entity_type="person", source_id="chunk-1<SEP>chunk-2",
+                   description="Wrote notes.<SEP>Knew Babbage.<SEP>Wrote notes.")
+    graph.add_node("Engine", entity_type="object", description="A machine.", source_id="chunk-1")
+    graph.add_edge("Ada", "Engine", weight=2.0, keywords="described, admired",
+                   description="Ada described the Engine.", source_id="chunk-1")
+    nx.write_graphml(graph, tmp_path / "graph_chunk_entity_relation.graphml")
+    alone = read_graph(tmp_path)[1]
+    assert alone.nodes[0].description == "Wrote notes.\n\nKnew Babbage."
+    assert (alone.edges[0].label, alone.edges[0].weight) == ("described", 2.0)
+    assert alone.nodes[0].texts == ()
+    (tmp_path / "kv_store_text_chunks.json").write_text(json.dumps({
+        key: {"content": text, "full_doc_id": "d", "chunk_order_index": i, "tokens": 9}
+        for i, (key, text) in enumerate([("chunk-1", "Ada wrote on the Engine."),
+                                         ("chunk-2", "She knew many people.")])}))
+    whole = read_graph(tmp_path)[1]
+    assert [node.texts for node in whole.nodes] == [("chunk-1", "chunk-2"), ("chunk-1",)]
+    drafts = drafts_of(whole, "rag", Limits(), [])
+    assert [draft.name for draft in drafts] == ["rag#chunk-1", "rag#chunk-2"]
+    first, second = (draft.given for draft in drafts)
+    assert first is not None
+    assert second is not None
+    assert [(m.name, m.start) for m in first.mentions] == [("Ada", 0), ("Engine", 17)]
+    assert [(m.name, m.start, m.end) for m in second.mentions] == [("Ada", 0, 0)]
+
+
+@pytest.mark.parametrize(("text", "edges"), [
+    ("src\tdst\trelation\nAnn\tBob\tknows\n", [("Ann", "knows", "Bob")]),
+    ("subject,predicate,object\nAnn,knows,Bob\nBob,likes,Cy\n",
+     [("Ann", "knows", "Bob"), ("Bob", "likes", "Cy")]),
+    ('\ufeffhead,tail,description\n"Ann, B.",Bob,"a\nb"\n', [("Ann, B.", "", "Bob")]),
+    ("Source,Target,Type,Id,Label,Weight\nAnn,Bob,Undirected,0,,1\n", [("Ann", "", "Bob")])])
+def test_the_columns_of_edges_have_many_names(text: str, edges: list[tuple[str, str, str]]) -> None:
+    assert [(e.source, e.label, e.target) for e in parse_graph([text.encode()]).edges] == edges
+
+
+def test_a_table_of_nodes_names_the_ends_of_a_table_of_edges() -> None:
+    graph = parse_graph([b"Id,Label,Type\n1,Ann,person\n2,Bob,\n", b"Source,Target\n1,2\n"])
+    assert [(n.name, n.kind) for n in graph.nodes] == [("Ann", "person"), ("Bob", "")]
+
+
+@pytest.mark.parametrize(("files", "why"), [
+    ([b"Just a text."], "needs a column source"),
+    ([b"<html><p>no graph</p></html>"], "no edge"),
+    ([b"<graphml><graph><node id='a'/></graph></graphml>"], "no edge"),
+    ([b"<graphml><graph><node id='a'>"], "damaged in line 1"),
+    ([b"<?xml version='1.0'?><!DOCTYPE g [<!ENTITY a 'aaaa'>]><graphml>&a;</graphml>"],
+     "declares entities"),
+    ([b'{"nodes": [1, 2]}'], 'needs "nodes" and "edges"'),
+    ([b"[" * 100_000], "damaged or nested"),
+    ([b"PAR1" + bytes(100)], "Parquet table is damaged"),
+    ([bytes(range(256)) * 20], "binary"),
+    ([b"source,target\na,a\n"], "no edge between two nodes"),
+    ([b"source,target\n" + b"".join(b"%d,%d\n" % (i, i + 1) for i in range(50_001))],
+     "more than 50,000 nodes"),
+])
+def test_what_is_no_graph_is_refused_in_one_sentence(files: list[bytes], why: str) -> None:
+    with pytest.raises(ParseError, match=why) as refused:
+        parse_graph(files)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_graph_larger_than_the_limit_is_refused_before_it_is_read() -> None:
+    with pytest.raises(ParseError, match=r"0\.1 MB, more than 0\.05 MB"):
+        parse_graph([bytes(100_000)], Limits(input_bytes=50_000))
+
+
+@pytest.mark.parametrize("weight", ["nan", "-3", "0", "inf", "heavy"])
+def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight: str) -> None:
+    graph = parse_graph([f"source,target,weight\na,b,{weight}\nb,c,2\n".encode()])
+    assert [edge.weight for edge in graph.edges] == [None, 2.0]
+    assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
+
+
+def test_hostile_names_are_plain_text(tmp_path: Path) -> None:
+    names = ["<script>alert(1)</script>", "a\u202eb\x00c", "x" * 5000, "--", "../../etc", "\n\n"]
+    data = {"nodes": [{"id": i, "name": name} for i, name in enumerate(names)],
+            "links": [{"source": 0, "target": i} for i in range(1, 6)]}
+    knowledge = put(tmp_path / "w.db", parse_graph([json.dumps(data).encode()]))
+    found = entities(knowledge)
+    assert len(found) == len(names)
+    assert {"<script>alert(1)</script>", "abc", "node 3", "5"} <= found
+    assert max(map(len, found)) <= 100
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+
+
+@pytest.mark.parametrize("form", ["graphml", "json", "csv"])
+def test_our_own_exports_come_back_with_their_entities_and_relations(
+        form: str, sample: KnowledgeGraph, tmp_path: Path) -> None:
+    found = sample.retrieve("What did Steve Jobs make at Apple?", "ego")
+    names = {node.id: node.name for node in found.nodes}
+    kept = {frozenset((names[e.source], names[e.target])): e.label
+            for e in found.edges if e.kind == "relation"}
+    assert len(kept) > 3
+    files = {"graphml": [export.graphml(found)], "json": [json.dumps(export.node_link(found))],
+             "csv": [export.nodes_csv(found), export.edges_csv(found)]}[form]
+    graph = parse_graph([text.encode() for text in files])
+    knowledge = put(tmp_path / "w.db", graph)
+    assert entities(knowledge) == {n.name for n in found.nodes if n.kind == "entity"}
+    assert {pair: label for pair, (label, _) in relations(knowledge).items()} == kept
+
+
+def test_edges_alone_bring_the_entities_that_they_relate(sample: KnowledgeGraph) -> None:
+    found = sample.retrieve("What did Steve Jobs make at Apple?", "ego")
+    rows = list(csv.DictReader(io.StringIO(export.edges_csv(found))))
+    graph = parse_graph([export.edges_csv(found).encode()])
+    related = [row for row in rows if row["kind"] == "relation"]
+    assert {node.name for node in graph.nodes} == {
+        row[end] for row in related for end in ("source_name", "target_name")}
+    assert len(graph.edges) == len(related)
+
+
+def digest(knowledge: KnowledgeGraph) -> str:
+    with knowledge.store() as store:
+        return store.digest()
+
+
+def test_adding_a_graph_twice_changes_nothing_and_deleting_it_leaves_nothing(
+        tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "w.db")
+    knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    before = digest(knowledge)
+    with_graph = digest(put(knowledge.path, JOBS))
+    assert digest(put(knowledge.path, JOBS)) == with_graph != before
+    with knowledge.store() as store:
+        store.delete("g.json")
+    index(knowledge.path, processes=1)
+    assert digest(knowledge) == before
+    with knowledge.store() as store:
+        store.undo("g.json")
+    index(knowledge.path, processes=1)
+    assert digest(knowledge) == with_graph
+
+
+def test_a_changed_weight_replaces_the_old_one_where_texts_stay(tmp_path: Path) -> None:
+    old = put(tmp_path / "w.db", JOBS)
+    pair = frozenset({"Steve Jobs", "Apple Inc."})
+    before = relations(old)[pair][1]
+    even = ImportedGraph("a test", JOBS.nodes, tuple(
+        ImportedEdge(e.source, e.target, e.label, e.description, 1.0) for e in JOBS.edges))
+    changed = put(tmp_path / "w.db", even)
+    assert relations(changed)[pair][1] == pytest.approx(before / 2, rel=1e-3)
+    assert digest(changed) == digest(put(tmp_path / "fresh.db", even))
+
+
+def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_path: Path) -> None:
+    knowledge = put(tmp_path / "w.db", JOBS)
+    before = relations(knowledge), entities(knowledge)
+    nobody = Recorded([], "nobody")
+    with Store.open(knowledge.path) as store, store.lease():
+        extend(store, [], ModelEngine(ModelExtractor(nobody), Here(
+            LocalExtractor(), LocalEmbedder())))
+        assert store.extractor.startswith("nobody/")
+        assert [file.status for file in store.files()] == ["done"]
+    assert (relations(knowledge), entities(knowledge)) == before
+
+
+def test_a_text_and_a_graph_share_the_entities_they_both_name(tmp_path: Path) -> None:
+    knowledge = put(tmp_path / "w.db", JOBS)
+    knowledge.add_text("next.txt", "Steve Jobs founded NeXT Computer in Redwood City.")
+    whole = knowledge.graph
+    assert whole.names.count("Steve Jobs") == 2  # the entity and its passage
+    documents = {e.document for e in knowledge.evidence(
+        [whole.ids[i] for i in range(len(whole))
+         if whole.names[i] == "Steve Jobs" and whole.kinds[i] == "entity"])}
+    assert documents == {"g.json#1", "next.txt"}
+
+
+def test_a_graph_among_files_is_read_as_one_and_says_so(tmp_path: Path) -> None:
+    nx.write_gexf(nx.Graph([("Ada", "Charles")]), tmp_path / "g.gexf")
+    parsed = parse_with_notices("g.gexf", (tmp_path / "g.gexf").read_bytes())
+    assert [one.name for one in parsed.documents] == ["g.gexf#Ada"]
+    assert parsed.notices[0].startswith("Read as a graph: GEXF, 2 nodes")
+    # A table may be anything, so only an import makes a graph of it.
+    assert parse("edges.csv", b"source,target,w\na,b,1\nb,c,2\n")[0].kind == "csv"
+
+
+def test_a_folder_without_a_known_graph_says_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"neither GraphRAG's entities\.parquet"):
+        files_of([tmp_path])
+    with pytest.raises(ParameterError, match="there is no file or folder"):
+        files_of([tmp_path / "missing.graphml"])
