@@ -17,6 +17,7 @@ from qafd.cli import (
     curate,
     evaluate,
     explain,
+    imports,
     layers,
     model,
     start,
@@ -26,7 +27,8 @@ from qafd.cli import (
 from qafd.cli.common import CAPPED, FAILED, INTERRUPTED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
-GROUPS = (start, workspace, curate, ask, answer, compare, evaluate, explain, layers, model, sweep)
+GROUPS = (start, workspace, imports, curate, ask, answer, compare, evaluate, explain, layers, model,
+          sweep)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,65 @@
+"""The command that takes in a graph made by another program: import."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from qafd.cli.common import DONE, FAILED, Commands, command, keys_of_environment, print_json
+from qafd.cli.meter import Meter
+from qafd.errors import ParameterError
+from qafd.plaintext import one_line
+
+
+def add(commands: Commands) -> None:
+    """Add this group's commands."""
+    added = command(
+        commands, "import", _import,
+        "add a graph that exists: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG")
+    added.add_argument("files", nargs="+", metavar="FILE",
+                       help="files that make one graph, or the folder of GraphRAG or LightRAG")
+    added.add_argument("--dry-run", action="store_true", help="only say what the files hold")
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from qafd.imports import read_graph
+    from qafd.index import index
+    from qafd.store import Store, clean_name
+
+    if arguments.db is None and not arguments.dry_run:
+        raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
+    name, graph = read_graph(arguments.files)
+    said = {"name": name, "format": graph.format, "nodes": len(graph.nodes),
+            "edges": len(graph.edges), "texts": len(graph.texts), "notices": list(graph.notices)}
+    if arguments.dry_run:
+        _print(arguments, said, graph.summary)
+        return DONE
+    path = Path(arguments.db)
+    stopped = False
+
+    def interrupted(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+        print("\nqafd: stopping; run 'qafd index' on this workspace to go on", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, interrupted)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with Meter() as meter:
+        index(path, [(name, graph.to_json())], progress=meter.show, stopped=lambda: stopped,
+              keys=keys_of_environment())
+    with Store.open(path) as store:
+        file = next(f for f in store.files() if f.name == clean_name(name))
+    if file.error:
+        print(f"qafd: {one_line(name, 200)}: {file.error}", file=sys.stderr)
+    _print(arguments, said | {"notices": list(file.notices), "passages": file.passages},
+           graph.summary)
+    return FAILED if file.error or stopped else DONE
+
+
+def _print(arguments: argparse.Namespace, said: dict[str, object], summary: str) -> None:
+    if arguments.json:
+        print_json(said)
+        return
+    print(f"{one_line(str(said['name']), 200)}: {summary}")
+    for notice in said["notices"] if isinstance(said["notices"], list) else []:
+        print(f"qafd: {notice}", file=sys.stderr)
