@@ -6,27 +6,32 @@ from pathlib import PurePosixPath
 
 import streamlit as st
 
+from qafd.errors import ParseError
 from qafd.folders import Given, numbered, told_apart
+from qafd.imports import GRAPH_ENDINGS, ImportedGraph, name_of
 from qafd.jobs import Job, cancel, enqueue, go_on, jobs, needs_worker, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
+from qafd.parsing import parse_graph
 from qafd.store import File, clean_name
 from qafd.ui.models import choice_of, meter, notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
 from qafd.view.panel import clean, counted
 
-KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub"]
+KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
+         "gexf"]
 _STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
            "done": "done", "failed": "failed", "cancelled": "cancelled"}
 _UNITS = {"parsing": "file", "embedding": "vector", "building layers": "text"}
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
-    """Upload files or a folder, or paste text."""
-    files, folder, paste = st.tabs(["Files", "Folder", "Paste text"])
+    """Upload files, a folder or a graph, or paste text."""
+    files, folder, paste, graph = st.tabs(["Files", "Folder", "Paste text", "Graph file"])
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
-            "Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB; 50 MB each",
+            "Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB, GraphML, GEXF; "
+            "50 MB each",
             KINDS, accept_multiple_files=True)
         if st.form_submit_button("Add to the graph", type="primary"):
             _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
@@ -41,6 +46,41 @@ def intake(knowledge: KnowledgeGraph) -> None:
         if st.form_submit_button("Add the text", type="primary"):
             _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
                  if text.strip() else [])
+    with graph:
+        _graph_file(knowledge)
+
+
+def _graph_file(knowledge: KnowledgeGraph) -> None:
+    """Upload a graph that exists, see what is in it, and add it."""
+    uploads = st.file_uploader(
+        "A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what GraphRAG "
+        "and LightRAG wrote; 50 MB each", GRAPH_ENDINGS, accept_multiple_files=True,
+        key=f"graph{st.session_state.get('graphs', 0)}")
+    st.caption(
+        "A CSV needs the columns source and target (or from and to, head and tail, subject and "
+        "object); weight, label and description are optional. Choose files together that make one "
+        "graph: tables of edges and nodes, GraphRAG's entities, relationships and text_units "
+        ".parquet, or LightRAG's .graphml and kv_store_text_chunks.json.")
+    if not uploads:
+        return
+    try:
+        graph = _graph_in(tuple(u.getvalue() for u in uploads))
+    except ParseError as error:
+        st.warning(plain(str(error)))
+        return
+    st.markdown(plain(clean(graph.summary, 400)))
+    for notice in graph.notices:
+        st.caption(plain(clean(notice, 400)))
+    if st.button("Add the graph", type="primary"):
+        _add(knowledge, [(name_of([PurePosixPath(u.name) for u in uploads]), graph.to_json())])
+        # an uploader of another key is empty: the graph is not offered twice
+        st.session_state["graphs"] = st.session_state.get("graphs", 0) + 1
+        st.rerun()
+
+
+@st.cache_data(max_entries=2, show_spinner="Reading the graph")
+def _graph_in(files: tuple[bytes, ...]) -> ImportedGraph:
+    return parse_graph(files)
 
 
 def _free(knowledge: KnowledgeGraph, name: str) -> str:
