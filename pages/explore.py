@@ -16,6 +16,7 @@ from qafd.ui.explore import (
     question_box,
     status_line,
 )
+from qafd.ui.keeping import keep_button
 from qafd.ui.paths import chosen_path, paths_tab
 from qafd.ui.reading import layered, reader
 from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
@@ -47,6 +48,7 @@ with left:
     view = layered(view)
     status_line(view, next_in(view))
     selected = picture(view, drawing, chosen_path(view))
+    keep_button(view)
 with right:
     node_detail(view, selected)
 

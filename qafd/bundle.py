@@ -16,7 +16,7 @@ from qafd.errors import ParseError
 from qafd.report import report
 from qafd.runs import Run
 from qafd.stored import json_of, plain_of, record_of
-from qafd.verify import Verification, sealed, verify
+from qafd.verify import Verification, verify
 
 RUN, GRAPH, PASSAGES, REPORT, MANIFEST = (
     "run.json", "graph.graphml", "passages.csv", "report.md", "manifest.json")
@@ -32,7 +32,7 @@ def bundled(run: Run) -> bytes:
     retrieval = run.retrieval
     files = {
         RUN: json.dumps({"format": FORMAT, "version": VERSION, **plain_of(run),
-                         "retrieval": sealed(retrieval.to_dict())},
+                         "retrieval": retrieval.to_dict()},
                         ensure_ascii=False, indent=1),
         GRAPH: export.graphml(retrieval), PASSAGES: export.passages_csv(retrieval),
         REPORT: report(run)}

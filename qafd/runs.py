@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qafd.answer import Answer
@@ -10,9 +10,11 @@ from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.plaintext import one_line
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
 from qafd.store import Store, now
 from qafd.stored import plain_of, record_of
+from qafd.verify import sealed
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
@@ -84,10 +86,17 @@ class Kept:
     exact: bool | None
     note: str
 
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The mass, and all other parameters that are not the method's defaults."""
+        usual = params_of(METHODS[self.method]()) if self.method in METHODS else {}
+        return {name: value for name, value in self.params.items()
+                if name == "mass" or value != usual.get(name)}
+
 
 def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
            layout: Positions | None = None, note: str = "") -> Run:
-    """The run of a retrieval that was just made on `graph`.
+    """The run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
 
     Hashes the graph: about 0.1 s of processor time per thousand nodes.
     """
@@ -95,6 +104,8 @@ def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, an
     quotes = tuple(Quote(s.line, sources[s.citation].title, sources[s.citation].where, s.best)
                    for s in answer.sentences)
     same = store.version == retrieval.made_by.workspace
+    if retrieval.certificate is not None:
+        retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.nodes
                  if n.state == SATURATED and n.id in graph.row)
     return Run(retrieval, plan, layout or {}, quotes, answer.absence,

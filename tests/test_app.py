@@ -14,7 +14,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.ui.workspaces import path_of
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["explore", "evaluate", "graph", "documents", "settings"]
+PAGES = ["explore", "evaluate", "graph", "runs", "documents", "settings"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -12,6 +12,7 @@ from qafd.replay import recorded
 from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
 from qafd.store import Store
 from qafd.stored import plain_of, record_of
+from qafd.verify import verify
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -39,6 +40,7 @@ def test_a_kept_run_comes_back_with_every_number(run, store):
     assert back.retrieval.nodes == run.retrieval.nodes
     assert back.retrieval.edges == run.retrieval.edges
     assert back.retrieval.passages == run.retrieval.passages
+    assert verify(back.retrieval.to_dict()).sentences[2].startswith("The digest is right")
     assert back.retrieval.certificate == {
         **run.retrieval.certificate, "balance": list(run.retrieval.certificate["balance"])}
     assert back.retrieval.made_by == run.retrieval.made_by
@@ -65,6 +67,7 @@ def test_the_list_is_newest_first_and_says_what_was_asked(run, store):
     assert rows[1].params == run.retrieval.params
     assert (rows[1].nodes, rows[1].tokens) == (len(run.retrieved), run.tokens)
     assert rows[1].exact is True
+    assert rows[1].changed == {"mass": 30.0}
 
 
 def test_a_method_without_a_certificate_is_neither_exact_nor_inexact(run, store):

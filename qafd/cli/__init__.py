@@ -20,6 +20,7 @@ from qafd.cli import (
     imports,
     layers,
     model,
+    runs,
     start,
     sweep,
     workspace,
@@ -28,7 +29,7 @@ from qafd.cli.common import CAPPED, FAILED, INTERRUPTED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
 GROUPS = (start, workspace, imports, curate, ask, answer, compare, evaluate, explain, layers, model,
-          sweep)
+          runs, sweep)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,11 +6,14 @@ import streamlit as st
 
 from qafd import export
 from qafd.answer import where
+from qafd.bundle import bundled
 from qafd.graph import Graph
+from qafd.report import report
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS
 from qafd.ui.detail import STATES, relative
 from qafd.ui.explore import View, chosen_drawing, placed
+from qafd.ui.keeping import run_shown
 from qafd.ui.workspaces import safe, safe_lines
 from qafd.verify import sealed
 from qafd.view.panel import clean, counted, shown_name
@@ -63,12 +66,22 @@ def table_tab(view: View) -> None:
                            "text/csv", on_click="ignore")
         st.download_button("GraphML", lambda: export.graphml(retrieval), "retrieval.graphml",
                            "application/xml", on_click="ignore")
+        st.download_button("GEXF", lambda: export.gexf(retrieval), "retrieval.gexf",
+                           "application/xml", on_click="ignore")
         st.download_button(
             "Node-link JSON", lambda: json.dumps(export.node_link(retrieval), ensure_ascii=False),
             "retrieval.json", "application/json", on_click="ignore")
         st.download_button("Offline HTML",
                            lambda: export.html(retrieval, placed(view)[0], contract=contract),
                            "retrieval.html", "text/html", on_click="ignore")
+        st.download_button("Report", lambda: report(run_shown(view)), "report.md",
+                           "text/markdown", on_click="ignore",
+                           help="Question, answer, nodes, reasons, passages and certificate as "
+                           "Markdown.")
+        st.download_button("Bundle", lambda: bundled(run_shown(view)), "run.zip",
+                           "application/zip", on_click="ignore",
+                           help="All of it in one file that `qafd verify` checks and `qafd "
+                           "replay` asks again.")
 
 
 def certificate_tab(view: View) -> None:

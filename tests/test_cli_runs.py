@@ -1,0 +1,126 @@
+"""The commands runs and replay, and the forms of a run that query, export and verify know."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from qafd.cli import main
+from qafd.knowledge import KnowledgeGraph
+
+QUESTION = "Introduce Steve Jobs's products in Apple."
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).path)
+    assert main(["query", QUESTION, "--db", path, "--keep", "large", "--json"]) == 0
+    assert main(["query", QUESTION, "--db", path, "--mass", "12", "--keep", "--json"]) == 0
+    return path
+
+
+@pytest.fixture
+def ids(db: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Of the large and of the small run."""
+    capsys.readouterr()
+    assert main(["runs", "--db", db, "--json"]) == 0
+    small, large = json.loads(capsys.readouterr().out)["runs"]
+    assert (large["note"], small["note"], small["params"]["mass"]) == ("large", "", 12)
+    return large["id"], small["id"]
+
+
+def test_a_workspace_without_runs_has_nothing_to_list(
+        path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    KnowledgeGraph.open(path)
+    assert main(["runs", "--db", str(path)]) == 3
+    assert capsys.readouterr().out == ""
+
+
+def test_two_runs_are_compared_in_words_and_as_data(
+        db: str, ids: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", *ids, "--db", db]) == 0
+    out = capsys.readouterr().out
+    assert f"{ids[1]} leaves out iPod" in out
+    assert "settings that differ: mass 30 → 12." in out
+    assert main(["runs", *ids, "--db", db, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "iPod" in [change["name"] for change in found["lost"]]
+    assert found["settings"] == [{"name": "mass", "before": "30", "after": "12"}]
+
+
+def test_one_run_is_shown_as_a_report_or_as_data_that_can_be_verified(
+        db: str, ids: tuple[str, str], tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", ids[0][:8], "--db", db]) == 0
+    assert capsys.readouterr().out.startswith(f"# {QUESTION}")
+    assert main(["runs", ids[0], "--db", db, "--json"]) == 0
+    stored = tmp_path / "run.json"
+    stored.write_text(json.dumps(json.loads(capsys.readouterr().out)["retrieval"]))
+    assert main(["verify", str(stored)]) == 0
+
+
+def test_a_bundle_is_written_verified_and_replayed(
+        db: str, ids: tuple[str, str], tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.zip"
+    assert main(["runs", ids[1], "--format", "bundle", "--out", str(out), "--db", db]) == 0
+    assert main(["verify", str(out)]) == 0
+    assert "as they were written" in capsys.readouterr().out
+    assert main(["replay", str(out), "--db", db]) == 0
+    assert capsys.readouterr().out.startswith("Equal")
+    assert main(["replay", ids[0], "--db", db, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["equal"] is True
+
+
+def test_a_replay_that_differs_fails_and_says_why(
+        db: str, ids: tuple[str, str], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    KnowledgeGraph.open(path).add_text("a.txt", "Steve Jobs founded Apple with Steve Wozniak.")
+    bundle = path.with_name("run.zip")
+    assert main(["runs", ids[1], "--format", "bundle", "--out", str(bundle), "--db", db]) == 0
+    assert main(["replay", str(bundle), "--db", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "Not equal" in out
+    assert "graph revision" in out
+
+
+@pytest.mark.parametrize("form", ["gexf", "report", "bundle", "passages.csv"])
+def test_export_writes_the_form(form: str, db: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["export", QUESTION, "--format", form, "--out", str(out), "--db", db]) == 0
+    if form == "gexf":
+        assert "Steve Jobs" in {n["label"] for _, n in nx.read_gexf(out).nodes(data=True)}
+    elif form == "bundle":
+        assert "run.json" in zipfile.ZipFile(out).namelist()
+    else:
+        assert out.read_text("utf-8").startswith({"report": f"# {QUESTION}"}.get(form, "rank,"))
+
+
+def test_notes_are_changed_and_deleted_runs_brought_back(
+        db: str, ids: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", ids[1], "--note", "small", "--db", db, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["note"] == "small"
+    assert main(["runs", ids[1], "--note", "", "--db", db]) == 0
+    assert main(["runs", *ids, "--delete", "--db", db]) == 0
+    assert main(["runs", "--db", db]) == 3
+    assert main(["runs", "--undo", "--db", db]) == 0
+
+
+@pytest.mark.parametrize(("arguments", "code"), [
+    (["runs", "a", "b", "c"], 2), (["runs", "--note", "x"], 2), (["runs", "--delete"], 2),
+    (["runs", "a", "b", "--format", "report"], 2), (["runs", "zzz"], 1),
+    (["replay", "no-such-file"], 1)], ids=str)
+def test_wrong_usage_is_one_sentence(
+        arguments: list[str], code: int, db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main([*arguments, "--db", db]) == code
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_file_that_only_looks_like_a_bundle_is_refused(
+        db: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.zip").write_bytes(b"PK\3\4")
+    assert main(["verify", str(tmp_path / "x.zip")]) == 1
+    assert main(["replay", str(tmp_path / "x.zip"), "--db", db]) == 1
+    assert capsys.readouterr().err.count("no readable bundle") == 2
