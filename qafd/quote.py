@@ -8,8 +8,9 @@ import numpy as np
 
 from qafd.answer import Answer, Citation, Sentence, cite, place_of
 from qafd.bm25 import FUNCTION_WORDS, words
+from qafd.expected import asked_for, brings, names_in, unsaid
 from qafd.extract import is_row, is_table
-from qafd.records import QueryPlan, Vectors
+from qafd.records import Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 
@@ -17,6 +18,8 @@ PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 FLOW = 0.2  # how much the rank of a passage counts beside the similarity of its sentence
 OPEN = 0.4  # how much the question's words count that no chosen sentence has yet
+ASKED = 0.2  # how much it counts that a sentence brings a person where one is asked for
+IMPORTANT = 0.1  # how much the importance of what it names counts, on a scale of 3 decades
 SHORT = 4  # words below which a sentence is a heading or a remnant
 REPEATED = 0.9  # cosine from which a sentence says what another one said
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
@@ -39,9 +42,10 @@ _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
 def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answer:
     """The sentences of the best passages that together answer most of the question.
 
-    They are chosen one by one by their cosine with the question, the rank of their passage and
-    the question's words that no sentence before has, rare ones first: a question of several
-    hops is answered in several places. Each subquery of the plan is answered first, by the
+    They are chosen one by one by their cosine with the question, the rank of their passage, the
+    question's words that no sentence before has, rare ones first, and by the names they bring:
+    of the kind that is asked for, and important in the diffusion. A question of several hops is
+    answered in several places. Each subquery of the plan is answered first, by the
     sentence nearest to it. Vectors of sentences were computed in the context of their passage at
     index time. Repetitions are left out, and so are headings, header lines and cut lines unless
     there is nothing else, and what is far from the question and has no new word of it. A row of
@@ -58,7 +62,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     spans = [span for span in spans if _whole(span)] or spans
     if not spans:
         return Answer((), (), 0.0)
-    similarity, foremost, literal = _choose(spans, plan, parts)
+    brought = _brought(spans, plan.question, retrieval, store)
+    similarity, foremost, literal = _choose(spans, plan, parts, brought)
     answer = Answer((), (), similarity[foremost], english=english(plan.question),
                     literal=literal, missing=_missing(plan.question, passages))
     return _quoted(answer, similarity, everything,
@@ -80,8 +85,23 @@ class _Span:
         return self.passage.text[self.start:self.end].strip()
 
 
-def _choose(spans: Sequence[_Span], plan: QueryPlan,
-            parts: Sequence[QueryPlan]) -> tuple[dict[_Span, float], _Span, bool]:
+def _brought(spans: Sequence[_Span], question: str, retrieval: Retrieval, store: Store) -> Floats:
+    """What each sentence brings that the question asks for, shape (s,)."""
+    kind, said = asked_for(question), frozenset(words(question))
+    x = {node.id: node.importance for node in retrieval.nodes}
+    top = max(x.values(), default=0.0)
+    names = names_in(store, {span.passage.chunk for span in spans})
+    found = []
+    for span in spans:
+        new = unsaid(names.get((span.passage.chunk, span.end), ()), said)
+        most = max((x.get(name.node, 0.0) for name in new), default=0.0)
+        weight = max(0.0, 1 + np.log10(most / top) / 3) if most > 0 else 0.0
+        found.append(ASKED * brings(kind, span.text, new, said) + IMPORTANT * weight)
+    return np.array(found)
+
+
+def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
+            brought: Floats) -> tuple[dict[_Span, float], _Span, bool]:
     """The sentences to quote with their similarity, and the one that answers most.
 
     They are in the order of their passages. Also whether one of them has all telling words of the
@@ -99,12 +119,13 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan,
     scores = cosines + FLOW * (1 - np.array([span.rank for span in spans]) / PASSAGES)[:, None]
     chosen = list(dict.fromkeys(scores[:, 1:].argmax(axis=0).tolist()))
     left = ~has[chosen].any(axis=0)
-    scores = scores[:, 0]
+    scores = scores[:, 0] + brought
     total = scores + OPEN * (has @ rare)
     for _ in range(min(SENTENCES, len(spans)) - len(chosen)):
         gain = scores + OPEN * (has @ (rare * left))
-        # What is far from the question and has no new word of it would only fill the answer.
-        idle = ~(has & left & tells).any(axis=1) & (similarity < FILLER * similarity.max())
+        # What is far from the question and has nothing new of it would only fill the answer.
+        idle = (~(has & left & tells).any(axis=1) & (similarity < FILLER * similarity.max())
+                & (brought < ASKED / 2))
         gain[[i for i in range(len(spans)) if i in chosen or idle[i] or any(
             float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
         best = int(gain.argmax())
@@ -112,7 +133,8 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan,
             break
         chosen.append(best)
         left &= ~has[best]
-    foremost = spans[max(chosen, key=lambda i: (total[i], -i))]
+    on_topic = [i for i in chosen if has[i, tells].any()] or chosen
+    foremost = spans[max(on_topic, key=lambda i: (total[i], -i))]
     literal = tells.sum() > 1 and bool(has[chosen][:, tells].all(axis=1).any())
     chosen.sort(key=lambda i: (spans[i].rank, spans[i].start))
     return {spans[i]: float(similarity[i]) for i in chosen}, foremost, literal

@@ -11,6 +11,7 @@ from qafd.store import Store
 SAMPLES = {
     "apple-amazon": "Apple and Amazon: two names, four things",
     "songbook": "Songbook: lives and works, several hops apart",
+    "elements": "Elements: who found them, and who taught whom",
 }
 EXAMPLES = {
     "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
@@ -19,6 +20,9 @@ EXAMPLES = {
     "songbook": ("Where was the singer of Paper Lanterns born?",
                  "Who founded the prize that Salt Road won?",
                  "Which studio recorded the music for the film by Teodor Halvorsen?"),
+    "elements": ("Which element did an assistant of Marie Curie find?",
+                 "With whom did the nephew of Lise Meitner work in Copenhagen?",
+                 "Who foretold the element that Clemens Winkler found?"),
 }
 
 

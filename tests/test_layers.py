@@ -23,7 +23,7 @@ LAYERS = (
     ("index", "rank", "layers", "earlier", "curate"),
     ("retrieve",),
     ("methods",),
-    ("explain", "context", "answer", "quote", "compare", "verify", "export", "view",
+    ("explain", "context", "answer", "expected", "quote", "compare", "verify", "export", "view",
      "doctor", "judge", "probe", "runs", "difference", "report", "bundle"),
     ("preferences", "jobs", "loaded", "samples", "knowledge"),
     ("collection", "evaluate", "lab", "learn", "replay", "sql"),

@@ -14,7 +14,7 @@ from qafd.ui.pages import page
 from qafd.ui.workspaces import plain, safe
 from qafd.view.panel import clean, counted, number, shown_name
 
-TITLES = 3
+TITLES, NAMES = 3, 10
 STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
 # Beside the picture the card is as high as the picture and scrolls; below it, it flows. What goes
 # on below its lower edge fades out there; at the end only the empty padding does.
@@ -123,19 +123,21 @@ def _quote(text: str) -> str:
 
 
 def _lead(view: View) -> None:
-    """The sentence that answers most of the question, or that none does; the tab has the rest."""
-    best = next((s for s in view.answer.sentences if s.best), None)
-    if best is None:
-        st.caption(plain(view.answer.absence))
-        return
-    source = view.answer.citations[best.citation - 1]
-    st.html("<p style='margin:0 0 .3em;font-size:1.05rem;line-height:1.5'>"
-            f"{safe(best.line, 400)}<br><small style='opacity:.7'>{safe(source.where)}</small></p>")
+    """The sentences that answer the question, or that none does; the tab has their sources."""
+    answer = view.answer
+    if answer.abstained:
+        st.caption(plain(answer.absence))
+    else:
+        st.html("".join(
+            f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 300)}"
+            f"{'</b>' * s.best} <small style='opacity:.7'>"
+            f"{safe(answer.citations[s.citation - 1].title, 60)}</small></p>"
+            for s in answer.sentences))
 
 
 def _foremost(view: View) -> None:
     _lead(view)
-    full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:12]
+    full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:NAMES]
     if not full:
         st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see "
                    "why.")
