@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from qafd.errors import SqlError
+from qafd.plaintext import storable
 from qafd.sql.schema import Column, Join, Schema, Table
 
 SECONDS = 2.0  # that a statement may take
@@ -33,10 +34,9 @@ sys.path[:] = sys.argv[2:]
 from qafd.sql.child import main
 main()
 """
+_SIGALRM = -14
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _SAID = {
-    "interrupted": f"The query took more than {SECONDS:g} s and was stopped; ask for less, for "
-                   "example with WHERE or fewer joins.",
     "out of memory": f"The query needs more than {MEMORY >> 20} MB of memory; ask for less.",
     "file is not a database": "The file is no SQLite database; choose one.",
     "not authorized": "Only reading is allowed here: one SELECT over the tables of this database.",
@@ -98,8 +98,8 @@ def find_values(path: Path, schema: Schema, phrases: list[str],
     return tuple(Value(*hit) for hit in found["found"])
 
 
-def run(path: Path, sql: str) -> Rows:
-    """The rows of one SELECT.
+def run(path: Path, sql: str, seconds: float = SECONDS) -> Rows:
+    """The rows of one SELECT, at most 1,000 of them.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def run(path: Path, sql: str) -> Rows:
     """
     if not sql.strip():
         raise SqlError("There is no SQL to run; write a SELECT.")
-    found, _ = _ask(path, "run", sql=sql)
+    found, _ = _ask(path, "run", seconds=seconds, sql=storable(sql))
     return Rows(tuple(found["columns"]), tuple(map(tuple, found["rows"])), found["cut"],
                 found["milliseconds"])
 
@@ -124,14 +124,13 @@ def copy(path: Path) -> bytes:
     if path.stat().st_size > LARGEST:
         raise SqlError(f"The database has {path.stat().st_size / 1e6:,.0f} MB, more than "
                        f"{LARGEST / 1e6:,.0f} MB; make a smaller one of the tables you need.")
-    return _ask(path, "copy", memory=COPYING)[1]
+    return _ask(path, "copy", seconds=_WAIT / 2, memory=COPYING)[1]
 
 
 def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
          **more: Any) -> tuple[dict[str, Any], bytes]:
     """The reply of a fresh child, which dies with this call in any case."""
-    request = {"do": do, "path": str(path.absolute()), "seconds": seconds, "memory": memory,
-               "cpu": int(_WAIT), **more}
+    request = {"do": do, "path": str(path.absolute()), "seconds": seconds, "memory": memory, **more}
     child = subprocess.Popen(
         [sys.executable, "-I", "-c", _CHILD, str(Path(__file__).parents[1]), *sys.path],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -151,7 +150,11 @@ def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
         clock.cancel()
         child.kill()
         child.stdout.close()
-        child.wait()
+        code = child.wait()
+    late = (f"Reading {path.name} took more than {seconds:g} s and was stopped; ask for less, for "
+            "example with WHERE or fewer joins.")
+    if code == _SIGALRM:
+        raise SqlError(late)
     try:
         reply: dict[str, Any] = json.loads(line)
     except ValueError:
@@ -159,7 +162,8 @@ def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
             f"{path.name} could not be read within {_WAIT:g} s and the limits of memory; it may be "
             "damaged, or the query too much.") from None
     if "error" in reply:
-        raise SqlError(_sentence(path, reply["error"]))
+        raise SqlError(late if reply["error"] == "interrupted" else
+                       _sentence(path, reply["error"]))
     return reply, content
 
 
@@ -168,6 +172,6 @@ def _sentence(path: Path, error: str) -> str:
         return _SAID[error]
     if "prohibited" in error or "not authorized" in error:
         return f"Only reading the tables of this database is allowed here ({error[:200]})."
-    if error.startswith(("quick_check", "database disk image", "unable to open")):
+    if error.startswith(("quick_check", "database disk image", "malformed", "unable to open")):
         return f"{path.name} is damaged or cannot be opened ({error[:200]}); choose another copy."
     return f"SQLite says: {error[:300]}. Change the SQL and run it again."

@@ -13,6 +13,7 @@ from qafd.errors import MalformedReplyError
 from qafd.llm import LLM, Message, Reply
 from qafd.plaintext import one_line
 from qafd.prompts_answer import fence
+from qafd.retrieve.base import SATURATED
 from qafd.sql.database import Asked
 from qafd.sql.schema import quoted
 
@@ -55,6 +56,7 @@ def schema_part(asked: Asked) -> str:
     tables = list(dict.fromkeys([*asked.tables, *draft.tables]))
     joins = [join for join in schema.joins if {join.table, join.target} <= set(tables)]
     needed = {*asked.importance, *draft.columns,
+              *(title.label for name in tables if (title := schema.table[name].title)),
               *(label for join in joins for pair in join.pairs for label in pair)}
     lines = []
     for name in tables:
@@ -66,11 +68,13 @@ def schema_part(asked: Asked) -> str:
         f"the value {v.value!r}" if v.whole else f"values that contain {v.phrase!r}")
         for v in asked.values if v.table in tables]
     parts = asked.retrieval.parts or (asked.retrieval,)
-    ways = asked.explanation.paths(PATHS * len(parts)).paths
+    full = {node.id for node in asked.retrieval.nodes if node.state == SATURATED}
+    ways = [way for way in asked.explanation.paths(50).paths
+            if len(way.nodes) > 1 and full.issuperset(way.nodes)]
     for number, part in enumerate(parts, 1):
         lines.append(f"part {number}: {one_line(part.query, 300)}")
-        lines += [f"  path {way.words}" for way in ways
-                  if way.part in (0, number) and len(way.nodes) > 1]
+        own = [way.words for way in ways if way.part in (0, number)]
+        lines += [f"  path {words}" for words in own[:PATHS]]
     return "\n".join(lines)
 
 

@@ -1,0 +1,44 @@
+"""Database: a question to a SQLite file, the part of its schema that answers it, SQL and rows."""
+
+import streamlit as st
+
+from qafd.ui.database import (
+    asked_of,
+    certificate_tab,
+    chosen_database,
+    database_picture,
+    method_controls,
+    node_card,
+    question_box,
+    schema_tab,
+    sql_tab,
+    status_line,
+    why_tab,
+)
+from qafd.ui.workspaces import workspace
+
+TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}
+
+knowledge = workspace()
+database = chosen_database()
+question = question_box(database)
+method = method_controls()
+
+if not question.strip():
+    st.write("Ask a question to see which tables, columns and joins answer it.")
+    schema_tab(knowledge, database, None)
+    st.stop()
+
+asked = asked_of(database, question, method)
+left, right = st.columns([5, 2], gap="medium")
+with left:
+    status_line(asked)
+    selected = database_picture(asked)
+with right:
+    node_card(asked, selected)
+
+for tab, draw in zip(st.tabs(list(TABS), key="dbtab", bind="query-params"), TABS.values(),
+                     strict=True):
+    if tab.open:
+        with tab:
+            draw(knowledge, database, asked)

@@ -1,0 +1,162 @@
+"""The Database page, without a browser, with and without a model on a loopback endpoint."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from clicks import page, press, shown
+from faults import FaultServer
+
+from qafd.preferences import Preferences, save
+
+KEY = "sk-CANARY-0123456789"
+WRITTEN = "```sql\nSELECT name, distance_km FROM routes ORDER BY 2 DESC LIMIT 2;\n```"
+pytestmark = pytest.mark.replies(reply=lambda _: WRITTEN)
+
+
+@pytest.fixture
+def modeled(home: Path, server: FaultServer) -> FaultServer:
+    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    return server
+
+
+@pytest.fixture
+def own(home: Path) -> Path:
+    path = home / "databases" / "songs.sqlite"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "CREATE TABLE singers (id INTEGER PRIMARY KEY, name TEXT);"
+            "CREATE TABLE songs (id INTEGER PRIMARY KEY, title TEXT, singer_id INTEGER);"
+            "INSERT INTO singers VALUES (1, 'Adele'), (2, '=HYPERLINK(1)');"
+            "INSERT INTO songs VALUES (1, '<b>Hello</b>', 1), (2, 'Skyfall', 1);")
+    return path
+
+
+def test_the_sample_is_asked_drafted_and_run(home: Path) -> None:
+    app = page("database")
+    text = shown(app)
+    assert "5 of 60 nodes retrieved (2 tables, 3 columns)" in text
+    assert "counts rows of bookings joined with customers" in text
+    assert "No language model is set" in text
+    assert not app.dataframe
+    press(app, "Run")
+    assert app.dataframe[0].value["count"].tolist() == [145]
+
+
+@pytest.mark.parametrize("tab", ["SQL", "Why", "Schema", "Certificate"])
+@pytest.mark.parametrize("question", ["What is the average price of bookings per route?", "xyzzy"])
+def test_every_tab_is_drawn_for_any_question(tab: str, question: str, home: Path) -> None:
+    app = page("database", dbq=question, dbtab=tab)
+    assert not app.error
+    assert "exact (checked)" in shown(app)
+
+
+def test_without_a_question_the_schema_is_shown(home: Path) -> None:
+    app = page("database", dbq=" ")
+    assert "10 tables, 50 columns, 7 declared references and 5 inferred from names." in shown(app)
+    assert len(app.dataframe[0].value) == 50
+
+
+def test_a_link_restores_question_mass_and_sql(home: Path) -> None:
+    app = page("database", dbq="Which route is the longest?", dbmass="4.0", sql="SELECT 7 AS seven")
+    assert app.text_area(key="sql").value == "SELECT 7 AS seven"
+    assert app.slider(key="dbmass").value == 4.0
+    press(app, "Run")
+    assert app.dataframe[0].value["seven"].tolist() == [7]
+    press(app, "Back to the draft")
+    assert "ORDER BY routes.distance_km DESC" in app.text_area(key="sql").value
+
+
+def test_another_question_brings_its_own_draft(home: Path) -> None:
+    app = page("database")
+    press(app, "Which ferry has the most sailings?")
+    assert "COUNT(*)" in app.text_area(key="sql").value
+    assert "FROM ferries" in app.text_area(key="sql").value
+
+
+@pytest.mark.parametrize(("sql", "said"), [
+    ("DELETE FROM routes", "Only reading is allowed"), ("SELECT x FROM routes", "no such column"),
+    ("", "There is no SQL to run")])
+def test_sql_that_is_not_allowed_or_wrong_is_one_sentence(
+        sql: str, said: str, home: Path) -> None:
+    app = page("database")
+    app.text_area(key="sql").set_value(sql).run()
+    press(app, "Run")
+    assert said in app.error[0].value.replace("\\", "")
+
+
+def test_a_database_of_ones_own_is_asked_and_removed(own: Path) -> None:
+    app = page("database", database="songs", dbq="How many songs has Adele?", tab="SQL")
+    press(app, "Run")
+    assert app.dataframe[0].value["count"].tolist() == [2]
+    assert "apple" not in app.selectbox(key="database").options
+    press(app, "Remove this database")
+    assert not own.exists()
+    assert app.selectbox(key="database").value == "ferries"
+
+
+def test_an_uploaded_file_is_checked_and_copied(home: Path, own: Path) -> None:
+    content = own.read_bytes()
+    app = page("database")
+    app.file_uploader[0].upload("My songs (1).db", content).run()
+    assert not app.exception
+    assert app.selectbox(key="database").value == "My-songs-1"
+    assert (home / "databases" / "My-songs-1.sqlite").exists()
+    app.file_uploader[0].upload("bad.db", b"no database at all" * 99).run()
+    assert "no SQLite database" in app.warning[0].value
+    assert sorted(p.name for p in (home / "databases").iterdir()) == [
+        "My-songs-1.sqlite", "songs.sqlite"]
+
+
+def test_a_database_that_is_not_there_is_said_in_a_sentence(home: Path) -> None:
+    app = page("database", database="gone")
+    assert "there is no database 'gone'" in app.error[0].value.replace("\\", "")
+
+
+def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(
+        modeled: FaultServer) -> None:
+    app = page("database", dbq="Which route is the longest?")
+    assert modeled.bodies == []
+    press(app, "Let tiny write it")
+    assert app.text_area(key="sql").value == (
+        "SELECT name, distance_km FROM routes ORDER BY 2 DESC LIMIT 2")
+    assert "A model can be wrong" in shown(app)
+    press(app, "Run")
+    assert len(app.dataframe[0].value) == 2
+    press(app, "Let tiny write it")
+    assert len(modeled.bodies) == 1
+    sent = str(modeled.bodies[0])
+    assert "distance_km" in sent
+    assert "workshops" not in sent
+    assert "101.3" not in sent  # a value of the result
+    assert KEY not in sent
+
+
+@pytest.mark.parametrize("fault", ["500", "empty"])
+def test_a_failing_endpoint_leaves_the_draft(
+        fault: str, modeled: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    modeled.fault = lambda *_: fault
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    app = page("database", dbq="Which route is the longest?")
+    draft = app.text_area(key="sql").value
+    press(app, "Let tiny write it")
+    assert "The draft needs no model." in app.error[0].value.replace("\\", "")
+    assert app.text_area(key="sql").value == draft
+
+
+@pytest.mark.replies(reply=lambda _: "I cannot do that. ![x](http://evil/x)")
+def test_a_reply_without_sql_is_one_sentence(modeled: FaultServer) -> None:
+    app = page("database", dbq="Which route is the longest?")
+    press(app, "Let tiny write it")
+    assert "wrote no SELECT but" in app.error[0].value.replace("\\", "")
+    assert "http://evil" not in app.error[0].value
+
+
+@pytest.mark.replies(reply=lambda _: "```sql\nSELECT 1 FROM routes; DROP TABLE routes\n```")
+def test_what_a_model_writes_runs_in_the_same_box(modeled: FaultServer) -> None:
+    app = page("database", dbq="Which route is the longest?")
+    press(app, "Let tiny write it")
+    press(app, "Run")
+    assert "more than one statement" in app.error[0].value
