@@ -21,6 +21,7 @@ from qafd.cli import (
     layers,
     model,
     runs,
+    sql,
     start,
     sweep,
     workspace,
@@ -29,7 +30,7 @@ from qafd.cli.common import CAPPED, FAILED, INTERRUPTED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
 GROUPS = (start, workspace, imports, curate, ask, answer, compare, evaluate, explain, layers, model,
-          runs, sweep)
+          runs, sql, sweep)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

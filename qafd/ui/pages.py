@@ -14,6 +14,7 @@ PAGES = {"explore": ("Explore", ":material/hub:"),
          "runs": ("Runs", ":material/history:"),
          "learn": ("Learn", ":material/school:"),
          "graph": ("Graph", ":material/account_tree:"),
+         "database": ("Database", ":material/database:"),
          "documents": ("Documents", ":material/description:"),
          "settings": ("Settings", ":material/settings:")}
 
