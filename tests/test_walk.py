@@ -1,5 +1,6 @@
 """A walk over pages, tabs, nodes and choices that looks for what no page may show."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from clicks import page
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
+from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
 
 ASKED = "Who met Ada Lovelace?"
@@ -122,6 +124,37 @@ def test_what_was_taken_out_is_forgotten_where_it_is_not(key: str, small: Path) 
     app.selectbox(key="ws").set_value("one").run()
     app.text_input(key="q").set_value("Who is Ada?").run()
     assert not list(ugly(app))
+
+
+@pytest.mark.parametrize("command", [
+    ["docs"], ["entities"], ["entities", "--alike"], ["edit"], ["ledger"], ["status"], ["layers"],
+    ["query", ASKED], ["answer", ASKED], ["compare", ASKED], ["paths", ASKED],
+    ["why", ASKED, "Ada"], ["sweep", ASKED], ["query", "🍎"], ["answer", "???"]],
+    ids=" ".join)
+@pytest.mark.parametrize("ws", ["nothing", "one"])
+def test_every_command_answers_in_words_or_in_json(
+        command: list[str], ws: str, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--db", str(small / f"{ws}.db")]
+    code = main([*command, *where])
+    told = "".join(capsys.readouterr())
+    assert told.strip()
+    assert not WRONG.search(told), told
+    assert not re.search(r":\s*$", told), "it ends with a heading that has nothing below it"
+    assert main([*command, *where, "--json"]) == code
+    said = capsys.readouterr()
+    if said.out or not code:
+        json.loads(said.out)
+    else:
+        assert said.err.startswith("qafd: ")
+
+
+def test_what_no_passage_has_is_said_before_the_nearest_sentences(
+        small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["answer", "Which whale sang?", "--db", str(small / "one.db")]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    missing = next(i for i, line in enumerate(lines) if "has the words" in line)
+    assert lines[missing + 1] == "The nearest sentences:"
+    assert "Ada was there" in lines[missing + 2]
 
 
 def test_a_part_without_a_number_is_no_number_in_the_table_of_paths(small: Path) -> None:

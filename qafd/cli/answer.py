@@ -172,9 +172,11 @@ def print_answer(answer: "Answer") -> None:
               f"sent, {about}{reply.tokens_out:,} received.")
         return
     if answer.abstained:
-        print(answer.absence + (" The nearest are:" if answer.sentences else ""))
+        print(answer.absence)
     if answer.missing:
         print(f"No passage read here has the words: {', '.join(answer.missing)}.")
+    if answer.abstained and answer.sentences:
+        print("The nearest sentences:")
     for sentence in answer.sentences:
         print(f"{'> ' if sentence.best else '  '}{'… ' * sentence.skips}"
               f"{one_line(sentence.line, 1000)} "

@@ -75,16 +75,16 @@ def _query(arguments: argparse.Namespace) -> int:
         print_json(sealed(retrieval.to_dict()))
     else:
         print_answer(answer)
-        print("\npassages:")
         for notice in retrieval.notices:
             print(f"qafd: {one_line(notice, 400)}", file=sys.stderr)
+        print("\npassages:" if retrieval.passages else "\nNo passage was retrieved.")
         for rank, passage in enumerate(retrieval.passages[:5], 1):
             print(f"{rank}. {one_line(passage.title, 200)}  ({one_line(passage.document, 200)}, "
                   f"score {passage.score:.3f})")
             print(f"   {one_line(passage.text, 400)}\n")
         full = [one_line(n.name, 100) for n in retrieval.nodes
                 if n.state == "saturated" and n.kind != "passage"]
-        print("nodes:", ", ".join(full[:20]))
+        print(f"nodes: {', '.join(full[:20])}" if full else "No name was retrieved.")
     return NOTHING_FOUND if answer.abstained else DONE
 
 

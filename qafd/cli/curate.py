@@ -1,6 +1,7 @@
 """The commands that list entities and put them right: entities, edit."""
 
 import argparse
+import sys
 from dataclasses import asdict
 
 from qafd.cli.common import (
@@ -53,6 +54,10 @@ def _entities(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found)
     else:
+        if not found:
+            what = "pair of entities looks like one" if arguments.alike else "entity is here"
+            print(f"qafd: no {what}{f', with {words!r} in a name' * bool(words)}",
+                  file=sys.stderr)
         for line in lines:
             print(line)
     return DONE if found else NOTHING_FOUND
@@ -79,6 +84,8 @@ def _edit(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(edit) for edit in edits])
     else:
+        if not edits:
+            print("qafd: nothing was edited yet", file=sys.stderr)
         for edit in edits:
             state = "undone" if edit.undone_at else edit.action
             print(f"{edit.id:4}  {edit.made_at[:16]}  {state:6}  {one_line(edit.key, 80)}"

@@ -141,6 +141,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _docs(arguments: argparse.Namespace) -> int:
     from qafd.index import refresh
+    from qafd.view.panel import counted
 
     knowledge = open_workspace(arguments)
     if arguments.delete or arguments.undo:
@@ -155,10 +156,12 @@ def _docs(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(file) for file in files])
     else:
+        if not files:
+            print("qafd: this workspace has no documents", file=sys.stderr)
         for file in files:
             state = "deleted" if file.deleted_at else file.status
-            print(f"{state:10} {file.passages:5} passages  {one_line(file.name, 200)}  "
-                  f"{file.error}".rstrip())
+            print(f"{state:10} {counted(file.passages, 'passage'):>14}  "
+                  f"{one_line(file.name, 200)}  {file.error}".rstrip())
     return DONE if files else NOTHING_FOUND
 
 
