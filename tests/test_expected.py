@@ -48,8 +48,8 @@ def harbor(tmp_path: Path) -> KnowledgeGraph:
     knowledge = KnowledgeGraph(tmp_path / "harbor.db")
     knowledge.add_text("harbor.md", (
         "# Greta Holm\n\nGreta Holm was the captain of the ferry line. A captain is made, she "
-        "said, and not born. Her mother had been a captain of ferries too. As a child she drew ships. "
-        "As a child she lived in Trondheim."))
+        "said, and not born. Her mother had been a captain of ferries too. As a child she "
+        "drew ships. As a child she lived in Trondheim."))
     return knowledge
 
 
