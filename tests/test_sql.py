@@ -230,6 +230,14 @@ def test_a_draft_returns_what_sql_written_by_hand_returns(
     assert draft.said
 
 
+def test_a_value_of_several_columns_and_a_question_that_names_nothing_are_told(
+        ferries: Database) -> None:
+    one = ferries.ask("Which customers come from Bergvik?")
+    assert one.draft.notices == ("“Bergvik” is also a value of ports.name.",)
+    assert one.retrieval.notices == ()
+    assert "names no table, column or value" in ferries.ask("xyzzy").retrieval.notices[0]
+
+
 def test_hostile_names_and_values_stay_names_and_values(tmp_path: Path) -> None:
     path = tmp_path / "odd.sqlite"
     with closing(sqlite3.connect(path)) as database:

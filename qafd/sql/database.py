@@ -14,10 +14,19 @@ from qafd.models import Embedder
 from qafd.plan import Planner
 from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
+from qafd.seeds import NAMED
 from qafd.sql import box
 from qafd.sql.box import Rows, Value
 from qafd.sql.draft import Draft, draft
-from qafd.sql.link import METHOD, SchemaDiffusion, links, schema_corpus, schema_graph, with_labels
+from qafd.sql.link import (
+    METHOD,
+    VALUED,
+    SchemaDiffusion,
+    links,
+    schema_corpus,
+    schema_graph,
+    with_labels,
+)
 from qafd.sql.schema import Schema, quoted
 from qafd.store import Store
 from qafd.text import words_of
@@ -65,8 +74,11 @@ class Database:
         values = box.find_values(self.path, self.schema, *phrases(plan))
         corpus = schema_corpus(self.graph, self.schema, values)
         retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
+        lost = () if any(n.cause in (NAMED, VALUED) for n in retrieval.nodes) else (
+            "The question names no table, column or value of this database; what is nearest in "
+            "meaning was taken.",)
         return Asked(self, plan, values, method, corpus,
-                     replace(retrieval, notices=plan.notices + retrieval.notices))
+                     replace(retrieval, notices=plan.notices + lost + retrieval.notices))
 
     def run(self, sql: str) -> Rows:
         """The rows of one SELECT, see `qafd.sql.box.run`."""

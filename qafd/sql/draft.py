@@ -72,7 +72,12 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
              *(c.table for c in (*query.shown, *query.groups)),
              *(c.table for c in (query.of, query.order) if c)]
     tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, reading)
-    return _written(query, conditions, used, tree, lost, schema)
+    made = _written(query, conditions, used, tree, lost, schema)
+    taken = {(v.phrase, v.table, v.column) for v in reading.values}
+    phrases = {v.phrase for v in reading.values}
+    also = tuple(f"“{v.value}” is also a value of {v.table}.{v.column}." for v in values
+                 if v.phrase in phrases and (v.phrase, v.table, v.column) not in taken)
+    return replace(made, notices=made.notices + also)
 
 
 def _query(reading: Reading, schema: Schema, retrieved: Mapping[str, float]) -> _Query:

@@ -170,7 +170,7 @@ def database_picture(asked: Asked) -> str | None:
     retrieval, drawing = asked.retrieval, chosen_drawing()
     edges = ((e.source, e.target) for e in retrieval.edges)
     key = f"schema-{asked.database.path.stem}"
-    path = asked.path if st.session_state.get("dbpath", True) and retrieval.nodes else ()
+    path = asked.path if st.session_state.get("dbpath", True) and asked.importance else ()
     return pick(panel_data(
         [retrieval], positions=beside(positions, prominent(retrieval, DRAWN), edges, ASPECT),
         others=others, thickness=drawing.thickness, ramp=drawing.ramp, path=path, limit=DRAWN,
@@ -342,7 +342,8 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
         st.session_state["dbabout"] = picked
     st.session_state["dbabout_for"] = picked
     node = st.selectbox("Why is this here, or not?", options, key=keep("dbabout"),
-                        bind="query-params", format_func=lambda i: graph.names[graph.row[i]])
+                        bind="query-params",
+                        format_func=lambda i: clean(graph.names[graph.row[i]], 120))
     st.html(f"<p>{safe(why_line(asked, node))}</p>")
     if not explanation.touched(graph.row[node]):
         return
@@ -370,9 +371,10 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: Asked | None) -> No
     keys = {label: f"→ {other}{' (by its name)' * join.inferred}"
             for join in schema.joins for label, other in join.pairs}
     st.dataframe([{
-        "table": clean(t.name, 80), "column": clean(c.name, 80), "retrieved": c.label in found,
-        "type": clean(c.type, 40), "key": "primary" if c.key else clean(keys.get(c.label, ""), 120),
-        "rows": t.rows, "values": clean(", ".join(c.values), 120)}
+        "table": clean(t.name, 80), "column": clean(c.name, 80),
+        **({"retrieved": c.label in found} if asked else {}), "type": clean(c.type, 40),
+        "key": "primary" if c.key else clean(keys.get(c.label, ""), 120), "rows": t.rows,
+        "values": clean(", ".join(c.values), 120)}
         for t in schema.tables for c in t.columns], hide_index=True, height=420, column_config={
             "column": st.column_config.TextColumn(width=150),
             "key": st.column_config.TextColumn(width=190)})
