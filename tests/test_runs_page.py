@@ -131,6 +131,16 @@ def test_a_run_is_kept_seen_again_and_downloaded_as_a_bundle(
         view.get_by_role("button", name="Bundle").click()
     download.value.save_as(tmp_path / "run.zip")
     assert check((tmp_path / "run.zip").read_bytes()).ok
+    # the controls of Explore have moved on since: the link wins
+    view.get_by_role("link", name="Explore").first.click()
+    view.get_by_role("button", name="Which cities lie on the Amazon?").click()
+    view.get_by_text("The Amazon River carries").first.wait_for()
+    view.get_by_role("link", name="Runs").click()
+    view.get_by_role("heading", name="Runs").wait_for()
+    canvas = view.get_by_test_id("stDataFrame").first
+    canvas.wait_for()
+    canvas.click(position={"x": 16, "y": 52})
     view.get_by_role("link", name="Open in Explore").click()
     view.get_by_text(re.compile("6 of 118 nodes retrieved")).wait_for()
+    assert view.get_by_label("Question").input_value() == QUESTION
     context.close()

@@ -23,7 +23,7 @@ from qafd.ui.compare import PREFIXES
 from qafd.ui.detail import STATES, read_table, relative
 from qafd.ui.explore import ASPECT, DRAWN, Drawing, empty_workspace, pick
 from qafd.ui.pages import page
-from qafd.ui.workspaces import plain, safe, safe_lines
+from qafd.ui.workspaces import forget_all_but, plain, safe, safe_lines
 from qafd.verify import verify
 from qafd.view.component import selected
 from qafd.view.layout import Positions
@@ -46,6 +46,10 @@ class History:
 
 def history(knowledge: KnowledgeGraph) -> History:
     """The table of kept runs; the link names the chosen ones."""
+    if st.session_state.get("asked_in", knowledge.path) != knowledge.path:
+        # Explore would take the controls of another workspace for what its link asks
+        forget_all_but("contract", "thickness", "ramp")
+        st.session_state["asked_in"] = knowledge.path
     with knowledge.store() as store:
         rows, deleted = runs.kept(store), runs.deleted(store)
     if deleted:

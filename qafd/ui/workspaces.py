@@ -144,8 +144,13 @@ def _draw(page: StreamlitPage) -> None:
     # page without its state, and gives the new page's widgets back to the address only in a run
     # after the next. Those of the main script stay in it: two pages that show a question share it.
     path = script(page)
-    changed = st.session_state.get("script") != path
+    before = st.session_state.get("script")
+    changed = before != path
     st.session_state["script"] = path
+    if changed and before is not None:
+        # A link to a page that was seen before would lose against what its widgets had then.
+        for key in set(st.query_params) & set(st.session_state) - {"ws"}:
+            forget(key)
     # What the main script draws stays until it is replaced; a page begins on an empty one.
     with st.empty().container() if changed else st.container():
         exec(compile(path.read_bytes(), path, "exec"), {"__name__": "__main__"})
