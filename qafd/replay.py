@@ -91,8 +91,9 @@ def _sentences(run: Run, found: Difference, equal: bool, deviation: float,
                missing: int) -> Iterator[str]:
     nodes = len(run.retrieved)
     if equal:
-        yield (f"Equal: the same {nodes:,} nodes, importances to {deviation:.1e} of the largest, "
-               f"and the same {len(run.retrieval.passages)} passages.")
+        near = f", to {deviation:.1e} of the largest," if deviation else ""
+        yield (f"Equal: the same {nodes:,} nodes with the same importances{near} and the same "
+               f"{len(run.retrieval.passages)} passages.")
     else:
         yield (f"Not equal: {len(found.shared)} of {nodes:,} nodes are retrieved again, "
                f"{len(found.lost)} are not, {len(found.gained)} are new; "

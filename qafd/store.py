@@ -355,9 +355,13 @@ class Store(LogStore, FileStore):
                 (key,)).fetchone()
         if row is None:
             raise StoreError(f"There is no stored retrieval {key!r} in this workspace.")
-        body = zlib.decompress(row[4])
+        damaged = f"The stored retrieval {key} is damaged; run the question again."
+        try:
+            body = zlib.decompress(row[4])
+        except zlib.error as error:
+            raise StoreError(damaged) from error
         if hashlib.sha256(body).hexdigest() != row[3]:
-            raise StoreError(f"The stored retrieval {key} is damaged; run the question again.")
+            raise StoreError(damaged)
         return SavedRetrieval(*row[:4], **json.loads(body))
 
     def save_plan(self, plan: QueryPlan) -> None:

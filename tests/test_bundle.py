@@ -96,6 +96,13 @@ def test_a_forged_run_with_a_forged_manifest_is_still_found_out(data):
     assert not check(forged).ok
 
 
+def test_a_method_without_a_certificate_is_not_proved_but_its_files_are_checked(run):
+    found = check(bundled(replace(run, retrieval=replace(run.retrieval, certificate=None))))
+    assert not found.ok
+    assert "gave no certificate" in found.sentences[0]
+    assert "as they were written" in found.sentences[1]
+
+
 def test_hostile_names_come_through_a_bundle_as_they_are(run):
     nodes = tuple(RetrievedNode(f"{i}", s[:500].replace("\ud800", ""), "entity", 1.0, 1.0,
                                 "saturated", s[:500].replace("\ud800", ""))

@@ -75,6 +75,26 @@ def test_a_method_without_a_certificate_is_neither_exact_nor_inexact(run, store)
     assert kept(store)[0].exact is None
 
 
+@pytest.mark.parametrize("body", [b"no zlib", b"x\x9cK\xad\x00\x00\x00\x00"])
+def test_a_damaged_run_is_refused_in_one_sentence(body, run, store):
+    key = keep(store, run)
+    with store.transaction() as connection:
+        connection.execute("DROP TRIGGER retrievals_never_change")
+        connection.execute("UPDATE retrievals SET body = ?", (body,))
+    with pytest.raises(StoreError, match="is damaged; run the question again"):
+        load(store, key)
+
+
+def test_subqueries_come_back_with_their_plans_and_their_parts(knowledge, store):
+    plan = knowledge.plan("Who founded Apple and which cities lie on the Amazon?", subqueries=True)
+    run = recorded(knowledge, knowledge.retrieve(plan, subqueries="on"), plan)
+    back = load(store, keep(store, run))
+    assert [p.question for p in back.plan.subqueries] == [p.question for p in plan.subqueries]
+    assert [p.nodes for p in back.retrieval.parts] == [p.nodes for p in run.retrieval.parts]
+    assert len(back.retrieval.parts) == 2
+    assert verify(back.retrieval.to_dict()).ok
+
+
 def test_a_note_is_changed_and_the_retrieval_never(run, store):
     key = keep(store, run)
     annotate(store, key[:6], "a better\tnote")
