@@ -4,17 +4,14 @@ import streamlit as st
 
 from qafd.ui.database import (
     asked_of,
-    certificate_tab,
     chosen_database,
     database_picture,
     method_controls,
     node_card,
     question_box,
-    schema_tab,
-    sql_tab,
     status_line,
-    why_tab,
 )
+from qafd.ui.sql import certificate_tab, schema_tab, sql_tab, why_tab
 from qafd.ui.workspaces import workspace
 
 TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}

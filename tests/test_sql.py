@@ -17,7 +17,7 @@ from qafd.knowledge import local_embedder
 from qafd.llm import Recorded
 from qafd.package import assets
 from qafd.sql.database import Asked, Database
-from qafd.sql.draft import join_tree
+from qafd.sql.joins import join_tree
 from qafd.sql.link import METHOD
 from qafd.sql.schema import Column, Join, Schema, Table, quoted, stem, words
 from qafd.sql.write import read_sql, sql_messages, write_sql
@@ -220,6 +220,8 @@ def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named()
      "WHERE m.ferry_id = 2"),
     ("What is the average delay of delayed sailings?",
      "SELECT avg(delay_minutes) FROM sailings WHERE status = 'delayed'"),
+    ("How many ferries did the workshop Sandholm Slip repair?",
+     "SELECT count(DISTINCT ferry_id) FROM maintenance WHERE workshop_id = 1"),
     ("names of captains hired before 2010",
      "SELECT name, hired_on FROM crew WHERE position = 'captain' AND hired_on < '2010'"),
 ])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qafd.errors import SqlError
-from qafd.sql import box
+from qafd.sql import box, child
 
 SHORT = 0.3  # seconds that a statement may take here
 SCHEMA = """
@@ -91,6 +91,15 @@ def test_no_attack_is_answered_changes_a_byte_or_makes_a_file(
             pytest.fail(f"{sql[:80]} gave {box.run(file, sql, SHORT)}")
     assert state(file) == before
     assert len(REFUSED) > 60
+
+
+def test_without_the_authorizer_nothing_can_be_written_either(file: Path) -> None:
+    with closing(child.opened(str(file), 5)) as connection:
+        for sql in ("CREATE TEMP TABLE u (a)", "DELETE FROM t", "VACUUM INTO 'copy.db'"):
+            with pytest.raises(sqlite3.OperationalError):
+                connection.execute(sql)
+        with pytest.raises(sqlite3.OperationalError, match="too many attached"):
+            connection.execute("ATTACH ':memory:' AS other")
 
 
 def test_honest_statements_are_answered(file: Path) -> None:

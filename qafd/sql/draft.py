@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from qafd.errors import SqlError
 from qafd.sql.box import Value
+from qafd.sql.joins import join_tree
 from qafd.sql.schema import Column, Join, Schema, quoted
 from qafd.sql.words import Reading, read
 
-if TYPE_CHECKING:
-    import networkx
-
-FAR = 1.6  # length of a join to a table that is not retrieved; others have 1
 MOST = 100  # rows that a draft which only lists asks for
 
 
@@ -71,7 +67,8 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     named = [query.focus, *(m.table for m in reading.mentions), *(c.table for c in used),
              *(c.table for c in (*query.shown, *query.groups)),
              *(c.table for c in (query.of, query.order) if c)]
-    tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, reading)
+    tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, {
+        m.column.label for m in reading.mentions if m.column})
     made = _written(query, conditions, used, tree, lost, schema)
     taken = {(v.phrase, v.table, v.column) for v in reading.values}
     phrases = {v.phrase for v in reading.values}
@@ -200,46 +197,6 @@ def _conditions(reading: Reading, schema: Schema, retrieved: Mapping[str, float]
             used.append(of)
             said.append(f"{of.sql} {sign} {number}")
     return said, used
-
-
-def join_tree(schema: Schema, tables: Sequence[str], retrieved: Mapping[str, float],
-              reading: Reading | None = None) -> tuple[tuple[Join, ...], tuple[str, ...]]:
-    """Joins that connect tables, each the nearest to those before it; and tables that none does.
-
-    Of two joins between the same tables the one whose columns the question names or that is more
-    important is taken. Declared and inferred joins count alike.
-    """
-    import networkx
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(table.name for table in schema.tables)
-    asked = {m.column.label for m in reading.mentions if m.column} if reading else set()
-    for join in sorted(schema.joins, key=lambda j: (
-            -max(retrieved.get(a, 0.0) + (a in asked) for a, _ in j.pairs), j.inferred)):
-        if join.table != join.target and not graph.has_edge(join.table, join.target):
-            near = join.table in retrieved and join.target in retrieved
-            graph.add_edge(join.table, join.target, join=join, length=1.0 if near else FAR)
-    reached, tree, lost = [tables[0]], list[Join](), []
-    for table in tables[1:]:
-        way = _way(graph, reached, table)
-        if way is None:
-            lost.append(table)
-            continue
-        for u, v in zip(way, way[1:], strict=False):
-            tree.append(graph.edges[u, v]["join"])
-            reached.append(v)
-    return tuple(tree), tuple(lost)
-
-
-def _way(graph: "networkx.Graph", reached: Sequence[str], table: str) -> list[str] | None:
-    """The shortest way from a reached table to another, one name when it is reached."""
-    import networkx
-
-    try:
-        _, way = networkx.multi_source_dijkstra(graph, set(reached), table, weight="length")
-    except networkx.NetworkXNoPath:
-        return None
-    return list(way)
 
 
 def _written(query: _Query, conditions: Sequence[str], used: Sequence[Column],
