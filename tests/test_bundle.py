@@ -58,6 +58,8 @@ def test_the_same_run_gives_the_same_bytes_also_when_it_went_through_a_file(run,
     assert bundled(run) == data
     assert bundled(opened(data)) == data
     assert bundled(replace(run, note="another")) != data
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:  # on any day
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_a_bundle_holds_the_run_its_subgraph_its_passages_and_a_report(run, data):
