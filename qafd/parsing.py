@@ -19,7 +19,7 @@ from typing import Any
 from qafd.errors import ParseError
 from qafd.formats import ENDINGS, Limits
 from qafd.formats.draft import SUPPORTED
-from qafd.formats.graphs.graph import ImportedGraph, graph_of
+from qafd.formats.graphs.graph import IMPORTED, ImportedGraph, graph_of
 from qafd.formats.graphs.tables import read_node_link
 from qafd.records import GIVEN, Assertion, Description, Document, Extraction, Mark, Mention
 
@@ -39,6 +39,8 @@ main()
 """
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _SIGXCPU = -24
+GRAPH_LIMITS = Limits(input_bytes=200_000_000, memory_bytes=3 << 30, cpu_seconds=120,
+                      wall_seconds=180.0)
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,12 @@ def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, 
 
 
 def parse_with_notices(name: str, data: bytes, limits: Limits = Limits()) -> Parsed:  # noqa: B008
-    """Like `parse`, with what the user should know about pages or records that were left out."""
+    """Like `parse`, with what the user should know about pages or records that were left out.
+
+    An imported graph has `GRAPH_LIMITS` at least.
+    """
+    if data.startswith(IMPORTED):
+        limits = max(limits, GRAPH_LIMITS, key=lambda one: one.input_bytes)
     if not data:
         raise ParseError("The file is empty; nothing was added.")
     if len(data) > limits.input_bytes:
@@ -103,9 +110,6 @@ def _extraction(sentences: Sequence[Any], mentions: Sequence[Any], assertions: S
         tuple(Mention(*one) for one in mentions), tuple(Assertion(*one) for one in assertions),
         tuple(Description(source, target, kind, text, tuple(keywords), strength)
               for source, target, kind, text, keywords, strength in descriptions))
-
-
-GRAPH_LIMITS = Limits(input_bytes=200_000_000)
 
 
 def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> ImportedGraph:

@@ -5,6 +5,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from itertools import chain, repeat
 from pathlib import Path
 
 import networkx as nx
@@ -21,15 +22,22 @@ from qafd.errors import ParameterError, ParseError
 from qafd.extract import LocalExtractor
 from qafd.formats.draft import Limits
 from qafd.formats.graphs import read_graph_files
-from qafd.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode, ImportedText
+from qafd.formats.graphs.graph import (
+    IMPORTED,
+    ImportedEdge,
+    ImportedGraph,
+    ImportedNode,
+    ImportedText,
+)
 from qafd.formats.graphs.passages import drafts_of, given_for
 from qafd.imports import files_of, read_graph
-from qafd.index import extend, index
+from qafd.index import extend, index, plan
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Recorded
 from qafd.llm_extract import ModelEngine, ModelExtractor
 from qafd.models import LocalEmbedder
-from qafd.parsing import parse, parse_graph, parse_with_notices
+from qafd.parsing import parse_graph, parse_with_notices
+from qafd.reader import Choice
 from qafd.records import Document
 from qafd.store import Store
 from qafd.text import canonical, chunk
@@ -141,6 +149,7 @@ def test_one_graph_is_the_same_in_every_format(
 def test_the_bytes_of_a_graph_are_read_as_that_graph() -> None:
     graph = ImportedGraph("GEXF", JOBS.nodes, JOBS.edges, (
         ImportedText("t", "Steve Jobs founded Apple.", "Lives"),), ("Left out: 2 edges.",))
+    assert graph.to_json().startswith(IMPORTED)
     assert parse_graph([graph.to_json()]) == graph
 
 
@@ -430,6 +439,22 @@ def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_pat
     assert (relations(knowledge), entities(knowledge)) == before
 
 
+def test_an_import_that_was_stopped_goes_on_to_the_same_graph(tmp_path: Path) -> None:
+    whole = put(tmp_path / "whole.db", JOBS)
+    index(tmp_path / "w.db", [("g.json", JOBS.to_json())], processes=1,
+          stopped=chain([False], repeat(True)).__next__)
+    assert not len(KnowledgeGraph.open(tmp_path / "w.db").graph)
+    index(tmp_path / "w.db", processes=1)
+    assert digest(KnowledgeGraph.open(tmp_path / "w.db")) == digest(whole)
+
+
+def test_what_is_given_costs_no_call_of_a_language_model(tmp_path: Path) -> None:
+    knowledge = put(tmp_path / "w.db", JOBS)
+    model = Choice(model="m", base_url="http://127.0.0.1:9/v1")
+    assert plan(knowledge.path, [("h.json", JOBS.to_json())], model).passages == 0
+    assert plan(knowledge.path, [("a.txt", b"Ada met Charles.")], model).passages == 1
+
+
 def test_a_text_and_a_graph_share_the_entities_they_both_name(tmp_path: Path) -> None:
     knowledge = put(tmp_path / "w.db", JOBS)
     knowledge.add_text("next.txt", "Steve Jobs founded NeXT Computer in Redwood City.")
@@ -447,7 +472,9 @@ def test_a_graph_among_files_is_read_as_one_and_says_so(tmp_path: Path) -> None:
     assert [one.name for one in parsed.documents] == ["g.gexf#Ada"]
     assert parsed.notices[0].startswith("Read as a graph: GEXF, 2 nodes")
     # A table may be anything, so only an import makes a graph of it.
-    assert parse("edges.csv", b"source,target,w\na,b,1\nb,c,2\n")[0].kind == "csv"
+    table = parse_with_notices("edges.csv", b"Source,Target,w\na,b,1\nb,c,2\n")
+    assert table.documents[0].kind == "csv"
+    assert "'qafd import' reads it as a graph" in table.notices[0]
 
 
 def test_a_folder_without_a_known_graph_says_what_to_name(tmp_path: Path) -> None:

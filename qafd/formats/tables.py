@@ -180,6 +180,9 @@ def read_csv(
     )
     if not named:
         header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
+    if {"source", "target"} <= {cell.lower() for cell in header}:
+        notices.append("The columns source and target look like edges of a graph; this was read as "
+                       "a table, 'Graph file' or 'qafd import' reads it as a graph.")
     width = len(header)
     uneven = sum(len(row) > width for row in rows)
     if uneven:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from qafd.errors import ParseError
@@ -14,6 +15,8 @@ from qafd.plaintext import clean, one_line
 
 NODES, EDGES = 50_000, 500_000
 NAME = 100  # characters of a name at most
+IMPORTED = b'{"graph": {"format": '
+"""How the bytes of an imported graph begin."""
 
 Row = Mapping[str, Any]
 """The attributes of a node, an edge or a text, as the file calls them."""
@@ -219,7 +222,13 @@ def _end(value: Any, nodes: dict[str, ImportedNode], named: Mapping[str, str]) -
 
 
 def _id(value: Any) -> str:
-    return one_line(str(value), 200) if value not in (None, "") else ""
+    return _line(str(value), 200) if value not in (None, "") else ""
+
+
+@lru_cache(200_000)
+def _line(text: str, longest: int) -> str:
+    """`one_line`; the ends of edges are the same again and again."""
+    return one_line(text, longest)
 
 
 def _first(row: Row, names: Iterable[str]) -> Any:
@@ -235,7 +244,7 @@ def _description(row: Row) -> str:
 
 def _label(row: Row) -> str:
     for name in _LABELS:
-        label = one_line(re.split(r"<SEP>|,", str(row.get(name) or ""))[0], 60)
+        label = _line(re.split(r"<SEP>|,", str(row.get(name) or ""))[0], 60)
         if label and label.lower() not in _NO_LABELS:
             return label
     return ""
