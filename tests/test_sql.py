@@ -207,6 +207,14 @@ def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named()
     assert lost == ("island",)
 
 
+def test_of_two_ways_as_long_the_one_over_retrieved_tables_is_taken() -> None:
+    schema = schema_of({"a": ["id*", "b_id", "d_id"], "b": ["id*", "c_id"], "d": ["id*", "c_id"],
+                        "c": ["id*"]})
+    for middle in ("b", "d"):
+        tree, _ = join_tree(schema, ["a", "c"], dict.fromkeys(("a", "c", middle), 1.0))
+        assert {name for join in tree for name in (join.table, join.target)} == {"a", middle, "c"}
+
+
 @pytest.mark.parametrize(("question", "sql"), [
     ("Show the three oldest ferries",
      "SELECT name, built_year FROM ferries ORDER BY built_year LIMIT 3"),
@@ -222,6 +230,7 @@ def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named()
      "SELECT avg(delay_minutes) FROM sailings WHERE status = 'delayed'"),
     ("How many ferries did the workshop Sandholm Slip repair?",
      "SELECT count(DISTINCT ferry_id) FROM maintenance WHERE workshop_id = 1"),
+    ("How many customers have bookings?", "SELECT count(DISTINCT customer_id) FROM bookings"),
     ("names of captains hired before 2010",
      "SELECT name, hired_on FROM crew WHERE position = 'captain' AND hired_on < '2010'"),
 ])
