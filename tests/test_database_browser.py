@@ -24,8 +24,8 @@ def hostile(app_home: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-@pytest.mark.parametrize("tab", ["SQL", "Why", "Schema"])
+@pytest.mark.parametrize(("tab", "width", "scheme"), [
+    ("SQL", 1280, "dark"), ("Why", 390, "light"), ("Schema", 390, "dark")])
 def test_hostile_names_of_a_schema_stay_text(
         tab: str, width: int, scheme: str, hostile: Path, open_page: Open) -> None:  # noqa: F811
     page = open_page(f"/database?database=hostile&dbq=List+the+singers&dbtab={tab}", width=width,
