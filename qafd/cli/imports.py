@@ -51,8 +51,9 @@ def _import(arguments: argparse.Namespace) -> int:
         file = next(f for f in store.files() if f.name == clean_name(name))
     if file.error:
         print(f"qafd: {one_line(name, 200)}: {file.error}", file=sys.stderr)
-    _print(arguments, said | {"notices": list(file.notices), "passages": file.passages},
-           graph.summary)
+    # the first one is the summary, as it stands on the page
+    said |= {"notices": list(file.notices[1:] or graph.notices), "passages": file.passages}
+    _print(arguments, said, graph.summary)
     return FAILED if file.error or stopped else DONE
 
 
