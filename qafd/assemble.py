@@ -174,7 +174,7 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
     twice = {key for key, where in doubtful.items() if len(where) > 1}
     keys = certain | said | twice | (lone - small)
     entities: dict[str, _Entity] = defaultdict(_Entity)
-    index = NameIndex(keys)
+    index = NameIndex(keys, _concepts(log, NameIndex(keys)))
     for number, reading in enumerate(log):
         alias = aliases[reading.chunk.document]
         for mention in reading.extraction.mentions:
@@ -197,6 +197,21 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
             sentence = int(np.searchsorted(starts, start, side="right")) - 1
             entities[alias.get(found, found)].places.add((number, max(sentence, 0), start, end))
     return dict(entities)
+
+
+def _concepts(log: Sequence[Reading], index: NameIndex) -> set[str]:
+    """Titles of one word that the texts write small more often than with a capital that opens no
+    sentence and no longer name of the index: "Photosynthesis", not "Prince"."""
+    titles = {
+        mention.key for reading in log for mention in reading.extraction.mentions
+        if mention.kind == "title" and _certain(mention, reading.chunk)
+        and mention.key.isalpha() and mention.key == reading.chunk.title.casefold()}
+    common: Counter[str] = Counter()
+    for reading in log:
+        text, starts = reading.chunk.text, [start for start, _ in reading.extraction.sentences]
+        common.update(word for word in _LOWER.findall(text) if word in titles)
+        common.subtract(key for key, _, _ in index.find(text, starts))
+    return {key for key in titles if common[key] > 0}
 
 
 def _aliases(log: Sequence[Reading]) -> dict[str, dict[str, str]]:

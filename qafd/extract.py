@@ -69,7 +69,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-5/{version}"
+        self.name = f"local-6/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""

@@ -121,11 +121,12 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
     left = ~has[chosen].any(axis=0)
     scores = scores[:, 0] + brought
     total = scores + OPEN * (has @ rare)
+    nearest = similarity.max()  # below 0 where nothing is near
+    far = similarity < nearest - (1 - FILLER) * abs(nearest)
     for _ in range(min(SENTENCES, len(spans)) - len(chosen)):
         gain = scores + OPEN * (has @ (rare * left))
         # What is far from the question and has nothing new of it would only fill the answer.
-        idle = (~(has & left & tells).any(axis=1) & (similarity < FILLER * similarity.max())
-                & (brought < ASKED / 2))
+        idle = far & ~(has & left & tells).any(axis=1) & (brought < ASKED / 2)
         gain[[i for i in range(len(spans)) if i in chosen or idle[i] or any(
             float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
         best = int(gain.argmax())

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from semantic_text_splitter import TextSplitter
 
@@ -145,9 +145,12 @@ class NameIndex:
     ----------
     keys : iterable of str
         Canonical names.
+    common : collection of str
+        Those of one word that count without a capital too.
     """
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Iterable[str], common: Collection[str] = ()) -> None:
+        self._common = frozenset(common)
         self._tree: _Branch = _Branch()
         for key in keys:
             words = [word for word, _, _ in words_of(key)]
@@ -181,7 +184,7 @@ class NameIndex:
                     break
                 branch = step
                 if branch.key and (
-                    ahead > at or anyhow
+                    ahead > at or anyhow or branch.key in self._common
                     or _capitalized(text[words[at][1]:words[at][2]], words[at][1] in starts)
                 ):
                     key, last = branch.key, ahead

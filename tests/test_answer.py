@@ -446,3 +446,16 @@ def test_the_mark_depends_on_all_of_the_text() -> None:
 def test_a_failing_recording_is_a_model_error(songs: KnowledgeGraph) -> None:
     with pytest.raises(ModelError, match="no reply left"):
         songs.answer(BORN, client=Recorded([]))
+
+
+def test_where_nothing_is_near_the_nearest_sentence_is_still_shown(tmp_path: Path) -> None:
+    rain = KnowledgeGraph(tmp_path / "rain.db")
+    rain.add_text("rain.md", "It rained all day, and then it rained again at night. It was wet.")
+    plan = rain.plan("Kubernetes pods")
+    retrieval = rain.retrieve(plan)
+    with rain.store() as store:
+        (sentences,) = store.sentences([p.chunk for p in retrieval.passages]).values()
+    assert all(float(vector @ plan.embedding) < 0 for _, _, vector in sentences)
+    answer = rain.answer(retrieval, plan)
+    assert answer.abstained
+    assert len(answer.sentences) >= 1

@@ -116,6 +116,25 @@ def test_known_names_are_found_in_other_passages():
     assert mentions["amazon river", "d-50"].evidence == (("d-50", 0), ("d-50", 1))
 
 
+def test_a_title_that_the_texts_write_small_is_found_without_a_capital():
+    title = [("Francium", "title")]
+    own = reading("Francium is a metal", title, document="f.md", title="Francium")
+    other = reading("Perey found francium in 1939", start=40)
+    small = edges(assemble([own, other], embed), "mention")
+    assert small["francium", "d-40"].evidence == (("d-40", 0),)
+    # As often with a capital as without it, the word is a name, and small it means another thing.
+    band = reading("We heard Francium play", start=90)
+    assert ("francium", "d-40") not in edges(assemble([own, other, band], embed), "mention")
+
+
+def test_a_title_inside_a_longer_name_is_not_counted_as_a_capital():
+    own = reading("It glows", [("Radium", "title")], document="r.md", title="Radium")
+    other = reading("They boiled radium out of ore", start=40)
+    house = reading("At the Radium Institute it rained. The Radium Institute is old",
+                    [("Radium Institute", "ORG")], start=90)
+    assert ("radium", "d-40") in edges(assemble([own, other, house], embed), "mention")
+
+
 def test_a_surname_is_its_only_owner_within_the_document():
     one = reading("Steve Jobs left. Then Jobs came back",
                   [("Steve Jobs", "PERSON"), ("Jobs", "PERSON")])

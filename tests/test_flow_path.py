@@ -3,11 +3,13 @@
 import math
 from fractions import Fraction as F
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
 from qafd.layers.sentences import Sentences
 from qafd.layers.summaries import Summaries
 from qafd.records import QueryPlan
@@ -133,3 +135,11 @@ def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(
     assert "b → r" in reasons["r"]
     assert "cosine 0.50" in reasons["a"]
     assert [p.id for p in retrieval.ranking] == ["r", "p"]
+
+
+def test_no_edge_leads_to_a_passage_that_a_hop_pruned(tmp_path: Path) -> None:
+    sample = KnowledgeGraph.sample("apple-amazon", tmp_path)
+    sample.build_layers(["sentences", "summaries"])
+    found = sample.retrieve("<script>1</script>", method="flow_path")
+    ids = {node.id for node in found.nodes}
+    assert {end for e in found.edges for end in (e.source, e.target)} <= ids

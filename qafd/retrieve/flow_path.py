@@ -96,7 +96,7 @@ class FlowPaths(Method):
         listed = (*_nodes(graph, plan, flow, start, paths, (micro, macro)),
                   *micro.nodes(graph), *macro.nodes(graph))
         lines = (*micro.edges(graph, start), *macro.edges(graph, start),
-                 *_bindings(graph, macro, self), *_edges(graph, flow))
+                 *_bindings(graph, macro, self, flow), *_edges(graph, flow))
         return Retrieval(
             query=plan.question, method="flow_path", params=params_of(self),
             seeds=tuple(sorted(node.id for node in listed if node.seed)),
@@ -294,11 +294,12 @@ def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:
         yield RetrievedEdge(graph.ids[ends[0]], graph.ids[ends[1]], "mention", abs(moved), 1.0)
 
 
-def _bindings(graph: Graph, macro: _Branch, method: FlowPaths) -> Iterator[RetrievedEdge]:
-    """The links of the activating summaries to their passages."""
+def _bindings(graph: Graph, macro: _Branch, method: FlowPaths,
+              flow: Flow) -> Iterator[RetrievedEdge]:
+    """The links of the activating summaries to their passages, less those that a hop pruned."""
     for place, row in enumerate(macro.passages.tolist()):
         moved = method.decay * method.binding * float(macro.cosines[place])
-        if moved > 0:
+        if moved > 0 and flow.energy[row] > 0:
             yield RetrievedEdge(macro.id(graph, place), graph.ids[row], "binding", moved,
                                 method.binding)
 
