@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from qafd.assemble import node_id
 from qafd.bm25 import words
 from qafd.store import Store
 
@@ -73,16 +74,15 @@ def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Se
     """The names in the sentences of some passages, by chunk and where the sentence ends in it."""
     found: dict[tuple[str, int], list[Name]] = {}
     with store.snapshot() as connection:
+        merged = store.merged()
         rows = connection.execute(
-            'SELECT live.id, sentences."end", nodes.id, mentions.name, mentions.kind FROM live '
+            'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind FROM live '
             "JOIN mentions USING (extraction) "
             "JOIN sentences ON sentences.extraction = live.extraction "
             "  AND sentences.position = mentions.sentence "
-            "LEFT JOIN json_each(?2) AS merged ON merged.key = mentions.key "
-            "JOIN nodes ON nodes.kind = 'entity' AND nodes.key = ifnull(merged.value, mentions.key)"
-            " WHERE live.id IN (SELECT value FROM json_each(?1))",
-            (json.dumps(list(chunks)), json.dumps(store.merged())))
-        for chunk, end, node, text, kind in rows:
+            "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(list(chunks)),))
+        for chunk, end, key, text, kind in rows:
             if kind not in _UNTYPED:
-                found.setdefault((chunk, end), []).append(Name(node, text, kind.casefold()))
+                found.setdefault((chunk, end), []).append(
+                    Name(node_id("entity", merged.get(key, key)), text, kind.casefold()))
     return found
