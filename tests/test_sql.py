@@ -132,6 +132,22 @@ def test_a_declared_reference_is_not_inferred_again_and_a_wrong_one_is_dropped()
     assert pairs(schema) == {("albums.artist_id", "artists.id", False)}
 
 
+def test_a_reference_in_other_letters_means_the_table_as_it_is_spelled() -> None:
+    schema = schema_of(DECLARED, Join("Albums", ("ARTIST_ID",), "Artists", ("Id",)))
+    assert pairs(schema) == {("albums.artist_id", "artists.id", False)}
+
+
+def test_a_name_that_is_a_keyword_of_sqlite_is_read_as_a_name() -> None:
+    words_of_sqlite = """autoincrement current_date deferrable from isnull nothing notnull raise
+        returning select values"""
+    with closing(sqlite3.connect(":memory:")) as database:
+        for word in words_of_sqlite.split():
+            database.execute(f'CREATE TABLE "{word}" ("{word}" INTEGER)')
+            database.execute(f'INSERT INTO "{word}" VALUES (7)')
+            assert database.execute(f"SELECT {quoted(word)}.{quoted(word)} FROM {quoted(word)} "
+                                    f"WHERE {quoted(word)}.{quoted(word)} = 7").fetchall() == [(7,)]
+
+
 def test_names_are_split_compared_and_quoted() -> None:
     assert words("homePortID") == ["home", "port", "id"]
     assert words("HTTPServer_2ndName") == ["http", "server", "2", "nd", "name"]

@@ -66,6 +66,11 @@ class Value:
     value: str
     whole: bool
 
+    @property
+    def label(self) -> str:
+        """Of the column: table.column."""
+        return f"{self.table}.{self.column}"
+
 
 def read_schema(path: Path) -> Schema:
     """The schema of a SQLite file.

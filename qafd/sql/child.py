@@ -182,14 +182,12 @@ def values(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str,
     `names` that no column holds as a whole are looked for inside of values.
     """
     phrases = {p.casefold(): p for p in request["phrases"]}
-    found, unread = list[list[Any]](), 0
+    found = list[list[Any]]()
     for table, column in request["columns"]:
-        try:
+        with contextlib.suppress(sqlite3.OperationalError):  # too late, or of an unreadable table
             found += _hits(connection, table, column, phrases, request["names"])
-        except sqlite3.OperationalError:
-            unread += 1
     held = {phrase for *_, phrase, _, whole in found if whole}
-    return {"found": [hit for hit in found if hit[4] or hit[2] not in held], "unread": unread}
+    return {"found": [hit for hit in found if hit[4] or hit[2] not in held]}
 
 
 def _hits(connection: sqlite3.Connection, table: str, column: str, phrases: dict[str, str],

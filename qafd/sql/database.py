@@ -27,7 +27,7 @@ from qafd.sql.link import (
     schema_graph,
     with_labels,
 )
-from qafd.sql.schema import Schema, quoted
+from qafd.sql.schema import Schema
 from qafd.store import Store
 from qafd.text import words_of
 
@@ -127,14 +127,15 @@ class Asked:
     @property
     def path(self) -> tuple[str, ...]:
         """A walk over the joins and columns of the draft, as ids of the graph."""
+        schema = self.database.schema
         there: list[str] = []
         for join in self.draft.joins:
-            there += [quoted(join.table), f"{quoted(join.table)}.{quoted(join.columns[0])}",
-                      f"{quoted(join.target)}.{quoted(join.target_columns[0])}",
-                      quoted(join.target)]
+            own, other = join.pairs[0]
+            there += [schema.table[join.table].sql, schema.column[own].sql,
+                      schema.column[other].sql, schema.table[join.target].sql]
         for label in self.draft.columns:
-            column = self.database.schema.column[label]
-            there += [quoted(column.table), column.sql]
+            column = schema.column[label]
+            there += [schema.table[column.table].sql, column.sql]
         return tuple(there)
 
     @cached_property

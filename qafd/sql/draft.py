@@ -70,10 +70,10 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, {
         m.column.label for m in reading.mentions if m.column})
     made = _written(query, conditions, used, tree, lost, schema)
-    taken = {(v.phrase, v.table, v.column) for v in reading.values}
+    taken = {(v.phrase, v.label) for v in reading.values}
     phrases = {v.phrase for v in reading.values}
-    also = tuple(f"“{v.value}” is also a value of {v.table}.{v.column}." for v in values
-                 if v.phrase in phrases and (v.phrase, v.table, v.column) not in taken)
+    also = tuple(f"“{v.value}” is also a value of {v.label}." for v in values
+                 if v.phrase in phrases and (v.phrase, v.label) not in taken)
     return replace(made, notices=made.notices + also)
 
 
@@ -171,7 +171,7 @@ def _conditions(reading: Reading, schema: Schema, retrieved: Mapping[str, float]
     """WHERE, and the columns it reads."""
     held: dict[Column, list[Value]] = {}
     for value in reading.values:
-        held.setdefault(schema.column[f"{value.table}.{value.column}"], []).append(value)
+        held.setdefault(schema.column[value.label], []).append(value)
     said, used = [], list(held)
     for column, values in held.items():
         whole = [_text(v.value) for v in values if v.whole]

@@ -19,7 +19,7 @@ from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.seeds import NAMED, NEAREST, Passages, Seeds, match
 from qafd.sql.box import Value
-from qafd.sql.schema import Column, Join, Schema, Table, quoted, stem, stems, words
+from qafd.sql.schema import Column, Schema, Table, stem, stems, words
 from qafd.weights import Gates, Similarity, Weights, clip
 
 VALUED = "has a value that the question names"
@@ -33,7 +33,7 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
     A text is the name in words, and for a column its table, type and first values.
     """
     nodes: list[Table | Column] = [*schema.tables, *schema.columns]
-    row = {id_of(node): i for i, node in enumerate(nodes)}
+    row = {node.sql: i for i, node in enumerate(nodes)}
     vectors = embedder.embed([_text(node) for node in nodes])
     edges = [(row[edge.source], row[edge.target], edge.kind) for edge in links(schema)]
     u, v = (np.array([edge[end] for edge in edges], np.int64) for end in (0, 1))
@@ -45,29 +45,15 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
         embedder.embed([" ".join(words(node.name)) or node.name for node in nodes]))
 
 
-def id_of(node: Table | Column) -> str:
-    """The id of a table or column in the graph."""
-    table = node.name if isinstance(node, Table) else node.table
-    return _id(table) if isinstance(node, Table) else _id(table, node.name)
-
-
-def _id(table: str, column: str | None = None) -> str:
-    return quoted(table) if column is None else f"{quoted(table)}.{quoted(column)}"
-
-
 def links(schema: Schema) -> list[Edge]:
     """The edges of the graph, with words for what they say."""
-    said = [Edge(quoted(c.table), id_of(c), "part_of", 1.0, "has the column")
-            for c in schema.columns]
+    said = [Edge(table.sql, column.sql, "part_of", 1.0, "has the column")
+            for table in schema.tables for column in table.columns]
     for join in schema.joins:
-        said += [Edge(_id(join.table, a), _id(join.target, b), "foreign_key", 1.0, joined(join))
-                 for a, b in zip(join.columns, join.target_columns, strict=True)]
+        refers = "refers, by its name, to" if join.inferred else "refers to"
+        said += [Edge(schema.column[a].sql, schema.column[b].sql, "foreign_key", 1.0, refers)
+                 for a, b in join.pairs]
     return said
-
-
-def joined(join: Join) -> str:
-    """What a join says."""
-    return "refers, by its name, to" if join.inferred else "refers to"
 
 
 def _text(node: Table | Column) -> str:
@@ -123,7 +109,7 @@ def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence
     assert graph.vectors is not None
     near = (graph.name_vectors @ asked.T).max(axis=1).astype(np.float64)
     text = plan.question.casefold()
-    valued = {_id(v.table, v.column): v for v in reversed(values) if v.phrase in text}
+    valued = {schema.column[v.label].sql: v for v in reversed(values) if v.phrase in text}
     held = np.array([node in valued for node in graph.ids], np.float64)
     score = (named + held + COSINE * np.maximum(near, 0)
              + np.maximum(graph.vectors @ plan.embedding, 0).astype(np.float64))

@@ -72,6 +72,11 @@ class Table:
     rows: int | None = None
 
     @property
+    def sql(self) -> str:
+        """Its name as SQL has it."""
+        return quoted(self.name)
+
+    @property
     def key(self) -> Column | None:
         """The primary key, where it is one column."""
         keys = [column for column in self.columns if column.key]
@@ -136,11 +141,16 @@ class Schema:
     def of(cls, tables: Sequence[Table], declared: Iterable[Join],
            notices: Sequence[str] = ()) -> "Schema":
         """The schema with the joins that are declared and those that names tell of."""
-        known = {t.name.lower(): {c.name.lower() for c in t.columns} for t in tables}
-        joins = [join for join in declared
-                 if {c.lower() for c in join.columns} <= known[join.table.lower()]
-                 and {c.lower() for c in join.target_columns} <= known.get(
-                     join.target.lower(), set())]
+        known = {(c.table.lower(), c.name.lower()): c for t in tables for c in t.columns}
+        joins = []
+        for join in declared:
+            # A reference may be spelled otherwise than the table that it means.
+            ends = [(own, other) for a, b in zip(join.columns, join.target_columns, strict=True)
+                    if (own := known.get((join.table.lower(), a.lower())))
+                    and (other := known.get((join.target.lower(), b.lower())))]
+            if len(ends) == len(join.columns):
+                joins.append(Join(ends[0][0].table, tuple(own.name for own, _ in ends),
+                                  ends[0][1].table, tuple(other.name for _, other in ends)))
         joined = {(join.table, column) for join in joins for column in join.columns}
         joins += [Join(column.table, (column.name,), target.table, (target.name,), True)
                   for table in tables for column in table.columns
@@ -205,9 +215,10 @@ def _referred(column: Column, tables: Sequence[Table]) -> Column | None:
 
 
 RESERVED = frozenset(re.findall(r"\w+", """
-    ADD ALL ALTER AND AS ASC BETWEEN BY CASE CAST CHECK COLLATE COLUMN COMMIT
-    CONSTRAINT CREATE CROSS CURRENT DEFAULT DELETE DESC DISTINCT DROP ELSE END ESCAPE EXCEPT EXISTS
-    FOR FOREIGN FROM FULL GROUP HAVING IF IN INDEX INNER INSERT INTERSECT INTO IS JOIN KEY LEFT LIKE
-    LIMIT NATURAL NOT NULL OF OFFSET ON OR ORDER OUTER OVER PRIMARY REFERENCES RIGHT ROW ROWS SELECT
+    ADD ALL ALTER AND AS ASC AUTOINCREMENT BETWEEN BY CASE CAST CHECK COLLATE COLUMN COMMIT
+    CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DEFAULT DEFERRABLE
+    DELETE DESC DISTINCT DROP ELSE END ESCAPE EXCEPT EXISTS FOR FOREIGN FROM FULL GROUP HAVING IF IN
+    INDEX INNER INSERT INTERSECT INTO IS ISNULL JOIN KEY LEFT LIKE LIMIT NATURAL NOT NOTHING NOTNULL
+    NULL OF OFFSET ON OR ORDER OUTER OVER PRIMARY RAISE REFERENCES RETURNING RIGHT ROW ROWS SELECT
     SET TABLE THEN TO TRANSACTION TRIGGER UNION UNIQUE UPDATE USING VALUES VIEW WHEN WHERE WINDOW
     WITH"""))

@@ -127,7 +127,7 @@ def _values(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float]
     chosen, taken = [], set[int]()
     for value in sorted(values, key=lambda v: (
             -len(v.phrase), not v.whole, v.table not in tables,
-            -retrieved.get(f"{v.table}.{v.column}", 0.0), v.table, v.column)):
+            -retrieved.get(v.label, 0.0), v.table, v.column)):
         phrase = [stem(word) for word in _WORD.findall(value.phrase.lower())]
         at = _places(asked, phrase)
         if at and not taken & set(at) and phrase not in names:

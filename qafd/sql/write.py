@@ -62,9 +62,9 @@ def schema_part(asked: Asked) -> str:
     for name in tables:
         columns = [f"{quoted(c.name)} {c.type}{' PRIMARY KEY' * c.key}".strip()
                    for c in schema.table[name].columns if c.key or c.label in needed]
-        lines.append(f"table {quoted(name)} ({', '.join(columns)})")
+        lines.append(f"table {schema.table[name].sql} ({', '.join(columns)})")
     lines += [f"join {join.sql}{' (by its name only)' * join.inferred}" for join in joins]
-    lines += [f"{quoted(v.table)}.{quoted(v.column)} has " + (
+    lines += [f"{schema.column[v.label].sql} has " + (
         f"the value {v.value!r}" if v.whole else f"values that contain {v.phrase!r}")
         for v in asked.values if v.table in tables]
     parts = asked.retrieval.parts or (asked.retrieval,)
