@@ -20,9 +20,9 @@ EXAMPLES = {
     "songbook": ("Where was the singer of Paper Lanterns born?",
                  "Who founded the prize that Salt Road won?",
                  "Which studio recorded the music for the film by Teodor Halvorsen?"),
-    "elements": ("Which element did an assistant of Marie Curie find?",
-                 "With whom did the nephew of Lise Meitner work in Copenhagen?",
-                 "Who foretold the element that Clemens Winkler found?"),
+    "elements": ("Where was the successor of J. J. Thomson born?",
+                 "Who taught the finder of lanthanum?",
+                 "Which village gave its name to four elements?"),
 }
 
 
