@@ -5,17 +5,12 @@ without secrets in its environment, that may neither write files nor open connec
 limits on memory, CPU, time and output; whatever happens there is a `ParseError` here.
 """
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
+from qafd.child import ask
 from qafd.errors import ParseError
 from qafd.formats import ENDINGS, Limits
 from qafd.formats.draft import SUPPORTED
@@ -26,18 +21,6 @@ from qafd.records import GIVEN, Assertion, Description, Document, Extraction, Ma
 __all__ = ["ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_graph",
            "parse_with_notices"]
 
-# The child gets a bare package in place of qafd/__init__.py, which may import far more
-# than a parser needs.
-_CHILD = """
-import sys, types
-package = types.ModuleType("qafd")
-package.__path__ = [sys.argv[1]]
-sys.modules["qafd"] = package
-sys.path[:] = sys.argv[2:]
-from qafd.formats.child import main
-main()
-"""
-_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _SIGXCPU = -24
 GRAPH_LIMITS = Limits(input_bytes=200_000_000, memory_bytes=3 << 30, cpu_seconds=120,
                       wall_seconds=180.0)
@@ -132,43 +115,20 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
 def _ask_child(request: dict[str, Any], data: bytes, limits: Limits) -> dict[str, Any]:
     """The reply of a fresh child; it dies with this call in any case."""
     most = 4 * limits.text_characters + 4000 * min(limits.pieces, limits.text_characters)
-    child = subprocess.Popen(
-        [sys.executable, "-I", "-c", _CHILD, str(Path(__file__).parent), *sys.path],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ},
-    )  # fmt: skip
-    assert child.stdin is not None
-    assert child.stdout is not None
-    clock = threading.Timer(limits.wall_seconds, child.kill)
-    clock.daemon = True
-    clock.start()
-    try:
-        # The child reads all before it answers, so writing first cannot block both.
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.write(json.dumps(request).encode() + b"\n")
-            child.stdin.write(data)
-            child.stdin.flush()
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.close()
-        reply = child.stdout.read(most + 1)
-        too_late = clock.finished.is_set()
-    finally:
-        clock.cancel()
-        child.kill()
-        child.stdout.close()
-        code = child.wait()
-    if too_late or code == _SIGXCPU:
+    reply = ask("qafd.formats.child", json.dumps(request).encode() + b"\n" + data, most + 1,
+                limits.wall_seconds)
+    if reply.late or reply.code == _SIGXCPU:
         computing = f"{limits.cpu_seconds} s of computing time"
-        spent = f"{limits.wall_seconds:g} s" if too_late else computing
+        spent = f"{limits.wall_seconds:g} s" if reply.late else computing
         raise ParseError(
             f"Reading the file took more than {spent}; split it or save it in a simpler form."
         )
     try:
-        answer: dict[str, Any] = json.loads(reply)
+        answer: dict[str, Any] = json.loads(reply.content)
     except ValueError:
         raise ParseError(
-            f"The reader broke down on this file (exit code {code}), so it is probably damaged; "
-            "save it again or in another form."
+            f"The reader broke down on this file (exit code {reply.code}), so it is probably "
+            "damaged; save it again or in another form."
         ) from None
     if "error" in answer:
         raise ParseError(answer["error"])

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
-    ("errors", "package", "records", "llm"),
+    ("errors", "package", "records", "llm", "child"),
     ("graph", "text", "address", "clause", "plaintext", "bm25", "formats", "parsing", "schema",
      "gold", "markdown", "measures", "stored"),
     ("weights", "certificate", "sources", "integers", "models", "wire", "remote",

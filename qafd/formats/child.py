@@ -1,6 +1,5 @@
 """The child process: one request on standard input, one reply on standard output."""
 
-import contextlib
 import importlib
 import json
 import os
@@ -8,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from qafd.child import limit
 from qafd.errors import ParseError
 from qafd.formats import Limits, read
 from qafd.formats.draft import Draft
@@ -102,20 +102,7 @@ def _encoded(reply: dict[str, Any]) -> bytes:
 def confine(limits: Limits) -> None:
     """Take away from this process what a parser does not need, as far as the system can."""
     sys.addaudithook(_refuse)
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's clock is what remains
-        return
-    for kind, most in (
-        (resource.RLIMIT_AS, limits.memory_bytes),
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(kind)[1]
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with contextlib.suppress(ValueError, OSError):  # macOS refuses some
-            resource.setrlimit(kind, (allowed, hard))
+    limit(limits.memory_bytes, limits.cpu_seconds)
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:

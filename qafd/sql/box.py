@@ -4,16 +4,12 @@ Nothing of a database is opened in this process. What the child cannot or may no
 `SqlError` here.
 """
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qafd.child import ask
 from qafd.errors import SqlError
 from qafd.plaintext import storable
 from qafd.sql.schema import Column, Join, Schema, Table
@@ -22,20 +18,8 @@ SECONDS = 2.0  # that a statement may take
 MEMORY, COPYING = 400 << 20, 1 << 30  # bytes of memory, for a query and for a copy
 LARGEST = 100 << 20  # bytes of a database
 _WAIT = 20.0  # seconds until the child is killed, its start included
-_REPLY = 64 << 20  # bytes of a reply that are read, a copy's excepted
-
-# A bare package in place of qafd/__init__.py, which imports far more than the child needs.
-_CHILD = """
-import sys, types
-package = types.ModuleType("qafd")
-package.__path__ = [sys.argv[1]]
-sys.modules["qafd"] = package
-sys.path[:] = sys.argv[2:]
-from qafd.sql.child import main
-main()
-"""
+_REPLY = 128 << 20  # bytes of a reply that are read
 _SIGALRM = -14
-_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _SAID = {
     "out of memory": f"The query needs more than {MEMORY >> 20} MB of memory; ask for less.",
     "file is not a database": "The file is no SQLite database; choose one.",
@@ -136,40 +120,22 @@ def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
          **more: Any) -> tuple[dict[str, Any], bytes]:
     """The reply of a fresh child, which dies with this call in any case."""
     request = {"do": do, "path": str(path.absolute()), "seconds": seconds, "memory": memory, **more}
-    child = subprocess.Popen(
-        [sys.executable, "-I", "-c", _CHILD, str(Path(__file__).parents[1]), *sys.path],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ})
-    assert child.stdin is not None
-    assert child.stdout is not None
-    clock = threading.Timer(_WAIT, child.kill)
-    clock.daemon = True
-    clock.start()
-    try:
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.write(json.dumps(request).encode() + b"\n")
-            child.stdin.close()
-        line = child.stdout.readline(_REPLY)
-        content = child.stdout.read(LARGEST + 1)
-    finally:
-        clock.cancel()
-        child.kill()
-        child.stdout.close()
-        code = child.wait()
+    reply = ask("qafd.sql.child", json.dumps(request).encode() + b"\n", _REPLY, _WAIT)
+    line, _, content = reply.content.partition(b"\n")
     late = (f"Reading {path.name} took more than {seconds:g} s and was stopped; ask for less, for "
             "example with WHERE or fewer joins.")
-    if code == _SIGALRM:
+    if reply.code == _SIGALRM:
         raise SqlError(late)
     try:
-        reply: dict[str, Any] = json.loads(line)
+        said: dict[str, Any] = json.loads(line)
     except ValueError:
         raise SqlError(
             f"{path.name} could not be read within {_WAIT:g} s and the limits of memory; it may be "
             "damaged, or the query too much.") from None
-    if "error" in reply:
-        raise SqlError(late if reply["error"] == "interrupted" else
-                       _sentence(path, reply["error"]))
-    return reply, content
+    if "error" in said:
+        raise SqlError(late if said["error"] == "interrupted" else
+                       _sentence(path, said["error"]))
+    return said, content
 
 
 def _sentence(path: Path, error: str) -> str:
@@ -177,6 +143,13 @@ def _sentence(path: Path, error: str) -> str:
         return _SAID[error]
     if "prohibited" in error or "not authorized" in error:
         return f"Only reading the tables of this database is allowed here ({error[:200]})."
+    if error == "not UTF-8":
+        return f"{path.name} is damaged, or names in it are no UTF-8; choose another copy."
+    if error == "database is locked":
+        return f"Another program is writing to {path.name}; try again when it is done."
+    if error in ("disk I/O error", "attempt to write a readonly database"):
+        return (f"{path.name} has changes beside it that were not finished (-wal or -journal); "
+                "open it in the program that wrote it, close it there, and try again.")
     if error.startswith(("quick_check", "database disk image", "malformed", "unable to open")):
         return f"{path.name} is damaged or cannot be opened ({error[:200]}); choose another copy."
-    return f"SQLite says: {error[:300]}. Change the SQL and run it again."
+    return f"SQLite says: {error[:300].rstrip('.')}. Change the SQL and run it again."

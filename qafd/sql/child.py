@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from qafd.child import limit
+
 LATE = 0.3  # seconds after its deadline at which the process is ended
 MOST_TABLES, MOST_COLUMNS = 300, 3000
 MOST_ROWS, MOST_BYTES, CELL = 1000, 4_000_000, 10_000
 SAMPLED, SHORT = 200, 40
+AT_ONCE = 200  # columns that are sampled together
 COUNTED = 1_000_000
 HITS, LONGEST = 20, 80
 LENGTHS = {sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
@@ -33,6 +36,7 @@ FUNCTIONS = frozenset(re.findall(r"\w+", """
     ntile nullif percent_rank pi pow power printf quote radians rank replace round row_number rtrim
     sign sin sqrt strftime substr substring sum tan time total trim trunc typeof unicode unixepoch
     upper"""))
+_UNREAD = (sqlite3.OperationalError, sqlite3.DataError)  # too late, or values that are too long
 _RECURSIVE = 33  # SQLITE_RECURSIVE, which the module does not name
 
 
@@ -50,6 +54,8 @@ def main() -> None:
             reply = with_file(opened(request["path"], request["seconds"]), request)
     except (sqlite3.Error, sqlite3.Warning) as error:
         reply = {"error": str(error)}
+    except UnicodeError:
+        reply = {"error": "not UTF-8"}  # a name, or an error of SQLite about one
     except OSError as error:
         reply = {"error": f"unable to open: {error.strerror}"}
     except (MemoryError, OverflowError):
@@ -65,17 +71,9 @@ def confine(memory: int, seconds: float) -> None:
     A statement looks at its deadline between steps; the alarm ends one that is inside of a long
     function of SQLite too.
     """
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's clock is what remains
-        return
-    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0),
-                       (resource.RLIMIT_CORE, 0)):
-        hard = resource.getrlimit(kind)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with contextlib.suppress(ValueError, OSError):  # macOS refuses some
-            resource.setrlimit(kind, (most, hard))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    limit(memory)
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def opened(path: str, seconds: float) -> sqlite3.Connection:
@@ -85,13 +83,13 @@ def opened(path: str, seconds: float) -> sqlite3.Connection:
         still = file.read(20)[18:20] == b"\2\2" and not Path(path + "-wal").exists()
     connection = sqlite3.connect(
         f"file:{quote(os.path.abspath(path))}?mode=ro{'&immutable=1' * still}", uri=True,
-        isolation_level=None)
+        isolation_level=None, timeout=seconds / 2)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     for pragma in ("query_only = 1", "trusted_schema = 0", "cell_size_check = 1", "mmap_size = 0",
                    "temp_store = 2"):
         connection.execute(f"PRAGMA {pragma}")
-    for limit, most in LENGTHS.items():
-        connection.setlimit(limit, most)
+    for length, most in LENGTHS.items():
+        connection.setlimit(length, most)
     until = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > until, 1000)
     return connection
@@ -112,20 +110,25 @@ def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
     """Tables with columns, first values and row counts, declared keys, and what is left out."""
     named = [name for name, kind in _listed(connection) if kind == "table"]
     left, notices = MOST_COLUMNS, []
-    tables, joins = [], []
+    tables, joins, unread = [], [], list[str]()
     for name in named[:MOST_TABLES]:
         columns = [row for row in connection.execute(
             "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", (name,)) if row[3] != 1]
         if len(columns) > left:
             break
+        if not columns or any("\ufffd" in column[0] for column in (*columns, (name,))):
+            unread.append(name)
+            continue
         left -= len(columns)
         tables.append({"name": name, "rows": _count(connection, name), "columns": [
             {"name": column, "type": kind or "", "key": bool(key), "values": some}
             for (column, kind, key, _), some in zip(
                 columns, _samples(connection, name, [c[0] for c in columns]), strict=True)]})
         joins += _references(connection, name)
-    if len(tables) < len(named):
+    if len(tables) + len(unread) < len(named):
         notices.append(f"Only the first {len(tables):,} of {len(named):,} tables are read.")
+    if unread:
+        notices.append(f"Left out, for names that are no UTF-8: {', '.join(unread)[:200]}.")
     return {"tables": tables, "joins": joins, "notices": notices}
 
 
@@ -141,7 +144,7 @@ def _count(connection: sqlite3.Connection, table: str) -> int | None:
     try:
         rows: int = connection.execute(
             f"SELECT count(*) FROM (SELECT 1 FROM {_quoted(table)} LIMIT {COUNTED})").fetchone()[0]
-    except sqlite3.OperationalError:
+    except _UNREAD:
         return None
     return rows if rows < COUNTED else None
 
@@ -149,13 +152,16 @@ def _count(connection: sqlite3.Connection, table: str) -> int | None:
 def _samples(connection: sqlite3.Connection, table: str, columns: Sequence[str],
              ) -> list[list[str]]:
     """Up to three different values of each column from the first rows."""
+    if len(columns) > AT_ONCE:
+        return [values for start in range(0, len(columns), AT_ONCE)
+                for values in _samples(connection, table, columns[start:start + AT_ONCE])]
     listed = ", ".join(
         f"CASE typeof({c}) WHEN 'blob' THEN NULL ELSE substr({c}, 1, {SHORT}) END"
         for c in map(_quoted, columns))
     try:
         rows = connection.execute(
             f"SELECT {listed} FROM {_quoted(table)} LIMIT {SAMPLED}").fetchall()
-    except sqlite3.OperationalError:
+    except _UNREAD:
         rows = []
     return [list(dict.fromkeys(str(row[i]) for row in rows if row[i] not in (None, "")))[:3]
             for i in range(len(columns))]
@@ -184,7 +190,7 @@ def values(connection: sqlite3.Connection, request: dict[str, Any]) -> dict[str,
     phrases = {p.casefold(): p for p in request["phrases"]}
     found = list[list[Any]]()
     for table, column in request["columns"]:
-        with contextlib.suppress(sqlite3.OperationalError):  # too late, or of an unreadable table
+        with contextlib.suppress(*_UNREAD):
             found += _hits(connection, table, column, phrases, request["names"])
     held = {phrase for *_, phrase, _, whole in found if whole}
     return {"found": [hit for hit in found if hit[4] or hit[2] not in held]}

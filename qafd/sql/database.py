@@ -11,6 +11,7 @@ from qafd.explain import Explanation, RunExplanation
 from qafd.explain.united import UnitedExplanation
 from qafd.graph import Graph
 from qafd.models import Embedder
+from qafd.plaintext import storable
 from qafd.plan import Planner
 from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
@@ -70,7 +71,7 @@ class Database:
             The question is empty.
         """
         plan = Planner(self.graph, self.embedder).plan(
-            question, subqueries=method.subqueries == "on")
+            storable(question), subqueries=method.subqueries == "on")
         values = box.find_values(self.path, self.schema, *phrases(plan))
         corpus = schema_corpus(self.graph, self.schema, values)
         retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
