@@ -16,7 +16,9 @@ from qafd.errors import MalformedReplyError, SqlError
 from qafd.knowledge import local_embedder
 from qafd.llm import Recorded
 from qafd.package import assets
+from qafd.sql.box import Value
 from qafd.sql.database import Asked, Database
+from qafd.sql.draft import draft
 from qafd.sql.joins import join_tree
 from qafd.sql.link import METHOD
 from qafd.sql.schema import Column, Join, Schema, Table, quoted, stem, words
@@ -275,6 +277,16 @@ def test_hostile_names_and_values_stay_names_and_values(tmp_path: Path) -> None:
     odd = Database.open(path, local_embedder())
     one = odd.ask("How many orders has O'Hara; --?")
     assert odd.run(one.draft.sql).rows == ((1,),)
+
+
+def test_a_percent_sign_of_the_question_is_looked_for_as_itself() -> None:
+    schema = Schema.of([Table("notes", (Column("notes", "body", "TEXT"),))], [])
+    made = draft("Which notes say 5%_off?", schema, {"notes": 1.0, "notes.body": 1.0},
+                 [Value("notes", "body", "5%_off", "now 5%_off", whole=False)])
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE notes (body TEXT)")
+        database.executemany("INSERT INTO notes VALUES (?)", [("now 5%_off",), ("5 miles off",)])
+        assert database.execute(made.sql).fetchall() == [("now 5%_off",)]
 
 
 def test_a_model_sees_the_retrieved_schema_only_and_no_row(ferries: Database) -> None:

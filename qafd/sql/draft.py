@@ -1,5 +1,6 @@
 """A SQL draft without a language model: the retrieved columns over the shortest joins."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,6 +41,11 @@ class _Query:
     descending: bool = True
     limit: int = 0
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All that it reads."""
+        return (*self.shown, *self.groups, *(c for c in (self.of, self.order) if c))
+
 
 def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
           values: Sequence[Value]) -> Draft:
@@ -62,14 +68,14 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
         raise SqlError("No table was retrieved for this question; raise the mass or name what the "
                        "tables hold.")
     reading = read(question, schema, retrieved, values)
-    query = _query(reading, schema, retrieved)
-    conditions, used = _conditions(reading, schema, retrieved, query)
-    named = [query.focus, *(m.table for m in reading.mentions), *(c.table for c in used),
-             *(c.table for c in (*query.shown, *query.groups)),
-             *(c.table for c in (query.of, query.order) if c)]
+    query = _query(reading)
+    conditions = _conditions(reading, query)
+    used = [column for _, column in conditions]
+    named = [query.focus, *(m.table for m in reading.mentions),
+             *(c.table for c in (*used, *query.columns))]
     tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, {
         m.column.label for m in reading.mentions if m.column})
-    made = _written(query, conditions, used, tree, lost, schema)
+    made = _written(query, conditions, tree, lost, schema)
     taken = {(v.phrase, v.label) for v in reading.values}
     phrases = {v.phrase for v in reading.values}
     also = tuple(f"“{v.value}” is also a value of {v.label}." for v in values
@@ -77,130 +83,120 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     return replace(made, notices=made.notices + also)
 
 
-def _query(reading: Reading, schema: Schema, retrieved: Mapping[str, float]) -> _Query:
-    first = reading.mentions[0].table if reading.mentions else None
-    focus = first or (reading.values[0].table if reading.values else _best_table(schema, retrieved))
-    extreme = reading.extreme
-    grouped = reading.after(reading.each) if reading.each >= 0 else None
-    if extreme is not None and (ranked := _ranked(reading, schema, retrieved, focus)):
-        return ranked
-    query = _total(reading, schema, retrieved, focus)
+def _query(reading: Reading) -> _Query:
+    tables = [m.table for m in reading.mentions] or [v.table for v in reading.values]
+    focus = tables[0] if tables else _best_table(reading)
+    query = _ranked(reading, focus) or _total(reading, focus)
     if query is None:
-        return _Query(focus, _listed(reading, schema, focus))
-    if grouped is not None:
-        by = grouped.column or schema.table[grouped.table].title
-        key = schema.table[grouped.table].key
-        groups = tuple(dict.fromkeys(
-            c for c in (None if grouped.column else key, by) if c is not None))
-        return replace(query, shown=(by,) if by else groups, groups=groups)
-    return query
+        return _Query(focus, _listed(reading, focus))
+    grouped = reading.after(reading.each) if reading.each >= 0 else None
+    if grouped is None or query.limit:
+        return query
+    table = reading.schema.table[grouped.table]
+    by = grouped.column or table.title
+    groups = tuple(dict.fromkeys(
+        c for c in (None if grouped.column else table.key, by) if c is not None))
+    return replace(query, shown=(by,) if by else groups, groups=groups)
 
 
-def _total(reading: Reading, schema: Schema, retrieved: Mapping[str, float],
-           focus: str) -> _Query | None:
+def _total(reading: Reading, focus: str) -> _Query | None:
     """A count, sum or mean, if one is asked for."""
-    numbers = [m.column for m in reading.mentions if m.column is not None and m.column.numeric]
+    numbers = [m for m in reading.mentions if m.column is not None and m.column.numeric]
     for place, name in ((reading.averages, "AVG"), (reading.sums, "SUM")):
         if place >= 0:
-            later = [m.column for m in reading.mentions
-                     if m.at >= place and m.column is not None and m.column.numeric]
-            of = next(iter(later or numbers), None) or _best(schema, retrieved, focus, ())
+            named = next((m for m in numbers if m.at >= place), next(iter(numbers), None))
+            of = named.column if named else _best(reading, focus, ())
             if of is not None:
-                return _Query(of.table, (), name, of)
+                return _Query(of.table, total=name, of=of)
     if reading.counts < 0:
         return None
     counted = reading.after(reading.counts)
-    if counted is None:
-        return _Query(focus, (), "COUNT")
-    if counted.column is None:
-        return _Query(counted.table, (), "COUNT")
-    return _Query(counted.table, (), "SUM" if counted.column.numeric else "COUNT", counted.column)
+    if counted is None or counted.column is None:
+        return _Query(counted.table if counted else focus, total="COUNT")
+    return _Query(counted.table, total="SUM" if counted.column.numeric else "COUNT",
+                  of=counted.column)
 
 
-def _ranked(reading: Reading, schema: Schema, retrieved: Mapping[str, float],
-            focus: str) -> _Query | None:
-    """The first rows by a column, or the first groups by a count or a sum."""
+def _ranked(reading: Reading, focus: str) -> _Query | None:
+    """The first rows by a column, or the first groups by a count or a sum, if asked for."""
     extreme = reading.extreme
-    assert extreme is not None
-    title = schema.table[focus].title or schema.table[focus].key
-    key = schema.table[focus].key
-    groups = tuple(dict.fromkeys(c for c in (key, title) if c is not None))
-    shown = (title,) if title else ()
+    if extreme is None:
+        return None
+    table = reading.schema.table[focus]
+    title = table.title or table.key
+    query = _Query(focus, (title,) if title else (), descending=extreme.descending,
+                   limit=extreme.count)
+    groups = tuple(dict.fromkeys(c for c in (table.key, title) if c is not None))
     after = reading.after(extreme.at)
     if after is not None and after.column is None and after.table != focus and not extreme.hints:
-        return _Query(focus, shown, "COUNT", None, groups, None, extreme.descending, extreme.count)
+        return replace(query, total="COUNT", groups=groups)
     column = after.column if after and after.column and (
-        after.column.numeric or after.column.dated) else _best(
-            schema, retrieved, focus, extreme.hints)
+        after.column.numeric or after.column.dated) else _best(reading, focus, extreme.hints)
     if column is None:
         return None
     if column.table != focus and any(m.table == focus for m in reading.mentions):
-        return _Query(focus, shown, "AVG" if reading.averages >= 0 else "SUM", column, groups, None,
-                      extreme.descending, extreme.count)
-    return _Query(focus, tuple(dict.fromkeys((*shown, column))), "", None, (), column,
-                  extreme.descending, extreme.count)
+        return replace(query, total="AVG" if reading.averages >= 0 else "SUM", of=column,
+                       groups=groups)
+    return replace(query, shown=tuple(dict.fromkeys((*query.shown, column))), order=column)
 
 
-def _best(schema: Schema, retrieved: Mapping[str, float], focus: str,
-          hints: Sequence[str]) -> Column | None:
+def _best(reading: Reading, focus: str, hints: Sequence[str]) -> Column | None:
     """The column of numbers or dates that fits hints, in the focus, by importance."""
-    fits = [c for c in schema.columns if (c.label in retrieved or c.table == focus) and (
+    importance = reading.importance
+    fits = [c for c in reading.schema.columns if (c.label in importance or c.table == focus) and (
         c.dated if "date" in hints else c.numeric)]
     return min(fits, key=lambda c: (
         not any(hint in c.name.lower() for hint in hints), c.table != focus,
-        -retrieved.get(c.label, 0.0), c.label), default=None)
+        -importance.get(c.label, 0.0), c.label), default=None)
 
 
-def _best_table(schema: Schema, retrieved: Mapping[str, float]) -> str:
-    return max(schema.tables, key=lambda t: (
-        retrieved.get(t.name, 0.0), *(max(retrieved.get(c.label, 0.0) for c in t.columns),))).name
+def _best_table(reading: Reading) -> str:
+    importance = reading.importance
+    return max(reading.schema.tables, key=lambda t: (
+        importance.get(t.name, 0.0),
+        max((importance.get(c.label, 0.0) for c in t.columns), default=0.0))).name
 
 
-def _listed(reading: Reading, schema: Schema, focus: str) -> tuple[Column, ...]:
+def _listed(reading: Reading, focus: str) -> tuple[Column, ...]:
     """The columns that are named, after what the rows are called if the table comes first."""
     columns = [m.column for m in reading.mentions if m.column is not None]
-    title = schema.table[focus].title
+    title = reading.schema.table[focus].title
     begins = not reading.mentions or reading.mentions[0].column is None
     if begins and title is not None and all(c.table != focus or c is not title for c in columns):
         columns.insert(0, title)
-    return tuple(dict.fromkeys(columns)) or schema.table[focus].columns
+    return tuple(dict.fromkeys(columns)) or reading.schema.table[focus].columns
 
 
-def _conditions(reading: Reading, schema: Schema, retrieved: Mapping[str, float],
-                query: _Query) -> tuple[list[str], list[Column]]:
-    """WHERE, and the columns it reads."""
+def _conditions(reading: Reading, query: _Query) -> list[tuple[str, Column]]:
+    """What WHERE says, with the column that each condition reads."""
     held: dict[Column, list[Value]] = {}
     for value in reading.values:
-        held.setdefault(schema.column[value.label], []).append(value)
-    said, used = [], list(held)
+        held.setdefault(reading.schema.column[value.label], []).append(value)
+    found = []
     for column, values in held.items():
         whole = [_text(v.value) for v in values if v.whole]
-        parts = [f"{column.sql} LIKE {_text('%' + v.phrase + '%')}" for v in values if not v.whole]
+        parts = [f"{column.sql} LIKE {_pattern(v.phrase)}" for v in values if not v.whole]
         if whole:
             parts.insert(0, f"{column.sql} = {whole[0]}" if len(whole) == 1 else
                          f"{column.sql} IN ({', '.join(whole)})")
-        said.append(parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})")
-    if reading.year is not None:
-        sign, year, _ = reading.year
-        day = _best(schema, retrieved, query.focus, ("date",))
-        if day is not None:
-            used.append(day)
-            plain = any(kind in day.type.upper() for kind in ("INT", "YEAR"))
-            said.append(f"{day.sql} {sign} {year}" if plain else
-                        f"substr({day.sql}, 1, 4) {sign} '{year}'")
-    if reading.amount is not None:
-        sign, number, place = reading.amount
+        found.append((parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})", column))
+    year, amount = reading.year, reading.amount
+    day = _best(reading, query.focus, ("date",)) if year else None
+    if year is not None and day is not None:
+        plain = any(kind in day.type.upper() for kind in ("INT", "YEAR"))
+        found.append((f"{day.sql} {year.sign} {year.number}" if plain else
+                      f"substr({day.sql}, 1, 4) {year.sign} '{year.number}'", day))
+    if amount is not None:
         near = [m for m in reading.mentions if m.column is not None and m.column.numeric]
-        of = min(near, key=lambda m: abs(m.at - place)).column if near else _best(
-            schema, retrieved, query.focus, ())
+        of = min(near, key=lambda m: abs(m.at - amount.at)).column if near else _best(
+            reading, query.focus, ())
         if of is not None and (query.of is not of or not query.groups):
-            used.append(of)
-            said.append(f"{of.sql} {sign} {number}")
-    return said, used
+            found.append((f"{of.sql} {amount.sign} {amount.number}", of))
+    return found
 
 
-def _written(query: _Query, conditions: Sequence[str], used: Sequence[Column],
-             tree: Sequence[Join], lost: Sequence[str], schema: Schema) -> Draft:
+def _written(query: _Query, conditions: Sequence[tuple[str, Column]], tree: Sequence[Join],
+             lost: Sequence[str], schema: Schema) -> Draft:
     tables, lines, many = [query.focus], [], False
     for join in tree:
         # In the order of the tree one end of each join is there already.
@@ -211,16 +207,15 @@ def _written(query: _Query, conditions: Sequence[str], used: Sequence[Column],
     notices = [f"{table} is not joined: no key leads to it." for table in lost]
     here = set(tables)
     shown = [c for c in query.shown if c.table in here]
-    conditions = [text for text, column in zip(conditions, used, strict=True)
-                  if column.table in here]
+    where = [text for text, column in conditions if column.table in here]
     total, said = _aggregate(query, schema, many)
     if total and many and query.of is not None and not query.groups:
         notices.append("A row can count several times where several rows are joined to it.")
     select = [column.sql for column in shown] + ([total] if total else [])
     distinct = "DISTINCT " * (many and not total and query.order is None)
     lines = [f"SELECT {distinct}{', '.join(select) or '*'}", f"FROM {quoted(query.focus)}", *lines]
-    if conditions:
-        lines.append("WHERE " + "\n  AND ".join(conditions))
+    if where:
+        lines.append("WHERE " + "\n  AND ".join(where))
     if query.groups:
         lines.append("GROUP BY " + ", ".join(column.sql for column in query.groups))
     order = query.order.sql if query.order else total.rpartition(" AS ")[2] if query.limit else ""
@@ -231,13 +226,13 @@ def _written(query: _Query, conditions: Sequence[str], used: Sequence[Column],
     words = [said or "lists " + ", ".join(c.label for c in shown)]
     words += [f"of {query.focus}"] if said.endswith("rows") else []
     words += ["joined with " + ", ".join(tables[1:])] * (len(tables) > 1)
-    words += ["where " + " and ".join(conditions)] * bool(conditions)
+    words += ["where " + " and ".join(where)] * bool(where)
     words += [f"for each {column.label}" for column in shown[:1] if query.groups]
     if order:
         words.append(f"and keeps the {'largest' if query.descending else 'smallest'}"
                      f"{f' {query.limit}' * (query.limit > 1)} by {order}")
     words += [f"at most {MOST} rows"] * (not query.limit and not total)
-    columns = [*query.shown, *used, *query.groups, *(c for c in (query.of, query.order) if c)]
+    columns = [*query.columns, *(column for _, column in conditions)]
     return Draft("\n".join(lines), " ".join(words), tuple(tables),
                  tuple(dict.fromkeys(c.label for c in columns if c.table in here)), tuple(tree),
                  tuple(notices))
@@ -258,6 +253,12 @@ def _aggregate(query: _Query, schema: Schema, many: bool) -> tuple[str, str]:
     assert query.of is not None
     name, verb = ("total", "adds up") if query.total == "SUM" else ("average", "averages")
     return f"{query.total}({query.of.sql}) AS {name}", f"{verb} {query.of.label}"
+
+
+def _pattern(phrase: str) -> str:
+    """What LIKE finds a phrase by; its own % and _ stand for themselves."""
+    escaped = re.sub(r"([\\%_])", r"\\\1", phrase)
+    return _text(f"%{escaped}%") + " ESCAPE '\\'" * (escaped != phrase)
 
 
 def _text(value: str) -> str:

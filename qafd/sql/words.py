@@ -55,18 +55,30 @@ class Extreme:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """A comparison with a year or an amount."""
+
+    at: int
+    sign: str
+    number: str
+
+
+@dataclass(frozen=True)
 class Reading:
     """A question as far as the rules understand it; places are words, from 0.
 
-    `year` and `amount` are (sign, number, place); `counts`, `averages` and `sums` are where the
-    operation is named, -1 where it is not; `each` where groups are.
+    `counts`, `averages` and `sums` are where the operation is named, -1 where it is not; `each`
+    where groups are. `importance` is of the tables by name and columns by label of `schema` that
+    are retrieved.
     """
 
+    schema: Schema
+    importance: Mapping[str, float]
     mentions: tuple[Mention, ...]
     values: tuple[Value, ...]
     extreme: Extreme | None
-    year: tuple[str, str, int] | None
-    amount: tuple[str, str, int] | None
+    year: Bound | None
+    amount: Bound | None
     counts: int
     averages: int
     sums: int
@@ -93,26 +105,30 @@ def read(question: str, schema: Schema, retrieved: Mapping[str, float],
         found = pattern.search(question)
         return -1 if found is None else sum(start < found.end() for start, _ in places)
 
-    extremes = [i for i, (_, word) in enumerate(places) if word in EXTREMES]
-    extreme = None
-    if extremes:
-        at = extremes[0]
-        after = places[at + 1][1] if at + 1 < len(places) else ""
-        descending, hints = EXTREMES[places[at][1]]
-        if places[at][1] in ("most", "least") and after in EXTREMES:
-            descending, hints = (EXTREMES[after][0] == (places[at][1] == "most"),
-                                 EXTREMES[after][1])
-        beside = [word for _, word in places[max(at - 1, 0):at + 2]]
-        counts = [int(word) for word in beside if word.isdigit() and len(word) < 4]
-        counts += [NUMBERS.index(word) + 2 for word in beside if word in NUMBERS]
-        extreme = Extreme(at, descending, hints, max(counts, default=1) or 1)
-    year, amount = _YEAR.search(question), _AMOUNT.search(question)
+    def bound(pattern: re.Pattern[str], signs: Mapping[str, str]) -> Bound | None:
+        found = pattern.search(question)
+        return found and Bound(place_of(pattern), signs[found[1].lower()], found[2])
+
     chosen, taken = _values(asked, schema, retrieved, values)
     return Reading(
-        _mentions(asked, schema, retrieved, chosen, taken), chosen, extreme,
-        (_WHEN[year[1].lower()], year[2], place_of(_YEAR)) if year else None,
-        (_MORE[amount[1].lower()], amount[2], place_of(_AMOUNT)) if amount else None,
+        schema, retrieved, _mentions(asked, schema, retrieved, chosen, taken), chosen,
+        _extreme([word for _, word in places]), bound(_YEAR, _WHEN), bound(_AMOUNT, _MORE),
         *(place_of(pattern) for pattern in (_COUNTS, _AVERAGES, _SUMS, _EACH)))
+
+
+def _extreme(asked: Sequence[str]) -> Extreme | None:
+    """The first superlative, with "the most expensive" as one and a number that stands beside."""
+    at = next((i for i, word in enumerate(asked) if word in EXTREMES), None)
+    if at is None:
+        return None
+    descending, hints = EXTREMES[asked[at]]
+    after = EXTREMES.get("".join(asked[at + 1:at + 2]))
+    if after is not None and asked[at] in ("most", "least"):
+        descending, hints = after[0] == (asked[at] == "most"), after[1]
+    beside = asked[max(at - 1, 0):at + 2]
+    counts = [int(word) for word in beside if word.isdigit() and len(word) < 4]
+    counts += [NUMBERS.index(word) + 2 for word in beside if word in NUMBERS]
+    return Extreme(at, descending, hints, max(counts, default=1) or 1)
 
 
 def _values(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float],
