@@ -55,8 +55,10 @@ function create(root) {
     ["−", "Zoom out", () => zoom(p, 1 / 1.4)], ["+", "Zoom in", () => zoom(p, 1.4)],
     ["Reset", "Show everything", () => reset(p)],
     ["SVG", "Download as SVG", () => download(p, false)],
-    ["PNG", "Download as PNG", () => download(p, true)]]) {
-    const button = html("button", "", p.tools, text);
+    ["PNG", "Download as PNG", () => download(p, true)],
+    ["Link", "Copy the link to this view", copied]]) {
+    if (act === copied && !location.protocol.startsWith("http")) continue;
+    const button = html("button", text, p.tools, text);
     button.type = "button";
     button.title = title;
     button.setAttribute("aria-label", title);
@@ -77,6 +79,14 @@ function create(root) {
     if (event.key === "Escape") { hover(p, null); select(p, null); }
   });
   return p;
+}
+
+async function copied({ currentTarget: button }) {
+  // Pages that are not from this machine have no clipboard without TLS.
+  if (!navigator.clipboard) { prompt("The link to this view", location.href); return; }
+  await navigator.clipboard.writeText(location.href);
+  say(button, "Copied");
+  setTimeout(() => say(button, "Link"), 1500);
 }
 
 // ---- data -> elements

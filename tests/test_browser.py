@@ -101,6 +101,16 @@ def test_selecting_a_node_explains_it_and_the_link_restores_it(
     again.get_by_text(re.compile("^iPod is here because")).wait_for(timeout=30_000)
 
 
+def test_the_link_to_a_view_is_copied(open_page: Open) -> None:
+    page = open_page("/?ws=songbook&best_mass=12")
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the link to this view").click()
+    expect(page.get_by_role("button", name="Copy the link to this view")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
 def test_the_card_begins_with_quotes_and_fades_where_it_goes_on(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(PAINTED, timeout=30_000)
