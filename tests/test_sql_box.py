@@ -206,3 +206,47 @@ def test_values_are_found_whole_before_parts_and_wildcards_mean_themselves(
     assert found("0% cotton") == set()
     assert found("100% cotton") == {('odd"name', "100% cotton", True)}
     assert found("' OR 1=1 --") == set()
+
+
+def test_a_table_of_very_many_columns_or_of_overlong_values_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "wide.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"CREATE TABLE wide ({', '.join(f'c{i}' for i in range(1999))})")
+        database.execute("INSERT INTO wide (c0, c1998) VALUES ('first', 'last')")
+        database.execute("CREATE TABLE long (a TEXT, b TEXT AS (hex(zeroblob(9000000))))")
+        database.execute("INSERT INTO long VALUES ('x')")
+        database.commit()
+    schema = box.read_schema(path)
+    assert [(t.name, len(t.columns), t.rows) for t in schema.tables] == [
+        ("wide", 1999, 1), ("long", 2, 1)]
+    assert schema.column["wide.c0"].values == ("first",)
+    assert schema.column["wide.c1998"].values == ("last",)
+    assert [v.column for v in box.find_values(path, schema, ["last"], [])] == ["c1998"]
+
+
+def test_names_that_are_no_utf8_are_left_out_and_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "odd.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE t (a); CREATE TABLE u (qxq); CREATE TABLE qzq (a);")
+    path.write_bytes(path.read_bytes().replace(b"qxq", b"q\xffq").replace(b"qzq", b"q\xfeq"))
+    schema = box.read_schema(path)
+    assert [t.name for t in schema.tables] == ["t"]
+    assert schema.notices == ("Left out, for names that are no UTF-8: u, q\ufffdq.",)
+    with pytest.raises(SqlError, match="no UTF-8"):
+        box.run(path, "SELECT * FROM u")
+
+
+def test_a_file_in_use_or_left_unfinished_is_not_blamed_on_the_sql(tmp_path: Path) -> None:
+    path, left = tmp_path / "used.sqlite", tmp_path / "left.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("CREATE TABLE t (a)")
+        database.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SqlError, match="Another program is writing to used"):
+            box.run(path, "SELECT * FROM t", SHORT)
+        database.execute("COMMIT")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("INSERT INTO t VALUES (1)")
+        left.write_bytes(path.read_bytes())
+        Path(f"{left}-wal").write_bytes(Path(f"{path}-wal").read_bytes())
+    with pytest.raises(SqlError, match="changes beside it that were not finished"):
+        box.run(left, "SELECT * FROM t")
