@@ -29,6 +29,9 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
+_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
+_BLANK = " \t\n-*+\u2022"
+_BULLET = re.compile(r"\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
 _COMMON = frozenset(re.findall(
     r"\w+",
@@ -69,7 +72,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-6/{version}"
+        self.name = f"local-7/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -82,7 +85,7 @@ class LocalExtractor:
             yield self._read(doc, chunk)
 
     def _read(self, doc: "Doc", chunk: Chunk) -> Extraction:
-        sentences = [sentence for sentence in doc.sents if sentence.text.strip()]
+        sentences = [sentence for sentence in doc.sents if sentence.text.strip(_BLANK)]
         named: list[tuple[Mention, int, int]] = []  # with first and last + 1 token
         terms: list[Mention] = []
         for number, sentence in enumerate(sentences):
@@ -107,7 +110,7 @@ class LocalExtractor:
             if (key := canonical(name)) and self._names_something(key)]
         return Extraction(
             chunk=chunk.id, extractor=self.name,
-            sentences=tuple((_start(s), _start(s) + len(s.text.strip())) for s in sentences),
+            sentences=tuple(map(_bounds, sentences)),
             mentions=tuple(sorted(mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind))),
             assertions=tuple(_assertions(named, doc)))
 
@@ -178,10 +181,12 @@ def tagger() -> tuple["Language", str]:
 def _paragraphs(doc: "Doc") -> "Doc":
     """Let every paragraph begin a sentence, and no sentence end within its first two words.
 
-    A heading is no sentence with the text below it. The parser alone would often end one right
-    after the start it is given: "Councillor" | "Tuvell reported". A table's row is one sentence.
+    A heading is no sentence with the text below it, nor one item of a list with the next. The
+    parser alone would often end one right after the start it is given: "Councillor" | "Tuvell
+    reported". A table's row is one sentence.
     """
-    starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and "\n\n" in t.text)]
+    starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and (
+        "\n\n" in t.text or "\n" in t.text and _ITEM.match(doc.text, t.idx + len(t.text))))]
     table = is_table(doc.text)
     paragraphs = [doc[first:last] for first, last in pairwise([*starts, len(doc)])]
     if len(paragraphs) == 1 and not is_row(doc.text):
@@ -230,9 +235,12 @@ def _columns(sentence: "Span") -> set[int]:
             for at in range(*name.span())}
 
 
-def _start(sentence: "Span") -> int:
+def _bounds(sentence: "Span") -> tuple[int, int]:
+    """Start and end of a sentence without the blanks around it and the bullet before it."""
     text = sentence.text
-    return sentence.start_char + len(text) - len(text.lstrip())
+    blank = _BULLET.match(text)
+    return (sentence.start_char + (blank.end() if blank else 0),
+            sentence.start_char + len(text.rstrip()))
 
 
 def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:

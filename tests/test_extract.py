@@ -149,6 +149,17 @@ def test_short_paragraphs_and_short_sentences_stay_alone():
         "Minutes", "Library", "Yes.", "The mill was sold.", "It burned."]
 
 
+def test_every_item_of_a_list_is_a_sentence_without_its_bullet():
+    text = ("Decided:\n- Ines Faraday reported that the roof leaks in Holm.\n"
+            "  * Oak beams\n\u2022 The mill was sold. It burned.\n- Next meeting: 14 May 2024.")
+    assert sentences(text) == [
+        "Decided:", "Ines Faraday reported that the roof leaks in Holm.", "Oak beams",
+        "The mill was sold.", "It burned.", "Next meeting: 14 May 2024."]
+    assert sentences("- Oak beams cut to size") == ["Oak beams cut to size"]
+    assert sentences("Agenda\n1. Oak beams\n2) The night bus") == [
+        "Agenda", "1. Oak beams", "2) The night bus"]
+
+
 def test_a_row_of_a_table_is_one_sentence():
     rows = ["item: Roof slates grey\nsupplier: Sandholt Quarry\nprice_eur: 42.50",
             "item: Oak beams\nsupplier: Holm Timber\nnote: Cut to size. Ask Jonas Wherry first."]
