@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
 from qafd.difference import Difference, difference
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, ParseError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import QueryPlan
@@ -52,12 +52,15 @@ def replayed(run: Run, knowledge: KnowledgeGraph) -> Replay:
         This version of qafd has no such method or parameter.
     MissingLayerError
         The method needs a layer that is not built.
+    ParseError
+        The question of the run is none, or its vectors are not of the model that it names.
     """
     method, graph = method_of(run), knowledge.graph
     with knowledge.store() as store:
         embedder = store.embedder[0]
     plan = (run.plan if embedder == run.retrieval.made_by.embedder
             else knowledge.plan(run.plan.question, graph, subqueries=bool(run.plan.subqueries)))
+    _check_plan(plan, graph)
     again = recorded(knowledge, knowledge.retrieve(plan, method, graph=graph), plan, graph=graph)
     again = replace(again, graph=again.graph if run.graph else "")
     found = difference(run, again)
@@ -85,6 +88,20 @@ def method_of(run: Run) -> Retriever:
                                  f"{name}; the run was made by qafd {run.retrieval.made_by.qafd}")
     method: Retriever = METHODS[name](**params)
     return method
+
+
+def _check_plan(plan: QueryPlan, graph: Graph) -> None:
+    """Raise ParseError unless a question, perhaps from a stranger, can be asked of a graph."""
+    for part in (plan, *plan.subqueries):
+        if not any(character.isalnum() for character in part.question):
+            raise ParseError("The run has a question without letter or digit; it was damaged or "
+                             "made by another program.")
+        width = graph.vectors.shape[1] if graph.vectors is not None else part.embedding.size
+        if part.embedding.shape != (width,) or part.keyword_embeddings.shape != (
+                len(part.keywords), width):
+            raise ParseError(
+                f"The vectors of the run's question do not fit the {width} dimensions of this "
+                "graph, though it names the same model; it was damaged or made by another program.")
 
 
 def _sentences(run: Run, found: Difference, equal: bool, deviation: float,

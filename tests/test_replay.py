@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from qafd.bundle import bundled, opened
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, ParseError
 from qafd.knowledge import KnowledgeGraph
 from qafd.replay import recorded, replayed
 from qafd.retrieve.base import RetrievedNode
@@ -39,6 +39,18 @@ def test_the_same_workspace_gives_an_equal_result(run, knowledge):
     assert found.deviation == 0
     assert found.sentences[0].startswith(f"Equal: the same {len(run.retrieved)} nodes")
     assert len(found.sentences) == 1
+
+
+def test_a_question_that_cannot_be_asked_is_refused_in_words(run, knowledge):
+    plan = run.plan
+    for forged, said in (
+            (replace(plan, question=" "), "without letter"),
+            (replace(plan, embedding=plan.embedding[:3]), "do not fit"),
+            (replace(plan, keyword_embeddings=plan.keyword_embeddings[:0]), "do not fit"),
+            (replace(plan, subqueries=(replace(plan, embedding=plan.embedding[:0]),)),
+             "do not fit")):
+        with pytest.raises(ParseError, match=said):
+            replayed(replace(run, plan=forged), knowledge)
 
 
 def test_another_workspace_of_the_same_documents_gives_an_equal_result(run, tmp_path):
