@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from qafd.compare import TEXTS, listed
 from qafd.retrieve.base import RetrievedPassage
-from qafd.runs import Run
+from qafd.runs import Run, worded
 
 
 @dataclass(frozen=True)
@@ -133,11 +132,6 @@ def settings_of(run: Run) -> dict[str, str]:
     """Question, method, parameters, models and version of a run, as people read them."""
     made = run.retrieval.made_by
     return {"question": run.retrieval.query, "method": run.retrieval.method,
-            **{name.replace("_", " "): _said(value)
-               for name, value in run.retrieval.params.items()},
+            **worded(run.retrieval.params),
             "question read by": run.plan.planner, "vectors by": made.embedder or "unknown",
             "entities by": made.extractor or "unknown", "qafd": made.qafd}
-
-
-def _said(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,6 +18,7 @@ from qafd.verify import sealed
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
+EXACT = {True: "exact", False: "not exact", None: "no certificate"}
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ class Run:
         """The retrieved nodes, most important first."""
         return tuple(n for n in self.retrieval.nodes if n.state == SATURATED)
 
+    @property
+    def exact(self) -> bool | None:
+        """Whether the diffusion was solved to its optimum; None without a certificate."""
+        certificate = self.retrieval.certificate
+        return None if certificate is None else bool(certificate["optimal"])
+
     def missing_from(self, graph: Graph) -> tuple[RetrievedNode, ...]:
         """The retrieved nodes that a graph does not have (any more)."""
         return tuple(n for n in self.retrieved if n.id not in graph.row)
@@ -94,6 +101,12 @@ class Kept:
                 if name == "mass" or value != usual.get(name)}
 
 
+def worded(params: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as people read them: {"mass": "30", "restart probability": "0.15"}."""
+    return {name.replace("_", " "): f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in params.items()}
+
+
 def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
            layout: Positions | None = None, note: str = "") -> Run:
     """The run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
@@ -114,15 +127,14 @@ def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, an
 
 def keep(store: Store, run: Run) -> str:
     """Put a run into the history of the workspace; returns its id."""
-    retrieval = run.retrieval.to_dict()
-    certificate = run.retrieval.certificate
-    exact = None if certificate is None else bool(certificate["optimal"])
     more = {"quotes": plain_of(run.quotes), "absence": run.absence, "graph": run.graph,
             "tokens": run.tokens}
     with store.transaction() as connection:
-        key = store.save_retrieval(retrieval, plain_of(run.plan), plain_of(dict(run.layout)), more)
-        connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
-                           (key, one_line(run.note, NOTE), len(run.retrieved), run.tokens, exact))
+        key = store.save_retrieval(run.retrieval.to_dict(), plain_of(run.plan),
+                                   plain_of(run.layout), more)
+        connection.execute(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
+            (key, one_line(run.note, NOTE), len(run.retrieved), run.tokens, run.exact))
     return key
 
 

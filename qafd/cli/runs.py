@@ -91,13 +91,14 @@ def _shown(arguments: argparse.Namespace, store: "Store", ids: Sequence[str]) ->
 
 
 def _list(arguments: argparse.Namespace, rows: "Sequence[Kept]") -> int:
+    from qafd.runs import EXACT
+
     if arguments.json:
         print_json({"runs": [asdict(row) for row in rows]})
     else:
         for row in rows:
-            exact = {True: "exact", False: "not exact", None: "no certificate"}[row.exact]
             print(f"{row.id}  {row.made_at[:16].replace('T', ' ')}  {row.method}  "
-                  f"{row.nodes:,} nodes  {row.tokens:,} tokens  {exact}  "
+                  f"{row.nodes:,} nodes  {row.tokens:,} tokens  {EXACT[row.exact]}  "
                   f"{one_line(row.question, 100)}" + f"  ({one_line(row.note)})" * bool(row.note))
     return DONE if rows else NOTHING_FOUND
 

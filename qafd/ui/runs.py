@@ -1,6 +1,6 @@
 """The Runs page: the history, one run drawn again as it was, two runs side by side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from qafd.view.placement import freeze
 
 FOREMOST = 12  # names in the table beside a picture
 PASSAGES = 10
-EXACT = {True: "exact", False: "not exact", None: "no certificate"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def history(knowledge: KnowledgeGraph) -> History:
         [{"time (UTC)": row.made_at[:16].replace("T", " "), "question": clean(row.question, 120),
           "note": clean(row.note, runs.NOTE), "method": label_of(row.method),
           "settings": clean(settings(row.changed), 120) or "default", "nodes": row.nodes,
-          "tokens": row.tokens, "exact": EXACT[row.exact]} for row in rows],
+          "tokens": row.tokens, "exact": runs.EXACT[row.exact]} for row in rows],
         hide_index=True, on_select="rerun", selection_mode="multi-row",
         # other rows are another table, which begins with what is chosen still
         key=f"runs {knowledge.path.stem} {rows[0].id} {len(rows)}",
@@ -86,11 +85,9 @@ def history(knowledge: KnowledgeGraph) -> History:
     return History(knowledge, rows, chosen)
 
 
-def settings(params: dict[str, Any]) -> str:
+def settings(params: Mapping[str, Any]) -> str:
     """Parameters in words: "mass 30, variant plain"."""
-    said = {name: f"{value:g}" if isinstance(value, float) else str(value)
-            for name, value in params.items()}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in said.items())
+    return ", ".join(f"{name} {value}" for name, value in runs.worded(params).items())
 
 
 def one_run(past: History, drawing: Drawing) -> None:
@@ -114,10 +111,9 @@ def one_run(past: History, drawing: Drawing) -> None:
 
 def _status(knowledge: KnowledgeGraph, run: Run) -> None:
     retrieval, full = run.retrieval, run.retrieved
-    exact = EXACT[None if retrieval.certificate is None else retrieval.certificate["optimal"]]
     st.caption(plain(" · ".join([
         f"{run.made_at[:19].replace('T', ' ')} UTC", f"{len(full):,} nodes retrieved",
-        f"{run.tokens:,} tokens", exact, settings(retrieval.params)])))
+        f"{run.tokens:,} tokens", runs.EXACT[run.exact], settings(retrieval.params)])))
     graph = knowledge.graph
     if knowledge.version(graph) == retrieval.made_by.workspace:
         return
