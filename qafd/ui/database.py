@@ -8,20 +8,19 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from qafd.errors import ParameterError, QafdError
-from qafd.explain import balance_sentence, mass_balance
 from qafd.knowledge import local_embedder
 from qafd.package import assets
 from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Asked, Database
 from qafd.sql.link import METHOD, SchemaDiffusion
-from qafd.ui.detail import STATES, STYLE, balance_table, read_table, relative
+from qafd.ui.detail import STYLE, heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, chosen_drawing, pick
 from qafd.ui.home import home
 from qafd.ui.workspaces import forget, keep, plain, safe
 from qafd.view.component import selected
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, clean, counted, number, panel_data
+from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 SAMPLE = "ferries"
@@ -29,6 +28,7 @@ EXAMPLES = {SAMPLE: ("How many bookings did customers from Bergvik make?",
                      "Which ferry has the most sailings?",
                      "What is the average price of bookings per route?")}
 MASS = 6.0  # the most for each seed
+FOREMOST = 14  # names in the table beside the picture
 
 
 def databases() -> dict[str, Path]:
@@ -194,19 +194,12 @@ def node_card(asked: Asked, chosen: str | None) -> None:
         if node is None:
             st.caption("Click a table or column, or press Tab, arrow keys and Enter, to see why "
                        "it is there.")
-            shares = relative(retrieval.nodes)
-            st.html(read_table(("name", "importance"), [
-                (clean(n.name, 80), f"{number(100 * shares[n.id])}%") for n in retrieval.nodes
-                if n.state == SATURATED][:14]))
+            full = [n for n in retrieval.nodes if n.state == SATURATED]
+            st.html(importances(retrieval, full[:FOREMOST]))
             return
-        st.html(f"<h4 style='margin:0'>{safe(node.name)}</h4><small>{safe(node.kind)} · "
-                f"{STATES[node.state]}{' · seed' if node.seed else ''}</small>"
-                f"<p>{safe(why_line(asked, node.id))}</p><p>{safe(_facts(asked, node.name))}</p>")
-        with st.expander("Mass balance"):
-            balance = mass_balance(retrieval, node.id)
-            names = {n.id: n.name for n in retrieval.nodes}
-            st.html(f"<p>{safe(balance_sentence(balance, names))}</p>")
-            balance_table(balance, names, 4)
+        st.html(f"{heading(node)}<p>{safe(why_line(asked, node.id))}</p>"
+                f"<p>{safe(_facts(asked, node.name))}</p>")
+        held(retrieval, node)
 
 
 def why_line(asked: Asked, node: str) -> str:

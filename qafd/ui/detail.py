@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.explain import Balance, balance_sentence, mass_balance
 from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve.base import DRY, SATURATED, WET, RetrievedNode
+from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.rows import Evidence
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
@@ -45,21 +45,30 @@ def _shown(view: View, selected: str | None) -> None:
 
 
 def _card(view: View, node: RetrievedNode) -> None:
-    st.html(f"<h4 style='margin:0'>{safe(shown_name(node))}</h4>"
-            f"<small>{safe(node.kind)} · {STATES[node.state]}{' · seed' if node.seed else ''}"
-            "</small>")
+    st.html(heading(node))
     said_of(view.knowledge, node.id)
-    names = {n.id: shown_name(n) for n in view.retrieval.nodes}
     st.html(f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
-    with st.expander("Mass balance"):
-        balance = mass_balance(view.retrieval, node.id)
-        st.html(f"<p>{safe(balance_sentence(balance, names))}</p>")
-        balance_table(balance, names, 4)
-        st.caption("In minus out is what it holds, to rounding.")
+    held(view.retrieval, node)
     if node.kind == "entity":
         st.page_link(page("graph"), label="Rename, merge or hide it",
                      icon=":material/account_tree:",
                      query_params={"ws": view.knowledge.path.stem, "find": node.name})
+
+
+def heading(node: RetrievedNode) -> str:
+    """The name of a node with its kind and state, as HTML."""
+    return (f"<h4 style='margin:0'>{safe(shown_name(node))}</h4><small>{safe(node.kind)} · "
+            f"{STATES[node.state]}{' · seed' * node.seed}</small>")
+
+
+def held(retrieval: Retrieval, node: RetrievedNode) -> None:
+    """The mass balance of a node, folded."""
+    names = {n.id: shown_name(n) for n in retrieval.nodes}
+    with st.expander("Mass balance"):
+        balance = mass_balance(retrieval, node.id)
+        st.html(f"<p>{safe(balance_sentence(balance, names))}</p>")
+        balance_table(balance, names, 4)
+        st.caption("In minus out is what it holds, to rounding.")
 
 
 def balance_table(balance: Balance, names: Mapping[str, str], digits: int) -> None:
@@ -147,9 +156,14 @@ def _foremost(view: View) -> None:
                help="Importance is the dual variable x of the diffusion, which is above 0 on full "
                "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
                "all nodes, passages too. The Table tab has x itself.")
-    shares = relative(view.retrieval.nodes)
-    st.html(read_table(("name", "importance"), [
-        (clean(n.name, 80), f"{number(100 * shares[n.id])}%") for n in full]))
+    st.html(importances(view.retrieval, full))
+
+
+def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
+    """Some nodes with their importances, as shares of the largest, as an HTML table."""
+    shares = relative(retrieval.nodes)
+    return read_table(("name", "importance"), [
+        (clean(n.name, 80), f"{number(100 * shares[n.id])}%") for n in nodes])
 
 
 def relative(nodes: Sequence[RetrievedNode]) -> dict[str, float]:

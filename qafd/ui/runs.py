@@ -11,7 +11,6 @@ import streamlit as st
 from qafd import export, runs
 from qafd.bundle import bundled
 from qafd.difference import Change, Difference, difference
-from qafd.explain import balance_sentence, mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
 from qafd.report import report
@@ -20,18 +19,18 @@ from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import Kept, Run
 from qafd.store import Store
 from qafd.ui.compare import PREFIXES
-from qafd.ui.detail import STATES, read_table, relative
+from qafd.ui.detail import heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, Drawing, empty_workspace, pick
 from qafd.ui.pages import page
-from qafd.ui.workspaces import forget_all_but, plain, safe, safe_lines
+from qafd.ui.tabs import nodes_table, ranked
+from qafd.ui.workspaces import forget_all_but, plain, safe
 from qafd.verify import verify
 from qafd.view.component import selected
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, clean, counted, number, panel_data, shown_name
+from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import freeze
 
 FOREMOST = 12  # names in the table beside a picture
-PASSAGES = 10
 
 
 @dataclass(frozen=True)
@@ -205,18 +204,13 @@ def _reasons(run: Run, picked: str | None) -> None:
     """The selected node's reasons as they were then, or the most important names."""
     node = next((n for n in run.retrieval.nodes if n.id == picked), None)
     if node is not None:
-        names = {n.id: shown_name(n) for n in run.retrieval.nodes}
-        held = (balance_sentence(mass_balance(run.retrieval, node.id), names)
-                if node.capacity > 0 else "")
-        st.html(f"<h4 style='margin:0'>{safe(shown_name(node))}</h4><small>{safe(node.kind)} · "
-                f"{STATES[node.state]}{' · seed' if node.seed else ''}</small>"
-                f"<p>{safe(node.reason)}</p><p>{safe(held)}</p>")
+        st.html(f"{heading(node)}<p>{safe(node.reason)}</p>")
+        if node.capacity > 0:
+            held(run.retrieval, node)
         return
     st.caption("The most important names. Click a node to see why it was there.")
-    shares = relative(run.retrieval.nodes)
-    st.html(read_table(("name", "importance"), [
-        (clean(n.name, 80), f"{number(100 * shares[n.id])}%")
-        for n in run.retrieved if n.kind != "passage"][:FOREMOST]))
+    names = [n for n in run.retrieved if n.kind != "passage"]
+    st.html(importances(run.retrieval, names[:FOREMOST]))
 
 
 def _answer(run: Run) -> None:
@@ -229,19 +223,13 @@ def _answer(run: Run) -> None:
 
 
 def _passages(run: Run) -> None:
-    for rank, passage in enumerate(run.retrieval.passages[:PASSAGES], 1):
-        st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> <small "
-                f"style='opacity:.7'>score {passage.score:.3f} · {safe(passage.document)}</small>"
-                f"</p><p style='margin:.2em 0 1em'>{safe_lines(passage.text)}</p>")
+    ranked(run.retrieval.passages)
     if not run.retrieval.passages:
         st.write("No passage was retrieved.")
 
 
 def _table(run: Run) -> None:
-    st.dataframe([{"name": shown_name(n), "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
-                   "x": n.importance, "mass": n.mass, "capacity": n.capacity,
-                   "reason": clean(n.reason, 300)} for n in run.retrieval.nodes],
-                 hide_index=True)
+    nodes_table(run.retrieval)
     st.download_button("Nodes CSV", lambda: export.nodes_csv(run.retrieval), f"run-{run.id}.csv",
                        "text/csv", on_click="ignore")
 

@@ -1,6 +1,7 @@
 """The tabs under the picture: passages, table, certificate and code."""
 
 import json
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -9,7 +10,7 @@ from qafd.answer import where
 from qafd.bundle import bundled
 from qafd.graph import Graph
 from qafd.report import report
-from qafd.retrieve.base import Retrieval
+from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.ui.detail import STATES, relative
 from qafd.ui.explore import View, chosen_drawing, placed
@@ -25,7 +26,12 @@ def passages_tab(view: View) -> None:
     """The passages, best first."""
     if not view.retrieval.passages:
         st.write("No passage was retrieved; raise the source mass.")
-    for rank, passage in enumerate(view.retrieval.passages[:PASSAGES], 1):
+    ranked(view.retrieval.passages)
+
+
+def ranked(passages: Sequence[RetrievedPassage]) -> None:
+    """The texts of the first passages, with their scores and where they stand."""
+    for rank, passage in enumerate(passages[:PASSAGES], 1):
         st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
                 f"<small style='opacity:.7'>score {passage.score:.3f} · {safe(where(passage))}"
                 f"</small></p><p style='margin:.2em 0 1em'>{safe_lines(passage.text)}</p>")
@@ -35,22 +41,13 @@ def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
     retrieval, contract = view.retrieval, chosen_drawing().contract
     names = {n.id: shown_name(n) for n in retrieval.nodes}
-    shares = relative(retrieval.nodes)
     if not retrieval.nodes:
         st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
     nodes, edges = st.tabs([counted(len(retrieval.nodes), "node"),
                             counted(len(retrieval.edges), "edge")])
     with nodes:
-        st.dataframe([{
-            "name": names[n.id], "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
-            "importance": shares[n.id], "x": n.importance, "mass": n.mass, "capacity": n.capacity,
-            "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
-            for n in retrieval.nodes], hide_index=True, column_config={
-                "importance": st.column_config.NumberColumn(
-                    format="percent", help="x relative to the largest"),
-                "x": st.column_config.NumberColumn(
-                    format="%.4g", help="The dual variable of the diffusion, as exports have it")})
+        nodes_table(retrieval)
     with edges:
         if retrieval.edges:
             st.dataframe([{
@@ -82,6 +79,20 @@ def table_tab(view: View) -> None:
                            "application/zip", on_click="ignore",
                            help="All of it in one file that `qafd verify` checks and `qafd "
                            "replay` asks again.")
+
+
+def nodes_table(retrieval: Retrieval) -> None:
+    """All touched nodes with their numbers and reasons."""
+    shares = relative(retrieval.nodes)
+    st.dataframe([{
+        "name": shown_name(n), "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
+        "importance": shares[n.id], "x": n.importance, "mass": n.mass, "capacity": n.capacity,
+        "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
+        for n in retrieval.nodes], hide_index=True, column_config={
+            "importance": st.column_config.NumberColumn(
+                format="percent", help="x relative to the largest"),
+            "x": st.column_config.NumberColumn(
+                format="%.4g", help="The dual variable of the diffusion, as exports have it")})
 
 
 def certificate_tab(view: View) -> None:
