@@ -212,9 +212,12 @@ def _start(text: str, start: int, end: int) -> int:
 def _whole(span: _Span) -> bool:
     """Whether a text reads as a sentence: no heading, header line, cut line or piped row.
 
-    Rows of "column: value" lines do, unless they open a document as the lines of a letter's head.
+    Rows of "column: value" lines do, unless they open a document as the lines of a letter's head,
+    and so does an edge of an imported graph, "Insulin — activates — kinase".
     """
     passage, text = span.passage, span.text
+    if text.count(" — ") == 2:
+        return True
     if is_table(passage.text) or is_row(text) and passage.start + span.start > 0:
         return True
     if " | " in text or text.startswith("|") or text in (passage.title, passage.heading):

@@ -106,6 +106,17 @@ def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_
             rel=1e-3, abs=1e-5)
 
 
+def test_a_short_edge_answers_the_question_that_it_answers(tmp_path: Path) -> None:
+    edges = tmp_path / "edges.csv"
+    edges.write_text("from,to,predicate\nAda Lovelace,Analytical Engine,wrote notes on\n"
+                     "Charles Babbage,Analytical Engine,designed\n")
+    knowledge = taken_in(tmp_path / "w.db", edges)
+    plan = knowledge.plan("Who designed the Analytical Engine?")
+    answer = knowledge.answer(knowledge.retrieve(plan), plan)
+    assert [s.text for s in answer.sentences if s.best] == [
+        "Charles Babbage — designed — Analytical Engine"]
+
+
 @pytest.mark.parametrize("method", ["qafd", "ego"])
 def test_a_question_about_a_character_draws_him_and_his_acquaintance(
         hugo: tuple[KnowledgeGraph, nx.Graph], method: str) -> None:
@@ -368,7 +379,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
 
 
-@pytest.mark.parametrize("form", ["graphml", "json", "csv"])
+@pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
 def test_our_own_exports_come_back_with_their_entities_and_relations(
         form: str, sample: KnowledgeGraph, tmp_path: Path) -> None:
     found = sample.retrieve("What did Steve Jobs make at Apple?", "ego")
@@ -376,12 +387,21 @@ def test_our_own_exports_come_back_with_their_entities_and_relations(
     kept = {frozenset((names[e.source], names[e.target])): e.label
             for e in found.edges if e.kind == "relation"}
     assert len(kept) > 3
-    files = {"graphml": [export.graphml(found)], "json": [json.dumps(export.node_link(found))],
+    files = {"graphml": [export.graphml(found)], "gexf": [export.gexf(found)],
+             "json": [json.dumps(export.node_link(found))],
              "csv": [export.nodes_csv(found), export.edges_csv(found)]}[form]
     graph = parse_graph([text.encode() for text in files])
     knowledge = put(tmp_path / "w.db", graph)
     assert entities(knowledge) == {n.name for n in found.nodes if n.kind == "entity"}
     assert {pair: label for pair, (label, _) in relations(knowledge).items()} == kept
+
+
+def test_an_export_without_relations_says_what_to_import_instead(sample: KnowledgeGraph) -> None:
+    found = sample.retrieve("What did Steve Jobs make at Apple?")
+    assert not any(edge.kind == "relation" for edge in found.edges)
+    for text in (export.graphml(found), export.gexf(found)):
+        with pytest.raises(ParseError, match="import the file that the graph is from"):
+            parse_graph([text.encode()])
 
 
 def test_edges_alone_bring_the_entities_that_they_relate(sample: KnowledgeGraph) -> None:

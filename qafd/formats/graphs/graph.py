@@ -91,7 +91,7 @@ class ImportedGraph:
             *((bool(edge.label), "a label") for edge in self.edges),
             *((bool(edge.description), "a description") for edge in self.edges),
             *((edge.weight is not None, "a weight") for edge in self.edges)])
-        texts = f", {len(self.texts):,} texts" if self.texts else ""
+        texts = f", {len(self.texts):,} text{'s' * (len(self.texts) > 1)}" if self.texts else ""
         return (f"{self.format}, {len(self.nodes):,} nodes ({nodes}), {len(self.edges):,} edges "
                 f"({edges}){texts}")
 
@@ -188,13 +188,16 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
 def _only_entities(whole: Rows) -> None:
     """Of our own exports, what documents do not make: entities and what relates them."""
     passages = sum(node.get("kind") == "passage" for node in whole.nodes)
-    whole.nodes = [{"id": n["id"], "name": n["name"]} for n in whole.nodes
+    whole.nodes = [{"id": n["id"], "name": _first(n, _NAMES)} for n in whole.nodes
                    if n.get("kind") == "entity"]
     if not whole.nodes and "source_name" in whole.edges[0]:
         whole.nodes = [{"id": row[end], "name": row[f"{end}_name"]} for row in whole.edges
                        if row["kind"] == "relation" for end in ("source", "target")]
     whole.edges = [{name: value for name, value in row.items() if name in (
         "source", "target", "label")} for row in whole.edges if row["kind"] == "relation"]
+    if not whole.edges:
+        raise ParseError("This is a part of a graph, as exported here, in which no name relates "
+                         "to another; import the file that the graph is from.")
     if passages:
         whole.notices.append(f"Left out: {passages:,} passages, whose texts an export has not.")
 
