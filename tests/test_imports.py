@@ -5,8 +5,10 @@ import io
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any, Never
 
 import networkx as nx
 import pyarrow as pa
@@ -502,3 +504,19 @@ def test_a_folder_without_a_known_graph_says_what_to_name(tmp_path: Path) -> Non
         files_of([tmp_path])
     with pytest.raises(ParameterError, match="there is no file or folder"):
         files_of([tmp_path / "missing.graphml"])
+
+
+def test_a_passage_of_a_hub_is_found_without_a_look_at_all_of_its_edges() -> None:
+    class Sliced(tuple[Any, ...]):
+        def __iter__(self) -> Never:
+            raise AssertionError("all were looked at")
+
+    graph = parse_graph([b"source,target\n" + b"".join(b"hub,n%d\n" % i for i in range(300))])
+    document = parse_with_notices("x", graph.to_json())
+    (name, whole), = document.given.items()
+    whole = replace(whole, mentions=Sliced(whole.mentions), assertions=Sliced(whole.assertions))
+    found = [given_for(whole, one, opening=not number)
+             for number, one in enumerate(chunk(document.documents[0]))]
+    assert len(found) > 5
+    assert [a.target for one in found for a in one.assertions] == [f"n{i}" for i in range(300)]
+    assert name == "x#hub"

@@ -6,7 +6,7 @@ or begins an edge becomes a document: its description, and a line for each edge 
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -49,8 +49,12 @@ def given_for(document: Extraction, chunk: Chunk, opening: bool) -> Extraction:
     last = bisect_right(document.sentences, chunk.end - 1, key=lambda span: span[0])
     spans = tuple((max(low, chunk.start) - chunk.start, min(high, end) - chunk.start)
                   for low, high in document.sentences[first:last])
+    # All are in the order of their sentences, of which a passage has few.
+    begin, stop = (bisect_left(document.mentions, number, key=_sentence_of)
+                   for number in (0 if opening else first - 1, last))
+    titles = document.mentions[:min(begin, bisect_left(document.mentions, 1, key=_sentence_of))]
     mentions = []
-    for mention in document.mentions:
+    for mention in (*(m for m in titles if m.kind == "title"), *document.mentions[begin:stop]):
         if mention.kind == "title":
             mentions.append(mention)
         elif start <= mention.start < end and (opening or mention.end):
@@ -61,9 +65,15 @@ def given_for(document: Extraction, chunk: Chunk, opening: bool) -> Extraction:
                 end=(mention.end - chunk.start) * whole))
     return Extraction(
         chunk.id, GIVEN, spans, tuple(mentions),
-        tuple(replace(a, sentence=max(a.sentence - first, 0)) for a in document.assertions
+        tuple(replace(a, sentence=max(a.sentence - first, 0)) for a in document.assertions[
+                  bisect_left(document.assertions, first - 1, key=_sentence_of):
+                  bisect_left(document.assertions, last, key=_sentence_of)]
               if start <= document.sentences[a.sentence][0] < end),
         document.descriptions if opening else ())
+
+
+def _sentence_of(one: Mention | Assertion) -> int:
+    return one.sentence
 
 
 class _Maker:
@@ -187,6 +197,7 @@ class _Given:
         self.mentions: list[Mention] = []
         self.assertions: list[Assertion] = []
         self.descriptions: list[Description] = []
+        self._where: dict[str, set[int]] = defaultdict(set)
 
     def sentence(self, at: int, text: str, whole: int = 0) -> None:
         """Add the sentences of a text that begins at an offset; none ends before `whole`."""
@@ -202,8 +213,14 @@ class _Given:
         self.mentions.append(Mention(key, name, start, start + len(name), number, kind))
 
     def shared(self, *keys: str) -> int:
-        """The first sentence with all of these keys, else with one of them."""
-        where = [{m.sentence for m in self.mentions if m.key == key} for key in keys]
+        """The first sentence with all of these keys, else with one of them.
+
+        All mentions must have been added.
+        """
+        if not self._where:
+            for mention in self.mentions:
+                self._where[mention.key].add(mention.sentence)
+        where = [self._where[key] for key in keys]
         return min(set.intersection(*where) or set.union(*where))
 
     def extraction(self) -> Extraction:
@@ -211,7 +228,7 @@ class _Given:
         return Extraction(
             "", GIVEN, tuple(self.sentences),
             tuple(sorted(self.mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind, m.key))),
-            tuple(self.assertions), tuple(self.descriptions))
+            tuple(sorted(self.assertions, key=_sentence_of)), tuple(self.descriptions))
 
 
 def _names(nodes: Sequence[ImportedNode], notices: list[str]) -> dict[str, str]:
