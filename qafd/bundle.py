@@ -108,8 +108,7 @@ def _files(data: bytes) -> dict[str, bytes]:
                 if left < 0:
                     raise ParseError(f"The bundle unpacks to more than {LARGEST // 2**20} MB, "
                                      "which no run has; it was not read.")
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
-            NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         raise ParseError(f"This is no readable bundle of a run ({str(error)[:80]}); download or "
                          "make it again.") from error
     return files

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from qafd.errors import ParameterError
 from qafd.formats.graphs import GRAPH_ENDINGS
 from qafd.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode, ImportedText
-from qafd.parsing import parse_graph
+from qafd.parsing import GRAPH_LIMITS, parse_graph
 
 __all__ = ["GRAPH_ENDINGS", "ImportedEdge", "ImportedGraph", "ImportedNode", "ImportedText",
            "files_of", "read_graph"]
@@ -44,10 +44,15 @@ def read_graph(
     """
     files = files_of([paths] if isinstance(paths, (str, os.PathLike)) else paths)
     try:
-        data = [file.read_bytes() for file in files]
+        data = [_beginning(file) for file in files]
     except OSError as error:
         raise ParameterError(f"{error.filename} cannot be read: {error.strerror}") from error
     return name_of([file.absolute() for file in files]), parse_graph(data)
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(GRAPH_LIMITS.input_bytes + 1)  # a device may have no end
 
 
 def name_of(files: Sequence[PurePath]) -> str:
