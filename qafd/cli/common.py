@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -173,6 +174,19 @@ def keys_of_environment() -> "Keys":
 
     key = os.environ.get("OPENAI_API_KEY")
     return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}
+
+
+def on_interrupt(said: str) -> Callable[[], bool]:
+    """Whether Ctrl-C was pressed from now on, which says something instead of ending at once."""
+    pressed = False
+
+    def note(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+        print(f"\nqafd: {said}", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, note)
+    return lambda: pressed
 
 
 def read_file(name: str) -> bytes:

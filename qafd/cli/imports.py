@@ -1,11 +1,18 @@
 """The command that takes in a graph made by another program: import."""
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
-from qafd.cli.common import DONE, FAILED, Commands, command, keys_of_environment, print_json
+from qafd.cli.common import (
+    DONE,
+    FAILED,
+    Commands,
+    command,
+    keys_of_environment,
+    on_interrupt,
+    print_json,
+)
 from qafd.cli.meter import Meter
 from qafd.errors import ParameterError
 from qafd.plaintext import one_line
@@ -35,17 +42,11 @@ def _import(arguments: argparse.Namespace) -> int:
         _print(arguments, said, graph.summary)
         return DONE
     path = Path(arguments.db)
-    stopped = False
 
-    def interrupted(*_: object) -> None:
-        nonlocal stopped
-        stopped = True
-        print("\nqafd: stopping; run 'qafd index' on this workspace to go on", file=sys.stderr)
-
-    signal.signal(signal.SIGINT, interrupted)
+    stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with Meter() as meter:
-        index(path, [(name, graph.to_json())], progress=meter.show, stopped=lambda: stopped,
+        index(path, [(name, graph.to_json())], progress=meter.show, stopped=stopped,
               keys=keys_of_environment())
     with Store.open(path) as store:
         file = next(f for f in store.files() if f.name == clean_name(name))
@@ -54,7 +55,7 @@ def _import(arguments: argparse.Namespace) -> int:
     # the first one is the summary, as it stands on the page
     said |= {"notices": list(file.notices[1:] or graph.notices), "passages": file.passages}
     _print(arguments, said, graph.summary)
-    return FAILED if file.error or stopped else DONE
+    return FAILED if file.error or stopped() else DONE
 
 
 def _print(arguments: argparse.Namespace, said: dict[str, object], summary: str) -> None:

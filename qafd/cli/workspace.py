@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import sys
 from dataclasses import asdict
 from itertools import chain, islice
@@ -16,6 +15,7 @@ from qafd.cli.common import (
     Commands,
     command,
     keys_of_environment,
+    on_interrupt,
     open_workspace,
     print_json,
     stdin,
@@ -81,16 +81,9 @@ def _index(arguments: argparse.Namespace) -> int:
     choice = choice_of(arguments, before)
     if arguments.dry_run:
         return dry_run(path, sources, choice, arguments.json, arguments.re_embed)
-    stopped = False
     run = f"index {now()}"
 
-    def interrupted(*_: object) -> None:
-        nonlocal stopped
-        stopped = True
-        print("\nqafd: stopping after the passages at work; run the command again to go on",
-              file=sys.stderr)
-
-    signal.signal(signal.SIGINT, interrupted)
+    stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with Store.open(path) as store:
         if choice != before:
@@ -104,7 +97,7 @@ def _index(arguments: argparse.Namespace) -> int:
             store.drop_graph()
     try:
         with Meter() as meter:
-            worked_on = set(index(path, sources, progress=meter.show, stopped=lambda: stopped,
+            worked_on = set(index(path, sources, progress=meter.show, stopped=stopped,
                                   keys=keys_of_environment(), run=run))
     finally:
         print_spent(path, run)
@@ -113,7 +106,7 @@ def _index(arguments: argparse.Namespace) -> int:
     for file in failed:
         print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
     _status(arguments)
-    return FAILED if failed or stopped else DONE
+    return FAILED if failed or stopped() else DONE
 
 
 def _say(sentence: str) -> None:
