@@ -15,7 +15,7 @@ from qafd.sql import box
 from qafd.sql.database import Asked, Database
 from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.ui.detail import STYLE, heading, held, importances
-from qafd.ui.explore import ASPECT, DRAWN, chosen_drawing, pick
+from qafd.ui.explore import ASPECT, DRAWN, asked_among, chosen_drawing, pick
 from qafd.ui.home import home
 from qafd.ui.workspaces import forget, keep, plain, safe
 from qafd.view.component import selected
@@ -104,15 +104,7 @@ def question_box(database: Database) -> str:
         st.session_state["dbq"] = examples[0] if examples else ""
         st.query_params.pop("node", None)
     st.session_state["dbq_for"] = database.path
-    question = st.text_input(
-        "Question", value=examples[0] if examples else "", key=keep("dbq"), bind="query-params",
-        placeholder="Ask this database a question", label_visibility="collapsed",
-        icon=":material/search:")
-    with st.container(horizontal=True, gap="small"):
-        for example in examples:
-            st.button(example, type="tertiary", disabled=example == question,
-                      on_click=st.session_state.update, kwargs={"dbq": example})
-    return question or ""
+    return asked_among(examples, "dbq", "Ask this database a question")
 
 
 def method_controls() -> SchemaDiffusion:

@@ -73,20 +73,20 @@ def question_box(knowledge: KnowledgeGraph) -> str:
         st.session_state["q"] = examples[0] if examples else ""
         st.query_params.pop("node", None)
     st.session_state["asked_in"] = knowledge.path
+    return asked_among(examples, "q", "Ask your documents a question")
+
+
+def asked_among(examples: Sequence[str], key: str, placeholder: str) -> str:
+    """The question that is typed, or chosen from examples; the first one stands there before."""
     question = st.text_input(
-        "Question", value=examples[0] if examples else "", key=keep("q"), bind="query-params",
-        placeholder="Ask your documents a question", label_visibility="collapsed",
-        icon=":material/search:")
+        "Question", value=examples[0] if examples else "", key=keep(key), bind="query-params",
+        placeholder=placeholder, label_visibility="collapsed", icon=":material/search:")
     if examples:
         with st.container(horizontal=True, gap="small"):
             for example in examples:
-                st.button(example, type="tertiary", on_click=_ask, args=(example,),
-                          disabled=example == question)
+                st.button(example, type="tertiary", disabled=example == question,
+                          on_click=st.session_state.update, kwargs={key: example})
     return question or ""
-
-
-def _ask(question: str) -> None:
-    st.session_state["q"] = question
 
 
 def ask_something(knowledge: KnowledgeGraph) -> None:
@@ -98,7 +98,8 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     with st.container(horizontal=True, gap="small"):
         for row in best.tolist():
             question = f"What is said about {clean(graph.names[row], 60)}?"
-            st.button(plain(question), key=f"ask{row}", on_click=_ask, args=(question,))
+            st.button(plain(question), key=f"ask{row}", on_click=st.session_state.update,
+                      kwargs={"q": question})
 
 
 def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
