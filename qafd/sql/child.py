@@ -21,11 +21,11 @@ from qafd.child import limit
 
 LATE = 0.3  # seconds after its deadline at which the process is ended
 MOST_TABLES, MOST_COLUMNS = 300, 3000
-MOST_ROWS, MOST_BYTES, CELL = 1000, 4_000_000, 10_000
-SAMPLED, SHORT = 200, 40
+MOST_ROWS, MOST_BYTES, CELL = 1000, 4_000_000, 10_000  # of a result; characters of a cell
+SAMPLED, SHORT = 200, 40  # rows that first values are from; characters of one
 AT_ONCE = 200  # columns that are sampled together
-COUNTED = 1_000_000
-HITS, LONGEST = 20, 80
+COUNTED = 1_000_000  # rows from which a table is not counted on
+HITS, LONGEST = 20, 80  # values found in a column; characters of one
 LENGTHS = {sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
            sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
            sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500}
