@@ -32,8 +32,9 @@ _CUT = re.compile(r"\b(the|an?|of|at|in|on|to|and|or|for|with|by|from|as|is|was)
 _PRONOUNS = frozenset((
     "he", "she", "it", "they", "his", "her", "its", "their", "hers", "theirs", "him", "them",
     "this", "that", "these", "those", "both"))
-_ASKING = frozenset(("describe", "explain", "give", "introduce", "know", "known", "list", "mean",
-                     "mention", "mentioned", "name", "please", "said", "show", "tell", "total"))
+_ASKING = frozenset((
+    "describe", "explain", "find", "found", "give", "introduce", "know", "known", "list", "mean",
+    "mention", "mentioned", "name", "please", "said", "show", "tell", "total"))
 _ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
     "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"

@@ -305,6 +305,8 @@ def test_a_sentence_that_speaks_of_her_comes_with_the_one_that_names_her(
 def test_words_of_the_question_that_no_passage_has_are_said(fleet: KnowledgeGraph) -> None:
     answer = fleet.answer("What did the office pay after the earthquake in Lisbon? Tell me.")
     assert answer.missing == ("earthquake", "Lisbon")
+    assert fleet.answer("Which office did people find in Lisbon?").missing[-1:] == ("Lisbon",)
+    assert "find" not in fleet.answer("Which office did they find in Lisbon?").missing
     assert fleet.answer("Who leads the offices?").missing == ()
 
 

@@ -50,9 +50,10 @@ def _quoted(answer: Answer) -> None:
         st.write(answer.absence.replace(ABSENT, f"**{ABSENT}**"))
         if not answer.sentences:
             return
-        st.caption("The nearest sentences:")
     if answer.missing:
         st.caption(f"No passage read here has the words: {plain(', '.join(answer.missing))}.")
+    if answer.abstained:
+        st.caption("The nearest sentences:")
     st.html(f"<p style='{_TEXT}'>" + " ".join(
         f"{'… ' * s.skips}{'<b>' * s.best}{safe(s.line)}{'</b>' * s.best} "
         f"<sup><a href='#quoted-{s.citation}'>[{s.cited}]</a></sup>"
