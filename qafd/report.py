@@ -31,11 +31,12 @@ def _lines(run: Run) -> Iterator[str]:
     yield "Sentences of the documents, quoted; no language model.\n"
     if run.absence:
         yield f"{_said(run.absence)}\n"
-    for number, quote in enumerate(run.quotes, 1):
-        text = _said(quote.text, 2000)
+    sources = list(dict.fromkeys((quote.title, quote.where) for quote in run.quotes))
+    for quote in run.quotes:
+        text, number = _said(quote.text, 2000), sources.index((quote.title, quote.where)) + 1
         yield f"> {f'**{text}**' if quote.best else text} \\[{number}\\]\n"
-    for number, quote in enumerate(run.quotes, 1):
-        yield f"- \\[{number}\\] {_said(quote.title)}: {_said(quote.where)}"
+    for number, (title, where) in enumerate(sources, 1):
+        yield f"- \\[{number}\\] {_said(title)}: {_said(where)}"
     yield from _nodes(full)
     yield "\n## Why the foremost are here\n"
     names = {n.id: n.name for n in retrieval.nodes}

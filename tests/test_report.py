@@ -34,6 +34,15 @@ def test_a_report_has_all_that_justifies_an_answer(run):
     assert "mass 30" in text
 
 
+def test_a_source_has_one_number_however_often_it_is_quoted(run):
+    quote = run.quotes[0]
+    other = replace(quote, text="Other words.", title="Elsewhere", where="b.md")
+    text = report(replace(run, quotes=(quote, replace(quote, text="More words."), other)))
+    assert re.search(r"> More words\. \\\[1\\\]\n\n> (\*\*)?Other words\.(\*\*)? \\\[2\\\]", text)
+    assert re.findall(r"^- \\\[(\d)\\\] (\S+)", text, re.M)[1] == ("2", "Elsewhere:")
+    assert len(re.findall(r"^- \\\[", text, re.M)) == 2
+
+
 def test_the_reasons_add_up_as_the_run_says(run):
     node = run.retrieved[0]
     assert f"{node.name} is full: it holds {node.mass:.3g} of {node.capacity:.3g}" in report(run)
