@@ -6,6 +6,8 @@ import pytest
 from clicks import page, shown
 
 from qafd.knowledge import KnowledgeGraph
+from qafd.rows import Evidence
+from qafd.ui.detail import quoted
 
 RECORDS = """\
 {"id": "1", "title": "Nordlys", "text": "A small ship left Bergen with Ivar Aasen in 1850."}
@@ -36,6 +38,14 @@ def test_a_name_that_only_a_title_has_shows_the_text_below_it(unnamed: Knowledge
     assert "it stands in the title of" in text
     assert "A small ship left Bergen" in text
     assert "it stands in the title of" in shown(page("graph", ws="ship", find="Nordlys"))
+
+
+def test_the_columns_of_a_row_are_apart() -> None:
+    text = "name: Ada\nborn: 1815"
+    row = Evidence("n", "c", "staff.csv", "", text, 40, 40 + len(text), None, "", ((46, 49),))
+    assert "name: <mark>Ada</mark> · born: 1815<br>" in quoted(row)
+    wrapped = Evidence("n", "c", "d.txt", "", "Ada was\nborn.", 0, 13, None, "", ())
+    assert "Ada was born.<br>" in quoted(wrapped)
 
 
 def test_a_passage_without_names_shows_its_text(unnamed: KnowledgeGraph) -> None:

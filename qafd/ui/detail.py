@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from qafd.explain import Balance, balance_sentence, mass_balance
+from qafd.extract import is_row
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.rows import Evidence
@@ -112,16 +113,19 @@ def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
 
 
 def quoted(evidence: Evidence) -> str:
-    """A sentence with the names in it marked, and where it stands."""
+    """A sentence with the names in it marked, and where it stands; a row of a table on one line."""
     text, at, parts = evidence.text, 0, []
+    between = " · " if is_row(text) else " "
     for start, end in evidence.mentions:
         start, end = start - evidence.start, end - evidence.start
         if at <= start < end <= len(text):
-            parts += [_quote(text[at:start]), f"<mark>{_quote(text[start:end])}</mark>"]
+            parts += [_quote(text[at:start].replace("\n", between)),
+                      f"<mark>{_quote(text[start:end])}</mark>"]
             at = end
     page = "" if evidence.page is None else f", page {evidence.page}"
     where = evidence.document + page
-    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}{_quote(text[at:])}<br>"
+    return (f"<p style='margin:0 0 .6em'>{''.join(parts)}"
+            f"{_quote(text[at:].replace(chr(10), between))}<br>"
             f"<small style='opacity:.7'>{safe(where)}</small></p>")
 
 
