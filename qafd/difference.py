@@ -84,7 +84,7 @@ class Difference:
         differing = [f"{s.name} {s.before} → {s.after}" for s in self.settings]
         rest = ("; settings that differ: " + ", ".join(differing) if differing else
                 "; their settings are the same")
-        return f"{said}{rest}."
+        return f"{said}{rest}{'' if rest.endswith(('?', '.')) else '.'}"
 
 
 def difference(first: Run, second: Run) -> Difference:

@@ -52,6 +52,9 @@ def test_swapping_the_runs_swaps_what_is_gained_and_lost():
 @pytest.mark.parametrize(("first", "second", "sentence"), [
     pytest.param(run({"a": 1.0}), run({"a": 1.0}, params={"mass": 20.0}),
                  "A and B retrieve the same; settings that differ: mass 60 → 20.", id="mass"),
+    pytest.param(run({"a": 1.0}), run({"a": 1.0}, params={"mass": "which?"}),
+                 "A and B retrieve the same; settings that differ: mass 60 → which?",
+                 id="question-mark"),
     pytest.param(run({"a": 1.0}), run({"a": 1.0}, ["p1"]),
                  "A and B retrieve the same names, not the same passages; their settings are the "
                  "same.", id="passages"),
