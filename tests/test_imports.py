@@ -520,3 +520,23 @@ def test_a_passage_of_a_hub_is_found_without_a_look_at_all_of_its_edges() -> Non
     assert len(found) > 5
     assert [a.target for one in found for a in one.assertions] == [f"n{i}" for i in range(300)]
     assert name == "x#hub"
+
+
+def test_what_ids_and_quotes_would_lose_is_said() -> None:
+    long = "http://example.org/" + "x" * 300
+    data = {"nodes": [{"id": long + end, "name": end} for end in "ab"] + [
+                {"id": 1, "name": "Ada", "description": "First."}, {"id": "1", "name": "Eve"},
+                {"id": 1, "name": "Ada", "description": "First."}],
+            "edges": [{"source": long + "a", "target": long + "b"},
+                      {"source": 1, "target": long + "a", "weight": 10**400}]}
+    graph = parse_graph([json.dumps(data).encode()])
+    assert [node.name for node in graph.nodes] == ["a", "b", "Ada"]
+    assert [(e.source, e.target) for e in graph.edges] == [
+        (graph.nodes[0].id, graph.nodes[1].id), ("1", graph.nodes[0].id)]
+    assert parse_graph([graph.to_json()]).edges == graph.edges
+    assert graph.notices == (
+        "Left out: 1 nodes with the id of one before that say something else.",
+        "1 weights are no positive numbers; these edges count as edges of mean weight.")
+    for content, why in ((b" \n", "is empty"), (b'source,target\na,b\n"c,d\ne,f\n', "not closed")):
+        with pytest.raises(ParseError, match=why):
+            parse_graph([content])

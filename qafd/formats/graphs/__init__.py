@@ -42,6 +42,8 @@ def _rows(data: bytes, limits: Limits) -> Rows:
     except ValueError:
         raise ParseError("The file is binary and no Parquet table, so it holds no graph that can "
                          "be read; export it as GraphML.") from None
+    if not text.strip("\ufeff \t\r\n"):
+        raise ParseError("The file is empty; export the graph again.")
     start = text.lstrip("\ufeff \t\r\n")[:1]
     if start == "<":
         return read_markup(text.lstrip("\ufeff"))

@@ -1,5 +1,6 @@
 """A graph as its file gives it: nodes, edges and the texts they are from, cleaned and checked."""
 
+import hashlib
 import json
 import math
 import re
@@ -11,10 +12,11 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Limits, too_much
-from qafd.plaintext import clean, one_line
+from qafd.plaintext import clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000
 NAME = 100  # characters of a name at most
+ID = 200  # of an id; of a longer one the beginning and a digest
 IMPORTED = b'{"graph": {"format": '
 """How the bytes of an imported graph begin."""
 
@@ -155,7 +157,12 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     if whole.edges and all("flow" in e and e.get("kind") in _OWN for e in whole.edges):
         _only_entities(whole)
     texts = {text.id: text for text in map(_text, whole.texts) if text.text}
-    nodes = {node.id: node for node in (_node(row, texts) for row in whole.nodes) if node.id}
+    nodes = dict[str, ImportedNode]()
+    twice = 0
+    for node in (_node(row, texts) for row in whole.nodes):
+        twice += node.id in nodes and nodes[node.id] != node
+        if node.id:
+            nodes.setdefault(node.id, node)
     named = {node.name: key for key, node in reversed(nodes.items())}
     edges, loops, weightless = [], 0, 0
     for row in whole.edges:
@@ -175,6 +182,8 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     if length > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
     _check_size(len(nodes), len(edges))
+    whole.notices += [f"Left out: {twice:,} nodes with the id of one before that say something "
+                      "else."] * (twice > 0)
     whole.notices += [f"Left out: {loops:,} edges from a node to itself or to nothing."] * (
         loops > 0)
     whole.notices += [f"{weightless:,} weights are no positive numbers; these edges count as "
@@ -225,7 +234,10 @@ def _end(value: Any, nodes: dict[str, ImportedNode], named: Mapping[str, str]) -
 
 
 def _id(value: Any) -> str:
-    return _line(str(value), 200) if value not in (None, "") else ""
+    text = str(value) if value not in (None, "") else ""
+    if len(text) <= ID:
+        return _line(text, ID)
+    return f"{one_line(text, ID - 9)} {hashlib.sha256(storable(text).encode()).hexdigest()[:8]}"
 
 
 @lru_cache(200_000)
@@ -260,7 +272,7 @@ def _weight(row: Row) -> tuple[float | None, bool]:
         return None, False
     try:
         weight = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None, True
     return (weight, False) if 0 < weight < math.inf else (None, True)
 

@@ -10,6 +10,7 @@ from typing import Any
 from qafd.errors import ParseError
 from qafd.formats.draft import Limits
 from qafd.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
+from qafd.plaintext import one_line
 
 _SCALARS = (str, int, float)
 _NODES = {"name", "title", "label", "entity", "entity_name", "id"}
@@ -29,7 +30,7 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
     about = value.get("graph")
     about = about if isinstance(about, dict) else {}
     form = about.get("format")
-    rows = Rows(form if isinstance(form, str) else "node-link JSON")
+    rows = Rows(one_line(form, 80) if isinstance(form, str) else "node-link JSON")
     for number, node in enumerate(value["nodes"]):
         node = _lower(node) if isinstance(node, dict) else {"id": node}
         rows.nodes.append(node if "id" in node else {"id": number, **node})
@@ -73,9 +74,10 @@ def read_delimited(text: str, limits: Limits) -> Rows:
     first = head.split("\n", 1)[0]
     delimiter = max("\t;,|", key=first.count)
     try:
-        lines = list(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter))
+        lines = list(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
-        raise ParseError("The table is damaged; save it as CSV again.") from None
+        raise ParseError("The table is damaged: a quotation mark in it is not closed or stands "
+                         "alone; save it as CSV again.") from None
     columns = [column.strip().lower() for column in next(iter(lines), [])]
     return read_records("CSV", [dict(zip(columns, line, strict=False)) for line in lines[1:]
                                 if any(line)], columns)
