@@ -187,7 +187,7 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         notices.append(
             f"mass capped at {FILL:.1%} of what fits: {wanted:,.4g} units were asked for, all that "
             f"is connected to these seeds can hold {held:,.4g}, so {FILL * held:,.4g} were poured "
-            "and nearly everything is full; choose less mass for a local answer")
+            "and everything is full or nearly full; choose less mass for a local answer")
     fitted = np.array(list(total.values()))
     if scale:
         fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
