@@ -234,6 +234,9 @@ def test_names_that_are_no_utf8_are_left_out_and_refused_in_words(tmp_path: Path
     assert schema.notices == ("Left out, for names that are no UTF-8: u, q\ufffdq.",)
     with pytest.raises(SqlError, match="no UTF-8"):
         box.run(path, "SELECT * FROM u")
+    path.write_bytes(path.read_bytes().replace(b"TABLE t (a)", b"TABLE t (\xff)"))
+    with pytest.raises(SqlError, match="no table whose names are UTF-8"):
+        box.read_schema(path)
 
 
 def test_a_file_in_use_or_left_unfinished_is_not_blamed_on_the_sql(tmp_path: Path) -> None:

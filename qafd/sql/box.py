@@ -69,7 +69,8 @@ def read_schema(path: Path) -> Schema:
         Column(t["name"], c["name"], c["type"], c["key"], tuple(c["values"]))
         for c in t["columns"]), t["rows"]) for t in found["tables"]]
     if not tables:
-        raise SqlError(f"{path.name} has no table; choose a database that has some.")
+        which = " whose names are UTF-8" if found["notices"] else ""
+        raise SqlError(f"{path.name} has no table{which}; choose a database that has some.")
     return Schema.of(tables, [Join(a, tuple(b), c, tuple(d)) for a, b, c, d in found["joins"]],
                      found["notices"])
 
