@@ -73,7 +73,7 @@ def check(data: bytes) -> Verification:
     """
     files = _files(data)
     obj = _obj(files)
-    _run(obj)
+    run = _run(obj)
     manifest = json_of(files[MANIFEST], MANIFEST)
     stated = manifest.get("sha256") if isinstance(manifest, dict) else None
     stated = stated if isinstance(stated, dict) else {}
@@ -84,6 +84,8 @@ def check(data: bytes) -> Verification:
             f"{name} is not what the manifest states: it was changed after the bundle was made."
             for name in wrong))
     proved = verify(obj["retrieval"])
+    if run.plan.question != run.retrieval.query:
+        return Verification(False, ("The plan asks another question than the retrieval answers.",))
     return Verification(proved.ok, (
         *proved.sentences, "All files of the bundle are as they were written."))
 

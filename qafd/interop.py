@@ -95,8 +95,10 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise ParameterError(f"seeds are a list of nodes or a mapping of nodes to shares, not "
                              f"{seeds!r}; put a single node into a list")
-    if not isinstance(seeds, Mapping):
-        seeds = dict.fromkeys(seeds, 1.0)
+    try:
+        seeds = seeds if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
+    except TypeError:
+        raise ParameterError(f"a seed of {seeds!r} cannot be a node of a graph") from None
     missing = [node for node in seeds if node not in row]
     if missing or not seeds:
         raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing

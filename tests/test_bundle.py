@@ -1,6 +1,7 @@
 """Bundles: the same bytes for the same run, and one sentence for each hostile file."""
 
 import csv
+import hashlib
 import io
 import json
 import struct
@@ -87,8 +88,6 @@ def test_what_was_changed_in_a_bundle_is_named(data):
 
 
 def test_a_forged_run_with_a_forged_manifest_is_still_found_out(data):
-    import hashlib
-
     obj = json.loads(unpacked(data)["run.json"])
     obj["retrieval"]["nodes"][0]["mass"] *= 2
     text = json.dumps(obj).encode()
@@ -96,6 +95,19 @@ def test_a_forged_run_with_a_forged_manifest_is_still_found_out(data):
     manifest["sha256"]["run.json"] = hashlib.sha256(text).hexdigest()
     forged = changed(changed(data, "run.json", text), "manifest.json", json.dumps(manifest))
     assert not check(forged).ok
+
+
+def test_a_plan_of_another_question_is_found_out(data):
+    files = unpacked(data)
+    obj = json.loads(files["run.json"])
+    obj["plan"]["question"] = "Who forged this?"
+    files["run.json"] = json.dumps(obj).encode()
+    manifest = json.loads(files["manifest.json"])
+    manifest["sha256"]["run.json"] = hashlib.sha256(files["run.json"]).hexdigest()
+    files["manifest.json"] = json.dumps(manifest).encode()
+    checked = check(packed(files.items()))
+    assert not checked.ok
+    assert "another question" in checked.sentences[0]
 
 
 def test_a_method_without_a_certificate_is_not_proved_but_its_files_are_checked(run):

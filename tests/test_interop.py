@@ -39,7 +39,8 @@ def test_strong_edges_carry_more_by_the_named_attribute():
 @pytest.mark.parametrize(("seeds", "mass", "message"), [
     ({}, 1, "at least one seed"), ({"z": 1}, 1, "'z' is not a node"), ({"a": -1}, 1, "shares"),
     ({"a": 1}, -1, "mass"), ({"a": 1}, float("nan"), "mass"), ({"a": "x"}, 1, "be numbers"),
-    ({"a": 1}, None, "be numbers"), ("a", 1, "into a list"), (7, 1, "into a list")])
+    ({"a": 1}, None, "be numbers"), ("a", 1, "into a list"), (7, 1, "into a list"),
+    ([["a"]], 1, "cannot be a node")])
 def test_impossible_arguments_are_refused(seeds, mass, message):
     with pytest.raises(ParameterError, match=message):
         qafd.diffuse(nx.Graph([("a", "b")]), seeds, mass)
