@@ -118,6 +118,12 @@ class Answer:
         return self.best < self.threshold and not self.literal
 
     @property
+    def gap(self) -> str:
+        """Which words of the question no considered passage has, for people; else ""."""
+        return (f"No passage read here has the words: {', '.join(self.missing)}."
+                if self.missing else "")
+
+    @property
     def absence(self) -> str:
         """That the evidence is too weak, with the numbers, for people; else ""."""
         if not self.abstained:

@@ -63,3 +63,8 @@ def test_with_nothing_chosen_the_card_begins_with_the_answer(unnamed: KnowledgeG
     assert "Nordlys" in said
     none = shown(page("explore", ws="ship", q="What do penguins eat for breakfast?", tab="Code"))
     assert "ot in these documents" in none
+
+
+def test_the_card_names_words_that_no_passage_has(unnamed: KnowledgeGraph) -> None:
+    said = shown(page("explore", ws="ship", q="Which salary had Ivar Aasen in Bergen?", tab="Code"))
+    assert "No passage read here has the words: salary." in said

@@ -339,3 +339,12 @@ def test_the_command_ends_with_the_code_of_what_happened(
         arguments: tuple[str, ...], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", *arguments]) == code
     assert capsys.readouterr().err.startswith("qafd: ") or code == 3
+
+
+def test_a_negation_is_said_not_to_be_understood(ferries: Database) -> None:
+    for question, word in (("List the customers without a booking", "without"),
+                           ("Which ferries have no sailings?", "no")):
+        assert any(f"“{word}” is not understood" in notice
+                   for notice in ferries.ask(question).draft.notices)
+    assert not any("is not understood" in notice for notice in
+                   ferries.ask("Which ferries carry no more than 200 passengers?").draft.notices)

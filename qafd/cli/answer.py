@@ -173,8 +173,8 @@ def print_answer(answer: "Answer") -> None:
         return
     if answer.abstained:
         print(answer.absence)
-    if answer.missing:
-        print(f"No passage read here has the words: {', '.join(answer.missing)}.")
+    if answer.gap:
+        print(answer.gap)
     if answer.abstained and answer.sentences:
         print("The nearest sentences:")
     for sentence in answer.sentences:

@@ -12,6 +12,9 @@ from qafd.sql.words import Reading, read
 
 MOST = 100  # rows that a draft which only lists asks for
 
+_NEGATION = re.compile(r"\b(?:without|not|never|neither|nobody|none|except|lack(?:s|ing)?)\b"
+                       r"|\bno\b(?! (?:more|less|fewer) than)")
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -52,7 +55,7 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     """The SQL that simple rules read from a question, over what is retrieved.
 
     Counts, averages and sums, groups, superlatives, years and amounts are understood; everything
-    else is listed.
+    else is listed, and a negation is said not to be understood.
 
     Parameters
     ----------
@@ -80,7 +83,9 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     phrases = {v.phrase for v in reading.values}
     also = tuple(f"“{v.value}” is also a value of {v.label}." for v in values
                  if v.phrase in phrases and (v.phrase, v.label) not in taken)
-    return replace(made, notices=made.notices + also)
+    turned = tuple(f"“{word}” is not understood: the draft asks for what is there, not for what is "
+                   "missing." for word in dict.fromkeys(_NEGATION.findall(question.casefold())))
+    return replace(made, notices=made.notices + turned + also)
 
 
 def _query(reading: Reading) -> _Query:

@@ -50,8 +50,8 @@ def _quoted(answer: Answer) -> None:
         st.write(answer.absence.replace(ABSENT, f"**{ABSENT}**"))
         if not answer.sentences:
             return
-    if answer.missing:
-        st.caption(f"No passage read here has the words: {plain(', '.join(answer.missing))}.")
+    if answer.gap:
+        st.caption(plain(answer.gap))
     if answer.abstained:
         st.caption("The nearest sentences:")
     st.html(f"<p style='{_TEXT}'>" + " ".join(

@@ -141,6 +141,8 @@ def _lead(view: View) -> None:
     if answer.abstained:
         st.caption(plain(answer.absence))
     else:
+        if answer.gap:
+            st.caption(plain(answer.gap))
         st.html("".join(
             f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 300)}"
             f"{'</b>' * s.best} <small style='opacity:.7'>"

@@ -64,17 +64,19 @@ def history(knowledge: KnowledgeGraph) -> History:
         return History(knowledge, rows)
     linked = st.query_params.get_all("run")
     places = {row.id: place for place, row in enumerate(rows)}
+    table = [
+        {"time (UTC)": row.made_at[:16].replace("T", " "), "question": clean(row.question, 120),
+         "note": clean(row.note, runs.NOTE), "method": label_of(row.method),
+         "settings": clean(settings(row.changed), 120), "nodes": row.nodes,
+         "tokens": row.tokens, "exact": runs.EXACT[row.exact]} for row in rows]
     event = st.dataframe(
-        [{"time (UTC)": row.made_at[:16].replace("T", " "), "question": clean(row.question, 120),
-          "note": clean(row.note, runs.NOTE), "method": label_of(row.method),
-          "settings": clean(settings(row.changed), 120) or "default", "nodes": row.nodes,
-          "tokens": row.tokens, "exact": runs.EXACT[row.exact]} for row in rows],
+        table, column_order=[name for name in table[0] if any(line[name] != "" for line in table)],
         hide_index=True, on_select="rerun", selection_mode="multi-row",
         # other rows are another table, which begins with what is chosen still
         key=f"runs {knowledge.path.stem} {rows[0].id} {len(rows)}",
         selection_default={"selection": {"rows": [places[k] for k in linked if k in places]}},
         column_config={name: st.column_config.TextColumn(width=width) for name, width in
-                       (("question", 190), ("note", 110), ("method", 120), ("settings", 130))})
+                       (("question", 260), ("note", 110), ("method", 120), ("settings", 130))})
     chosen = tuple(rows[place].id for place in sorted(event["selection"]["rows"], reverse=True))
     if chosen:
         st.query_params["run"] = list(chosen)
