@@ -101,15 +101,16 @@ def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
     with knowledge.store() as store:
         near = {end for edge in store.edges([node_id]) for end in (edge.source, edge.target)}
         known = store.nodes({*near, node_id})
-    itself = known.pop(node_id)
-    if itself.kind == "passage":
+    itself = known.pop(node_id, None)
+    if itself is not None and itself.kind == "passage":
         st.caption("No name was found in this passage:")
         begun = [itself]
     else:
-        st.caption("No sentence names it; it stands in the title of:")
         begun = [node for node in known.values() if node.kind == "passage"][:TITLES]
-    st.html("".join(f"<p style='margin:0 0 .6em'><b>{safe(node.name, 300)}</b><br>"
-                    f"{safe(node.text, 300)}</p>" for node in begun))
+        st.caption("No sentence names it" + ("; it stands in the title of:" if begun else "."))
+    for node in begun:
+        st.html(f"<p style='margin:0 0 .6em'><b>{safe(node.name, 300)}</b><br>"
+                f"{safe(node.text, 300)}</p>")
 
 
 def quoted(evidence: Evidence) -> str:
