@@ -8,6 +8,7 @@ import itertools
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -334,7 +335,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
                         "SELECT 1 FROM sqlite_master").fetchone():
                     connection.close()
                     raise _foreign(path)
-                connection.execute("PRAGMA journal_mode = WAL")
+                _write_ahead(connection)
             for setting in ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
                             "secure_delete = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {setting}")
@@ -345,6 +346,20 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
                 raise _damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch a file to WAL; where several do so at once, SQLite refuses some without waiting."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> object:
