@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -165,16 +165,16 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
                 doubtful[key].add((number, mention.sentence))
             else:
                 lone.add(key)
-    small: set[str] = set()
+    small: Counter[str] = Counter()
     said: set[str] = set()
     files = NameIndex(filed)
     for reading in log:
         small.update(_LOWER.findall(reading.chunk.text))
         said.update(key for key, _, _ in files.find(reading.chunk.text))
     twice = {key for key, where in doubtful.items() if len(where) > 1}
-    keys = certain | said | twice | (lone - small)
+    keys = certain | said | twice | (lone - small.keys())
     entities: dict[str, _Entity] = defaultdict(_Entity)
-    index = NameIndex(keys, _concepts(log, NameIndex(keys)))
+    index = NameIndex(keys, _concepts(log, small, keys))
     for number, reading in enumerate(log):
         alias = aliases[reading.chunk.document]
         for mention in reading.extraction.mentions:
@@ -199,19 +199,20 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
     return dict(entities)
 
 
-def _concepts(log: Sequence[Reading], index: NameIndex) -> set[str]:
-    """Titles of one word that the texts write small more often than with a capital that opens no
-    sentence and no longer name of the index: "Photosynthesis", not "Prince"."""
+def _concepts(log: Sequence[Reading], small: Mapping[str, int], keys: Iterable[str]) -> set[str]:
+    """Titles of one word that the texts write small (as often as `small` says) more often than with
+    a capital that opens no sentence and no longer name: "Photosynthesis", not "Prince"."""
     titles = {
         mention.key for reading in log for mention in reading.extraction.mentions
-        if mention.kind == "title" and _certain(mention, reading.chunk)
+        if mention.kind == "title" and _certain(mention, reading.chunk) and mention.key in small
         and mention.key.isalpha() and mention.key == reading.chunk.title.casefold()}
-    common: Counter[str] = Counter()
-    for reading in log:
-        text, starts = reading.chunk.text, [start for start, _ in reading.extraction.sentences]
-        common.update(word for word in _LOWER.findall(text) if word in titles)
-        common.subtract(key for key, _, _ in index.find(text, starts))
-    return {key for key in titles if common[key] > 0}
+    if not titles:
+        return titles
+    index = NameIndex(keys)
+    capital = Counter(
+        key for reading in log for key, _, _ in index.find(
+            reading.chunk.text, [start for start, _ in reading.extraction.sentences]))
+    return {key for key in titles if small[key] > capital[key]}
 
 
 def _aliases(log: Sequence[Reading]) -> dict[str, dict[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from qafd.assemble import node_id
 from qafd.bm25 import words
+from qafd.curate import MENTION_KINDS
 from qafd.store import Store
 
 PERSON, PLACE, TIME, NUMBER = "person", "place", "time", "number"
@@ -31,7 +32,6 @@ _TYPES = {PERSON: frozenset(("person", "people", "character")),
           PLACE: frozenset(("gpe", "loc", "fac", "place", "location", "city", "country",
                             "building"))}
 _GROUPS = frozenset(("org", "norp", "organization", "organisation", "company", "group"))
-_UNTYPED = ("title", "heading", "term")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Se
             "  AND sentences.position = mentions.sentence "
             "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(list(chunks)),))
         for chunk, end, key, text, kind in rows:
-            if kind not in _UNTYPED:
+            if kind not in MENTION_KINDS:
                 found.setdefault((chunk, end), []).append(
                     Name(node_id("entity", merged.get(key, key)), text, kind.casefold()))
     return found

@@ -10,7 +10,7 @@ from qafd.certificate import Certificate
 from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.records import Floats
+from qafd.records import Floats, Nodes
 from qafd.weights import PLAIN, Gates, Weights
 
 if TYPE_CHECKING:
@@ -52,6 +52,26 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
         raise ParameterError(f"{what} must be numbers") from None
 
 
+def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
+            ) -> tuple[Nodes, Floats]:
+    """The rows of the seeds and their shares, which add up to 1."""
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise ParameterError(f"seeds are a list of nodes or a mapping of nodes to shares, not "
+                             f"{seeds!r}; put a single node into a list")
+    try:
+        seeds = seeds if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
+    except TypeError:
+        raise ParameterError(f"a seed of {seeds!r} cannot be a node of a graph") from None
+    missing = [node for node in seeds if node not in row]
+    if missing or not seeds:
+        raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing
+                             else "diffuse needs at least one seed")
+    share = _numbers("the shares of the seeds", seeds.values())
+    if share.min() < 0 or not 0 < share.sum() < np.inf:
+        raise ParameterError("the shares of the seeds must be at least 0, and one positive")
+    return np.array([row[node] for node in seeds], np.int64), share / share.sum()
+
+
 def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hashable],
             mass: float, weight: str | None = "weight", capacity: str = "degree",
             alignment: Mapping[Hashable, float] | None = None,
@@ -91,24 +111,10 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
         raise ParameterError(f"diffuse spreads over a networkx graph, not over {type(G).__name__}")
     graph = Graph.from_networkx(G, weight)
     nodes = list(G)
-    row = {node: i for i, node in enumerate(nodes)}
-    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise ParameterError(f"seeds are a list of nodes or a mapping of nodes to shares, not "
-                             f"{seeds!r}; put a single node into a list")
-    try:
-        seeds = seeds if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
-    except TypeError:
-        raise ParameterError(f"a seed of {seeds!r} cannot be a node of a graph") from None
-    missing = [node for node in seeds if node not in row]
-    if missing or not seeds:
-        raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing
-                             else "diffuse needs at least one seed")
+    rows, share = _seeded(seeds, {node: i for i, node in enumerate(nodes)})
     mass = _numbers("the mass", [mass])[0]
     if not (np.isfinite(mass) and mass >= 0):
         raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
-    share = _numbers("the shares of the seeds", seeds.values())
-    if share.min() < 0 or not 0 < share.sum() < np.inf:
-        raise ParameterError("the shares of the seeds must be at least 0, and one positive")
     if isinstance(weights, str):
         weights = Weights.named(weights)
     gates = PLAIN if weights is None else Gates(weights)
@@ -117,8 +123,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
         if not np.all((aligned > 0) & (aligned < np.inf)):
             raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
         gates = Gates(weights or Weights.named("hybrid"), alignment=aligned)
-    rows = np.array([row[node] for node in seeds], np.int64)
-    solution = solve(graph, gates, rows, mass * share / share.sum(), capacity, rtol)
+    solution = solve(graph, gates, rows, mass * share, capacity, rtol)
     touched = [nodes[i] for i in solution.rows.tolist()]
     order = np.lexsort((-solution.mass, -solution.x)).tolist()
     flow: dict[tuple[Hashable, Hashable], float] = {}
