@@ -23,6 +23,7 @@ ROUNDING = 4e-15
 WIDE = 1e12
 COARSE = 1e-2
 STEP = 1e-4
+FEW = 1 / 8
 LAST = 1e-3
 SHARP = 1e-7
 SHARPENED = 1500
@@ -369,6 +370,8 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
             inner = max(0.1 * inner, rtol * LAST)
         restart = dropped
         if late_count or dropped:
+            if not dropped and late_count < FEW * k:
+                inner = max(inner * STEP, min(inner, rtol))
             continue
         if residual <= 1.0:
             blurred = False

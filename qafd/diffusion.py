@@ -26,10 +26,12 @@ from qafd.weights import Gates
 
 # Beyond this ratio of largest to smallest weight, conjugate gradients are not even tried.
 WIDE = 1e12
-# Tolerance of the first inner solves; a round that adds no node multiplies it by STEP, down to
-# rtol, and below that only when rounding left the residual too large.
+# Tolerance of the first inner solves; a round that adds few nodes, less than a share FEW of the
+# active ones, multiplies it by STEP, down to rtol, and one that adds none goes below that when
+# rounding left the residual too large.
 COARSE = 1e-2
 STEP = 1e-4
+FEW = 1 / 8
 LAST = 1e-3
 # Rounding above this share of a capacity is removed by a direct solve in twice the digits, unless
 # more than SHARPENED nodes are active: seconds of work for digits that nobody sees.
@@ -230,6 +232,8 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
             inner = max(0.1 * inner, rtol * LAST)
         if dropped or len(late):
             settled = False
+            if not dropped and len(late) < FEW * region.active.sum():
+                inner = max(inner * STEP, min(inner, rtol))
             continue
         if direct and not settled:
             settled = True
