@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qafd.assemble import node_id
 from qafd.errors import ModelError, ParameterError
 from qafd.extract import TYPES, proper_runs, tagger
 from qafd.graph import Graph
@@ -16,13 +17,15 @@ from qafd.models import Embedder
 from qafd.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
 from qafd.records import Keyword, Nodes, QueryPlan, Vectors
 from qafd.subqueries import decompose
-from qafd.text import NameIndex, canonical, words_of
+from qafd.text import NameIndex, canonical, unaccented, words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 READ = 1500  # characters of a question that are read
+SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
 NEAREST = 0.5  # cosine from which the nearest name stands in for one the graph does not know
+SAME = 0.95  # and from which it is that name, spelled otherwise
 
 _READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
 
@@ -88,13 +91,23 @@ class Planner:
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         keys = dict.fromkeys(key for key, _, _ in found)
         covered = {place for _, start, end in found for place in range(start, end)}
-        unknown = [span for span in named if " " in canonical(span.text)
-                   and not covered.intersection(range(span.start_char, span.end_char))]
-        near = self._nearest(unknown, low, vectors[1:])
-        keys |= dict.fromkeys(near)
+        places = {canonical(text): place for place, text in enumerate(low, 1)}
+        unknown = {key: _said(span) for span in named if (key := canonical(span.text))
+                   and (" " in key or (span.label_ in SOUGHT and len(key) > 2))
+                   and not covered.intersection(range(span.start_char, span.end_char))}
+        near = {text: self._nearest(key, vectors[places[key]]) for key, text in unknown.items()}
+        keys |= dict.fromkeys(canonical(name) for name, _ in near.values() if name)
         if len(self._names.rows) and not keys:
             notices.append("No name in the question is known to this graph, so the passages "
                            "nearest in words and meaning are the only seeds.")
+        elif keys:
+            notices += [_unknown(text, *best) for text, best in near.items() if best[1] < SAME]
+            notices += [
+                f"\u201c{_said(span)}\u201d is no name in these documents, only "
+                f"{asked[start:end]} is."
+                for span in named if span.label_ == "PERSON" for _, start, end in found
+                if span.start_char <= start and end <= span.end_char
+                and canonical(asked[start:end]) != canonical(span.text)]
         if not _looks_english(asked, common):
             notices.append("The question does not look English; the bundled models know English "
                            "only, so the result may be poor.")
@@ -113,10 +126,10 @@ class Planner:
         vectors = self._embedder.embed([keyword.text for keyword in kept])
         named = [(canonical(keyword.text), vector) for keyword, vector in zip(
             kept, vectors, strict=True) if keyword.level == "low"]
-        entity = self._names.entity
         names = dict.fromkeys([
-            *plan.names, *(entity[key] for key, _ in named if key in entity),
-            *self._near(vector for key, vector in named if key not in entity and " " in key)])
+            *plan.names, *(self._names.get(key) or canonical(self._nearest(key, vector)[0])
+                           for key, vector in named)])
+        names.pop("", None)
         return replace(
             plan, keywords=kept, keyword_embeddings=vectors, names=tuple(names), planner=planner,
             subqueries=tuple(self.plan(part) for part in subqueries))
@@ -128,29 +141,32 @@ class Planner:
         """
         capitals = any(letter.isupper() for letter in asked[1:])
         found = [
-            (self._names.entity[key], start, end)
-            for key, start, end in self._names.index.find(asked, anyhow=True)
+            (key, start, end) for key, start, end in self._names.find(asked)
             if " " in key or (key not in common and (
                 not capitals or any(letter.isupper() for letter in asked[start:end])))]
         proper = [match for match in found if match[0] not in self._names.terms]
         return proper or found
 
-    def _nearest(
-        self, spans: Sequence["Span"], low: Sequence[str], vectors: Vectors
-    ) -> Iterator[str]:
-        places = {canonical(text): place for place, text in enumerate(low)}
-        return self._near(vectors[places[canonical(span.text)]] for span in spans)
-
-    def _near(self, vectors: Iterable[Vectors]) -> Iterator[str]:
-        """The name nearest to each vector, shape (d,), where one is near enough."""
+    def _nearest(self, key: str, vector: Vectors) -> tuple[str, float]:
+        """The name that stands for an unknown one of two words or more, "" for none; the cosine."""
         graph, rows = self._graph, self._names.rows
-        if graph.name_vectors is None or not len(rows):
-            return
-        for vector in vectors:
-            cosines = graph.name_vectors[rows] @ vector
-            best = int(cosines.argmax())
-            if cosines[best] >= NEAREST:
-                yield canonical(graph.names[rows[best]])
+        if " " not in key or graph.name_vectors is None or not len(rows):
+            return "", 0.0
+        cosines = graph.name_vectors[rows] @ vector
+        best = int(cosines.argmax())
+        return graph.names[rows[best]] if cosines[best] >= NEAREST else "", float(cosines[best])
+
+
+def _said(span: "Span") -> str:
+    """A name of the question as it is shown."""
+    return span.text.removesuffix("'s").removesuffix("\u2019s")
+
+
+def _unknown(text: str, nearest: str, cosine: float) -> str:
+    """What became of a name that the graph does not have."""
+    missing = f"\u201c{text}\u201d is no name in these documents"
+    return missing + (f"; the nearest one, {nearest} (similarity {cosine:.2f}), stands for it."
+                      if nearest else ".")
 
 
 def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
@@ -169,16 +185,39 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
     return planner.refine(plan, keywords, parts if subqueries else (), client.name)
 
 
+def entities_named(graph: Graph, names: Iterable[str],
+                   merged: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The id of the entity that each name means in a graph; without those it does not know.
+
+    A name means what it does in a question: whatever has its canonical form, or what an edit says
+    (`merged` as for `Planner`). The nearest name does not stand in for one that is not there.
+    """
+    known = _Names(graph, merged) if merged else _names_of(graph)
+    ids = {name: node_id("entity", key) for name in names if (key := known.get(canonical(name)))}
+    return {name: key for name, key in ids.items() if key in graph.row}
+
+
 class _Names:
     """The entities of a graph by name: index, rows, and which keys are lower-case terms."""
 
     def __init__(self, graph: Graph, merged: Mapping[str, str] | None = None) -> None:
         self.rows: Nodes = np.flatnonzero(graph.kinds == "entity")
         keys = {canonical(graph.names[row]): graph.names[row] for row in self.rows.tolist()}
-        self.entity = {name: key for name, key in (merged or {}).items() if key in keys}
-        self.entity |= {key: key for key in keys}
-        self.index = NameIndex(self.entity)
+        self._exact = {name: key for name, key in (merged or {}).items() if key in keys}
+        self._exact |= {key: key for key in keys}
+        # Of names that differ in accents only, the last one in the order of the alphabet.
+        self._typed = {unaccented(name): self._exact[name] for name in sorted(self._exact)}
+        self._index = NameIndex(self._typed)
         self.terms = {key for key, name in keys.items() if name == name.lower()}
+
+    def get(self, name: str) -> str | None:
+        """The key of the entity that a canonical name means, with or without its accents."""
+        return self._exact.get(name) or self._typed.get(unaccented(name))
+
+    def find(self, text: str) -> Iterator[Found]:
+        """The names in a text by longest match, typed with or without accents and capitals."""
+        for typed, start, end in self._index.find(unaccented(text), anyhow=True):
+            yield self.get(canonical(text[start:end])) or self._typed[typed], start, end
 
 
 _NAMES: WeakKeyDictionary[Graph, _Names] = WeakKeyDictionary()

@@ -7,6 +7,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 
 from semantic_text_splitter import TextSplitter
 
@@ -133,6 +134,17 @@ class _Branch:
     def __init__(self) -> None:
         self.key = ""
         self.next: dict[str, _Branch] = {}
+
+
+def unaccented(text: str) -> str:
+    """The text with the accents off its letters, as long as before."""
+    return "".join(map(_unaccented, text))
+
+
+@cache
+def _unaccented(letter: str) -> str:
+    base = [c for c in unicodedata.normalize("NFD", letter) if not unicodedata.combining(c)]
+    return base[0] if len(base) == 1 else letter
 
 
 class NameIndex:

@@ -67,6 +67,37 @@ def test_a_single_unknown_word_stands_for_no_longer_name(planner):
     assert planner.plan("Which ship did Captain sail?").names == ()
 
 
+def test_a_name_is_found_with_other_accents_than_it_has():
+    names = ["Beyonc\u00e9", "Rose", "Ros\u00e9"]
+    vectors = embedder().embed([canonical(name) for name in names])
+    graph = Graph.build([*"abc"], names, ["entity"] * 3, vectors=vectors, name_vectors=vectors)
+    planner = Planner(graph, embedder())
+    assert planner.plan("Was Beyonce on tour?").names == ("beyonc\u00e9",)
+    assert planner.plan("Was B\u00e9yonc\u00e9 on tour?").names == ("beyonc\u00e9",)
+    assert planner.plan("Did she drink Ros\u00e9?").names == ("ros\u00e9",)
+    assert planner.plan("Did she like Rose?").names == ("rose",)
+
+
+def test_what_stands_for_an_unknown_name_is_said(planner):
+    cosine = float(embedder().embed(["Steven Jobs"])[0] @ embedder().embed(["steve jobs"])[0])
+    assert planner.plan("Where was Steven Jobs born?").notices == (
+        "\u201cSteven Jobs\u201d is no name in these documents; the nearest one, Steve Jobs "
+        f"(similarity {cosine:.2f}), stands for it.",)
+
+
+def test_an_unknown_name_beside_known_ones_is_said(planner):
+    assert planner.plan("Was Apple founded in Reykjavik?").notices == (
+        "\u201cReykjavik\u201d is no name in these documents.",)
+    assert planner.plan("Did Steve Jobs present the iPhone?").notices == ()
+
+
+def test_a_person_of_whom_a_part_is_known_is_said_to_be_unknown(planner):
+    plan = planner.plan("Where was Apple Johnson born?")
+    assert plan.names == ("apple",)
+    assert plan.notices == (
+        "\u201cApple Johnson\u201d is no name in these documents, only Apple is.",)
+
+
 def test_unknown_names_are_said_to_be_unknown(planner):
     plan = planner.plan("When did the Battle of Xzqvw end?")
     assert plan.names == ()
