@@ -78,9 +78,20 @@ def test_passages_that_are_the_only_seeds_are_drawn() -> None:
     alone = drawn_contracted(retrieval([source, *others], lines))
     assert {(e.source, e.target): e.flow for e in alone.edges} == pytest.approx({
         ("p", "a"): 2, ("a", "b"): 1})
+
+
+def test_a_passage_seed_is_drawn_beside_names_only_where_it_alone_feeds_one() -> None:
     named = replace(node("c"), seed=True, source=1.0)
-    assert {n.id for n in drawn_contracted(retrieval([source, named, *others], lines)).nodes} == {
-        "a", "b", "c"}
+    fed, hanging = (replace(node(p, kind="passage"), seed=True, source=3.0) for p in "pr")
+    others = [node("a"), node("b"), node("d"), node("q", kind="passage")]
+    lines = [edge("c", "q", 2), edge("q", "a", 1), edge("q", "b", 1), edge("p", "a", 2),
+             edge("r", "d", 3), edge("r", "b", 1)]
+    both = drawn_contracted(retrieval([fed, hanging, named, *others], lines))
+    assert {n.id for n in both.nodes} == {"a", "b", "c", "d", "r"}
+    assert {(e.source, e.target): e.flow for e in both.edges} == pytest.approx({
+        ("c", "a"): 1, ("c", "b"): 1, ("r", "d"): 3, ("r", "b"): 1})
+    both = drawn_contracted(retrieval([fed, named, *others[:2], others[3]], lines[:4]))
+    assert {n.id for n in both.nodes} == {"a", "b", "c"}
 
 
 def test_a_passages_own_source_is_injected_into_its_neighbors() -> None:
@@ -240,6 +251,13 @@ def test_what_another_panel_shows_is_a_ghost_here() -> None:
                       others=[node("c")])
     assert [n["id"] for n in data["nodes"]] == ["a", "b", "c"]
     assert (names(data, 0), names(data, 1)) == (["a"], ["b"])
+
+
+def test_half_as_many_ghosts_as_nodes_are_drawn_at_most_the_most_important_ones() -> None:
+    one, others = retrieval([node("a")], []), [node(f"g{i}", float(i)) for i in range(9)]
+    data = panel_data([one], positions=spread(retrieval([node("a"), *others], [])), others=others,
+                      limit=4)
+    assert [n["id"] for n in data["nodes"]] == ["a", "g7", "g8"]
 
 
 def test_contracted_passages_are_not_even_ghosts() -> None:

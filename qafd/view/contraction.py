@@ -31,11 +31,20 @@ class Contraction:
 
 
 def drawn_contracted(retrieval: Retrieval) -> Retrieval:
-    """The retrieval as it is drawn without passages: those that are its only seeds stay."""
+    """The retrieval as it is drawn without passages.
+
+    Seeds stay that are passages where no name is a seed, and where the mass of a name comes from
+    them alone: it would hang in the air.
+    """
     seeds = [node for node in retrieval.nodes if node.seed and node.source > 0]
-    named = any(node.kind != "passage" for node in seeds)
-    only = () if named else tuple(node.id for node in seeds)
-    return contract_passages(retrieval, only).retrieval
+    passages = {node.id for node in seeds if node.kind == "passage"}
+    if len(passages) == len(seeds):
+        return contract_passages(retrieval, passages).retrieval
+    without = contract_passages(retrieval).retrieval
+    fed = {edge.target for edge in without.edges if edge.flow > 0}
+    alone = {node.id for node in without.nodes if node.mass > 0 and not node.source} - fed
+    spared = passages & {e.source for e in retrieval.edges if e.flow > 0 and e.target in alone}
+    return contract_passages(retrieval, spared).retrieval if spared else without
 
 
 def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Contraction:

@@ -73,7 +73,7 @@ def panel_data(
 
     Each panel shows at most `limit` nodes: seeds and the selected node, then saturated nodes
     by importance, wet ones by mass, dry ones. What a panel does not show and another panel or
-    `others` does is drawn there as a ghost. Color is the square root of importance over the
+    `others` does is drawn there as a ghost, half as many as `limit` at most. Color is the square root of importance over the
     largest of the panel, or its rank when importances are too skewed for that; thickness is
     the square root of flow (or weight) over the largest of the panel.
 
@@ -129,11 +129,12 @@ def panel_data(
     if contract:
         retrievals = [drawn_contracted(r) for r in retrievals]
     shown = [_choose(r, positions, limit, selected) for r in retrievals]
-    ghosts = {node.id: node for node in [*(n for r in retrievals for n in r.nodes), *others]
-              if node.id in positions and not (contract and node.kind == "passage")}
     drawn = {node.id: node for nodes in shown for node in nodes}
-    for node in sorted(ghosts.values(), key=lambda n: (-n.importance, n.id))[:2 * limit]:
-        drawn.setdefault(node.id, node)
+    ghosts = {node.id: node for node in [*(n for r in retrievals for n in r.nodes), *others]
+              if node.id in positions and node.id not in drawn
+              and not (contract and node.kind == "passage")}
+    drawn |= {node.id: node for node in sorted(
+        ghosts.values(), key=lambda n: (-n.importance, n.id))[:limit // 2]}
     index = {node: i for i, node in enumerate(sorted(drawn))}
     scale = _color_scale(shown)
     found = Counter(n.id for r in retrievals for n in r.nodes if n.state == SATURATED)
@@ -283,7 +284,7 @@ def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched:
     parts = [(counted(retrieved, "name") if hidden else f"{retrieved}") + " retrieved"
              + (f", {wet} touched" if wet else "")]
     if hidden:
-        parts.append("passages that are no seeds are drawn as flow" if drawn
+        parts.append("other passages are drawn as flow" if drawn
                      else "passages are drawn as flow")
     parts.append(f"{edges:,} of {all_edges:,} edges" if edges < all_edges else
                  f"{edges:,} edge{'s' * (edges != 1)}")
