@@ -14,7 +14,7 @@ import numpy as np
 
 from qafd import schema
 from qafd.assemble import Reading, assemble
-from qafd.edits import edited
+from qafd.edits import connected, edited
 from qafd.errors import StoreError
 from qafd.log import CHUNK
 from qafd.records import Vectors
@@ -290,8 +290,8 @@ def _graph_anew(store: Store) -> Check:
                 model, chunk.title, chunk.text, extraction.sentences))
             readings.append(Reading(chunk, extraction, rows[0], rows[1:]))
         if readings:
-            made = assemble(readings, lambda names: _stored(
-                store, [embedding_key(model, name) for name in names]))
+            made = connected(assemble(readings, lambda names: _stored(
+                store, [embedding_key(model, name) for name in names])), log.edits)
             found = store.differences(log, made.nodes, made.edges, made.alignment, made.names)
         else:
             nothing = np.zeros((0, 0), np.float32)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qafd.assemble import Reading, assemble
-from qafd.edits import edited
+from qafd.edits import connected, edited
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.records import Vectors
@@ -46,7 +46,7 @@ def earlier_graph(store: Store) -> Graph:
                              "to compare the two models, embed anew with each.")
         return np.array([found[embedding_key(model, name)] for name in names])
 
-    made = assemble(readings, named)
+    made = connected(assemble(readings, named), log.edits)
     order = sorted(range(len(made.nodes)), key=lambda i: made.nodes[i].id)
     nodes = [made.nodes[i] for i in order]
     row = {node.id: i for i, node in enumerate(nodes)}

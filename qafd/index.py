@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.assemble import Reading, assemble
-from qafd.edits import edited
+from qafd.edits import connected, edited
 from qafd.engine import Batch, BatchExtractor, Engine, Models, Readings
 from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.estimate import NO_READING, RunPlan, plan_embedding
@@ -270,8 +270,9 @@ def bring_up_to_date(
         return store.write_graph(log, (), (), nothing, nothing)
     pairs = list(zip(log.chunks, edited(log), strict=True))
     try:
-        assembly = assemble(_readings(store, engine, pairs, progress, stopped),
-                            lambda names: _named(store, engine, names, progress, stopped))
+        assembly = connected(
+            assemble(_readings(store, engine, pairs, progress, stopped),
+                     lambda names: _named(store, engine, names, progress, stopped)), log.edits)
     except _StoppedError:
         return False
     return store.write_graph(

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from qafd import curate
 from qafd.answer import Answer, Draft, Written, draft, written
 from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.context import BUDGET as TOKENS
@@ -25,12 +26,14 @@ from qafd.llm import LLM, Reply
 from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
 from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
+from qafd.neighbors import connect, disconnect
 from qafd.plaintext import storable
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.quote import extract_answer
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
+from qafd.rows import Edit
 from qafd.samples import copied
 from qafd.store import Evidence, Store
 
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     import openai
 
     from qafd.reader import Choice
+
+T = TypeVar("T")
 
 
 class KnowledgeGraph:
@@ -130,6 +135,60 @@ class KnowledgeGraph:
 
         name, graph = read_graph(paths)
         return index(self.path, [(name, graph.to_json())], processes=processes, **listeners)
+
+    def rename(self, entity: str, name: str) -> int:
+        """Give an entity another name, or make it one with the entity of that name.
+
+        Like all edits it returns its number, which `undo_edit` takes; see `qafd.curate.call`.
+
+        Raises
+        ------
+        ParameterError
+            There is no such entity, or this cannot be its name.
+        """
+        return self._edited(partial(curate.call, known=entity, name=name))
+
+    def hide(self, entity: str) -> int:
+        """Take out of the graph what is no entity; raises ParameterError when there is none."""
+        return self._edited(partial(curate.hide, known=entity))
+
+    def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
+        """Add an edge between two entities; `label` says how they are related, `note` why.
+
+        Raises
+        ------
+        ParameterError
+            There is no such entity, both are one, or this edge is there.
+        """
+        return self._edited(partial(connect, one=source, other=target, label=label, note=note))
+
+    def disconnect(self, one: str, other: str) -> int:
+        """Remove the edges between two entities, also those of documents that come later.
+
+        Raises
+        ------
+        ParameterError
+            There is no such entity, or no edge between the two.
+        """
+        return self._edited(partial(disconnect, one=one, other=other))
+
+    def undo_edit(self, number: int) -> None:
+        """Take an edit back; raises StoreError when none in force has that number."""
+        self._edited(partial(Store.undo_edit, number=number))
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All edits, also those undone, in the order in which they were made."""
+        with self.store() as store:
+            return store.edits()
+
+    def _edited(self, change: Callable[[Store], T]) -> T:
+        from qafd.index import refresh
+
+        with self.store() as store:
+            done = change(store)
+        refresh(self.path, keys=self._keys)
+        return done
 
     @property
     def graph(self) -> Graph:

@@ -60,7 +60,9 @@ class Edit:
     """What somebody said of an entity, by its key; in force until `undone_at`.
 
     `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
-    differently), "apart" (it is not the entity with the key `name`) or "hide" (it is none).
+    differently), "apart" (it is not the entity with the key `name`), "hide" (it is none), "join" (a
+    relation `label` leads from it to the entity with the key `name`, says `note`) or "cut" (no edge
+    between the two that was there before).
     """
 
     id: int
@@ -69,6 +71,8 @@ class Edit:
     name: str
     made_at: str
     undone_at: str | None = None
+    label: str = ""
+    note: str = ""
 
     def holds(self, action: str) -> bool:
         """Whether it says this, and is in force."""

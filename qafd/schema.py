@@ -298,8 +298,22 @@ def _runs(db: "Database") -> None:
         "deleted_at TEXT) WITHOUT ROWID")
 
 
+def _edges_by_hand(db: "Database") -> None:
+    # SQLite cannot change a CHECK
+    db.execute(
+        "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut')), "
+        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
+        "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')")
+    db.execute("INSERT INTO edits_anew (id, action, key, name, made_at, undone_at) "
+               "SELECT id, action, key, name, made_at, undone_at FROM edits")
+    db.execute("DROP TABLE edits")
+    db.execute("ALTER TABLE edits_anew RENAME TO edits")
+
+
 Step = Callable[["Database"], None]
-STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs)
+STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
+                           _edges_by_hand)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 

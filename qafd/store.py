@@ -169,8 +169,9 @@ class Store(LogStore, FileStore):
         with self.snapshot() as connection:
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)) "
-                "SELECT source, target, label FROM edges WHERE kind = 'relation' AND label <> '' "
-                "AND source IN wanted AND target IN wanted ORDER BY source, target, label",
+                "SELECT source, target, label FROM edges WHERE kind IN ('relation', 'by_hand') "
+                "AND label <> '' AND source IN wanted AND target IN wanted "
+                "ORDER BY kind = 'by_hand', source, target, label",
                 (json.dumps(list(ids)),))
             return {frozenset(row[:2]): row[2] for row in rows}
 

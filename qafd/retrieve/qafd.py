@@ -31,7 +31,7 @@ from qafd.seeds import Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.sources import RULES, seed_paths, source_mass
 from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 
-LAYERS = {"passages": frozenset({"mention", "synonym"}),
+LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand"}),
           "entities": frozenset({"relation", "synonym"})}
 SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
 FEW = 6  # nodes that it could fill in a tiny graph, or one less than all

@@ -1,0 +1,213 @@
+"""Edges by hand: what diffusions make of them, and that undoing leaves no trace."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from qafd import schema
+from qafd.doctor import doctor
+from qafd.edits import STRENGTH, edges_by_hand
+from qafd.errors import ParameterError, StoreError
+from qafd.graph import kind_names
+from qafd.index import refresh
+from qafd.knowledge import KnowledgeGraph
+from qafd.neighbors import Neighbor, neighbors
+from qafd.rows import Edit
+from qafd.store import Store
+
+TEXTS = {
+    "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",
+    "firm.md": "Thomas Watson led the company in Endicott. Charles Flint met Thomas Watson.",
+    "moon.md": "Margaret Hamilton wrote software in Cambridge."}
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph.open(tmp_path / "edges.db")
+    for name, text in TEXTS.items():
+        knowledge.add_text(name, text)
+    return knowledge
+
+
+def near(knowledge: KnowledgeGraph, name: str) -> dict[str, Neighbor]:
+    from qafd.curate import entity
+
+    with knowledge.store() as store:
+        return {one.name: one for one in neighbors(store, entity(store, name))}
+
+
+def digest(knowledge: KnowledgeGraph) -> str:
+    with knowledge.store() as store:
+        return store.digest()
+
+
+def kinds(knowledge: KnowledgeGraph, one: str, other: str) -> tuple[str, ...]:
+    """The kinds of the edge between two entities in the graph that diffusions read."""
+    graph = knowledge.graph
+    u, v = (next(row for row, found in enumerate(graph.names)
+                 if found == name and graph.kinds[row] == "entity") for name in (one, other))
+    at = graph.entry(u, v)
+    return () if at is None else kind_names(int(graph.edge_kinds[at]))
+
+
+def importance(knowledge: KnowledgeGraph, question: str, name: str, **params: object) -> float:
+    return next((node.importance for node in knowledge.retrieve(question, **params).nodes
+                 if node.name == name and node.kind == "entity"), 0.0)
+
+
+def made(*edits: tuple[str, str, str, str]) -> list[Edit]:
+    return [Edit(i, action, key, name, "", None, label)
+            for i, (action, key, name, label) in enumerate(edits)]
+
+
+def test_a_later_edit_of_a_pair_counts_more():
+    cut = ("cut", "a", "b", "")
+    assert edges_by_hand(made(("join", "a", "b", "x"), cut)) == ({}, {frozenset("ab")})
+    joined, gone = edges_by_hand(made(cut, ("join", "b", "a", "x"), ("join", "b", "c", "")))
+    assert (set(joined), gone) == ({("b", "a", "x"), ("b", "c", "")}, {frozenset("ab")})
+
+
+def test_edges_follow_an_entity_through_its_names():
+    joined, gone = edges_by_hand(made(
+        ("join", "a", "b", "x"), ("cut", "a", "c", ""), ("same", "a", "D", "")))
+    assert (set(joined), gone) == ({("d", "b", "x")}, {frozenset("dc")})
+    assert edges_by_hand(made(("join", "a", "b", "x"), ("same", "a", "B", ""))) == ({}, set())
+
+
+@pytest.mark.parametrize("params", [{}, {"layer": "entities", "seeds": 0, "mass": 3}])
+def test_an_added_edge_carries_flow_on_either_layer(graph, params):
+    question = "Where did Margaret Hamilton work?"
+    assert importance(graph, question, "Thomas Watson", **params) == 0
+    graph.connect("margaret hamilton", "Thomas Watson", "admired", "her letters")
+    assert kinds(graph, "Margaret Hamilton", "Thomas Watson") == ("relation", "by_hand")
+    assert importance(graph, question, "Thomas Watson", **params) > 0
+    (edge,) = (e for e in graph.retrieve(question, **params).edges if e.label == "admired")
+    assert edge.kind == "relation"
+    with graph.store() as store:
+        assert [e.similarity for e in store.edges([edge.source]) if e.label == "admired"] == [
+            STRENGTH] * 2
+
+
+def test_a_removed_edge_is_gone_and_stays_away(graph):
+    assert "relation" in kinds(graph, "Charles Flint", "Thomas Watson")
+    graph.disconnect("Thomas Watson", "charles flint")
+    assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
+    graph.add_text("more.md", "Charles Flint hired Thomas Watson in 1914.")
+    assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
+    with graph.store() as store:
+        store.drop_graph()
+    refresh(graph.path)
+    assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
+    assert "Charles Flint" not in near(graph, "Thomas Watson")
+
+
+def test_undoing_gives_back_the_graph_that_was(graph):
+    before = digest(graph)
+    numbers = [graph.connect("IBM", "Thomas Watson", "was led by"),
+               graph.disconnect("Thomas Watson", "Charles Flint"),
+               graph.disconnect("IBM", "Thomas Watson"),
+               graph.connect("Thomas Watson", "Charles Flint", "hired")]
+    assert kinds(graph, "Charles Flint", "Thomas Watson") == ("relation", "by_hand")
+    assert kinds(graph, "IBM", "Thomas Watson") == ()
+    for number in numbers:
+        assert digest(graph) != before
+        graph.undo_edit(number)
+    assert digest(graph) == before
+    assert all(edit.undone_at for edit in graph.edits)
+    with pytest.raises(StoreError, match="no edit 1"):
+        graph.undo_edit(numbers[0])
+
+
+def test_an_edit_waits_while_no_document_has_its_entity(graph, tmp_path):
+    graph.connect("IBM", "Margaret Hamilton", "hired")
+    graph.disconnect("Thomas Watson", "Charles Flint")
+    edited = digest(graph)
+    with graph.store() as store:
+        for name in ("moon.md", "firm.md"):
+            store.delete(name)
+    graph.undo_edit(graph.rename("IBM", "Big Blue"))
+    alone = KnowledgeGraph.open(tmp_path / "alone.db")
+    alone.add_text("chess.md", TEXTS["chess.md"])
+    assert digest(graph) == digest(alone)
+    assert "Margaret Hamilton" not in near(graph, "IBM")
+    with graph.store() as store:
+        for name in ("moon.md", "firm.md"):
+            store.undo(name)
+    graph.undo_edit(graph.rename("IBM", "Big Blue"))
+    assert digest(graph) == edited
+
+
+def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_path):
+    graph.connect("IBM", "Thomas Watson", "was led by", "the archive")
+    graph.disconnect("Thomas Watson", "Charles Flint")
+    other = KnowledgeGraph.open(tmp_path / "other.db")
+    for name in reversed(TEXTS):
+        other.add_text(name, TEXTS[name])
+    other.disconnect("Charles Flint", "Thomas Watson")
+    other.connect("IBM", "Thomas Watson", "was led by", "hearsay")
+    assert digest(graph) == digest(other)
+    assert all(check.ok for check in doctor(graph.path, deep=True))
+
+
+def test_an_edge_of_the_documents_keeps_its_sentences_when_it_is_added_too(graph):
+    (said,) = near(graph, "Charles Flint")["Thomas Watson"].labels
+    label = said.strip("→← ")
+    ends = (("Charles Flint", "Thomas Watson") if said.endswith("→")
+            else ("Thomas Watson", "Charles Flint"))
+    graph.connect(*ends, label)
+    both = near(graph, "Charles Flint")["Thomas Watson"]
+    assert (both.labels, both.sentences, len(both.joined)) == ((said,), 1, 1)
+    assert both.evidence == "Charles Flint met Thomas Watson."
+
+
+def test_neighbors_say_what_they_rest_on(graph):
+    graph.connect("IBM", "Thomas Watson", "was led by", "the archive")
+    graph.connect("Charles Flint", "IBM", "founded")
+    there = near(graph, "IBM")
+    assert list(there)[:2] == ["Charles Flint", "Thomas Watson"]
+    assert there["Thomas Watson"].labels == ("was led by →",)
+    assert there["Charles Flint"].labels == ("← founded",)
+    assert there["Thomas Watson"].joined[0].note == "the archive"
+    assert (there["Deep Blue"].sentences, there["Deep Blue"].joined) == (1, ())
+    assert there["Deep Blue"].evidence == "IBM built the Deep Blue computer in New York."
+
+
+def test_a_merged_entity_keeps_the_edges_of_both(graph):
+    graph.connect("Margaret Hamilton", "Charles Flint", "met")
+    number = graph.rename("Charles Flint", "Thomas Watson")
+    assert near(graph, "Thomas Watson")["Margaret Hamilton"].labels == ("← met",)
+    graph.undo_edit(number)
+    assert near(graph, "Charles Flint")["Margaret Hamilton"].labels == ("← met",)
+
+
+def test_what_cannot_be_connected_or_removed_says_why(graph):
+    for refused, why in (
+            (lambda: graph.connect("IBM", "Nobody"), "no entity called 'Nobody'"),
+            (lambda: graph.connect("IBM", "ibm"), "connected to itself"),
+            (lambda: graph.disconnect("IBM", "Margaret Hamilton"), "no edge joins"),
+            (lambda: graph.disconnect("Nobody", "IBM"), "no entity called 'Nobody'")):
+        with pytest.raises(ParameterError, match=why):
+            refused()
+    graph.connect("IBM", "Thomas Watson", "was\nled  by")
+    with pytest.raises(ParameterError, match="like this already"):
+        graph.connect("IBM", "Thomas Watson", "was led by")
+    graph.disconnect("IBM", "Thomas Watson")
+    with pytest.raises(ParameterError, match="no edge joins"):
+        graph.disconnect("Thomas Watson", "IBM")
+
+
+def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
+    path = tmp_path / "old.db"
+    with closing(schema.connect(path)) as connection:
+        schema.migrate(connection, path, schema.STEPS[:5])
+        connection.execute("INSERT INTO edits VALUES (3, 'hide', 'a', '', 'then', NULL)")
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("INSERT INTO edits VALUES (4, 'join', 'a', 'b', 'then', NULL)")
+    with Store.open(path) as store:
+        assert store.edits() == (Edit(3, "hide", "a", "", "then"),)
+        assert store.edit("join", "a", "b", "x", "y") == 4
+        assert (store.edits()[1].label, store.edits()[1].note) == ("x", "y")
+        with pytest.raises(sqlite3.IntegrityError):
+            store.edit("else", "a")
