@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from qafd.answer import Answer
@@ -18,6 +17,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.samples import EXAMPLES
+from qafd.suggest import questions
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain
@@ -90,16 +90,18 @@ def asked_among(examples: Sequence[str], key: str, placeholder: str) -> str:
 
 
 def ask_something(knowledge: KnowledgeGraph) -> None:
-    """An invitation, with questions about the best connected names of the graph."""
+    """An invitation, with questions that this graph may answer."""
     graph = knowledge.graph
     st.write("Ask a question to see which part of the graph answers it, and why.")
-    entities = np.flatnonzero(graph.kinds == "entity")
-    best = entities[np.lexsort((entities, -graph.degree[entities]))][:3]
     with st.container(horizontal=True, gap="small"):
-        for row in best.tolist():
-            question = f"What is said about {clean(graph.names[row], 60)}?"
-            st.button(plain(question), key=f"ask{row}", on_click=st.session_state.update,
+        for question in _suggested(knowledge.path, knowledge.version(graph), graph):
+            st.button(plain(clean(question, 160)), key=f"ask {question}", on_click=st.session_state.update,
                       kwargs={"q": question})
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _suggested(path: Path, version: str, _graph: Graph) -> tuple[str, ...]:  # noqa: ARG001
+    return questions(_graph)
 
 
 def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
