@@ -1,13 +1,13 @@
-"""Evaluate: which method finds the passages that answers need, on questions that say which."""
+"""Evaluate: which method finds what answers need, on questions that say what that is."""
 
 import streamlit as st
 
 from qafd.ui.evaluate import (
+    chart,
     chosen_methods,
     measured,
     numbers,
     questions_table,
-    recall_chart,
     verdict,
 )
 from qafd.ui.explore import empty_workspace
@@ -30,7 +30,7 @@ result = measured(knowledge, asked, methods)
 if result is None:
     st.stop()
 
-verdict(result)
+measure = verdict(result)
+chart(result, measure)
 numbers(result)
-recall_chart(result)
-questions_table(result, knowledge)
+questions_table(result, knowledge, measure)

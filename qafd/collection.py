@@ -8,9 +8,11 @@ from pathlib import Path
 
 from qafd.errors import ParameterError
 from qafd.gold import Passage, Question, read_questions, to_jsonl
+from qafd.graph import Graph
 from qafd.index import Progress, index, never, silent
 from qafd.knowledge import KnowledgeGraph
 from qafd.plaintext import one_line
+from qafd.plan import entities_named
 from qafd.workspace import meta, set_meta
 
 ID = 80  # characters of a record's id that its document is named by
@@ -100,8 +102,29 @@ def gold_documents(
     if not missing:
         return found, ()
     return found, (f"{len(missing)} of {len(found)} gold passages are not in this workspace and "
-                   f"count as missed: {', '.join(one_line(name, 80) for name in missing[:5])}"
-                   f"{', ...' if len(missing) > 5 else '.'}",)
+                   f"count as missed: {_listed(missing)}",)
+
+
+def gold_nodes(
+    knowledge: KnowledgeGraph, graph: Graph, questions: Iterable[Question]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The id of the entity that each gold node's name means, and a notice of those unknown.
+
+    Names are looked up as those of a question are, see `qafd.plan.entities_named`.
+    """
+    names = dict.fromkeys(name for question in questions for name in question.nodes)
+    with knowledge.store() as store:
+        found = entities_named(graph, names, store.merged())
+    missing = [name for name in names if name not in found]
+    return found, () if not missing else (
+        f"{len(missing)} of {len(names)} gold nodes are not in this graph and count as missed: "
+        f"{_listed(missing)}",)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first five names, as the end of a sentence."""
+    return (", ".join(one_line(name, 80) for name in names[:5])
+            + (", ..." if len(names) > 5 else "."))
 
 
 def _line(name: str) -> str:

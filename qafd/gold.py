@@ -3,7 +3,8 @@
 A set is JSON (an array) or JSON lines, one question an object:
 
 - our own: `question`, `gold` (titles or names of the documents that support the answer) and,
-  where it is known, `answer` (a text or a list of texts); `id` or `qid` where there is one;
+  where they are known, `answer` (a text or a list of texts) and `nodes` (names of the entities
+  that matter); `id` or `qid` where there is one;
 - with a file of passages: `gold_pids` or `gold_dids` instead of `gold`, their `pid` or `did`;
 - HotpotQA and 2WikiMultihopQA: `context` and `supporting_facts`, as published or in columns;
 - MuSiQue: `paragraphs` with `is_supporting`.
@@ -21,7 +22,7 @@ from qafd.errors import ParseError
 
 TEMPLATE = (
     '{"question": "Who directed the film?", "gold": ["Title of a document", "its-file-name.pdf"], '
-    '"answer": "A name"}\n'
+    '"answer": "A name", "nodes": ["The film", "A name"]}\n'
     '{"question": "A question without a known answer?", "gold": ["Title of a document"]}\n')
 LONGEST_ID = 80  # what a document's name keeps of it
 _IDS = ("pid", "did", "id", "_id", "idx")
@@ -41,13 +42,15 @@ class Passage:
 class Question:
     """A question, the names of the passages that support its answer, and the answers accepted.
 
-    `gold` holds ids of passages, or titles or names of documents.
+    `gold` holds ids of passages, or titles or names of documents; `nodes` names of the entities
+    that a retrieved subgraph should have, where somebody said which.
     """
 
     id: str
     text: str
     gold: tuple[str, ...]
     answers: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class QuestionSet:
 
     @property
     def digest(self) -> str:
-        """A hash of questions, gold and answers."""
+        """A hash of questions, gold, answers and nodes."""
         return hashlib.sha256(repr(self.questions).encode()).hexdigest()[:16]
 
 
@@ -92,7 +95,8 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         identity = next((_whole(str(record[key])) for key in ("qid", "id", "_id")
                          if key in record), str(number))
         passages |= {passage.id: passage for passage in found}
-        questions.append(Question(identity, text, tuple(dict.fromkeys(gold)), _answers(record)))
+        questions.append(Question(identity, text, tuple(dict.fromkeys(gold)),
+                                  _answers(record), _distinct(record.get("nodes"))))
     if not questions:
         raise ParseError(f"{name} has no question with gold passages ({left_out} without); give "
                          "each its 'gold', a list of titles or names of documents.")
@@ -126,7 +130,8 @@ def to_jsonl(questions: Iterable[Question]) -> str:
     """The questions in our own format, as JSON lines."""
     return "".join(json.dumps(
         {"id": question.id, "question": question.text, "gold": question.gold,
-         **({"answer": question.answers} if question.answers else {})},
+         **({"answer": question.answers} if question.answers else {}),
+         **({"nodes": question.nodes} if question.nodes else {})},
         ensure_ascii=False) + "\n" for question in questions)
 
 
@@ -193,8 +198,12 @@ def _passage(title: str, text: str) -> Passage:
 
 def _answers(record: dict[str, Any]) -> tuple[str, ...]:
     """The answer and its aliases, without empty and equal ones."""
-    return tuple(dict.fromkeys(text for key in ("answer", "aliases", "answer_aliases")
-                               for text in _texts(record.get(key))))
+    return _distinct([text for key in ("answer", "aliases", "answer_aliases")
+                      for text in _texts(record.get(key))])
+
+
+def _distinct(value: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_texts(value)))
 
 
 def _texts(value: Any) -> list[str]:

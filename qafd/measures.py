@@ -1,4 +1,4 @@
-"""Measures of answers, and the bootstrap interval of a mean."""
+"""Measures of what is found and of answers, and the bootstrap interval of a mean."""
 
 import re
 import string
@@ -36,12 +36,37 @@ def interval(values: Floats, rng: np.random.Generator, resamples: int = RESAMPLE
     values : ndarray, shape (q,)
         One per question, such as a difference of two methods; at least one.
     """
-    block = max(1, _BLOCK // len(values))
+    return intervals(values[None], rng, resamples)[0]
+
+
+def intervals(values: Floats, rng: np.random.Generator,
+              resamples: int = RESAMPLES) -> tuple[Interval, ...]:
+    """The same of several values of the same questions, all on the same resamples.
+
+    Parameters
+    ----------
+    values : ndarray, shape (m, q)
+    """
+    count = values.shape[1]
+    block = max(1, _BLOCK // count)
     means = np.concatenate([
-        values[rng.integers(0, len(values), (min(block, resamples - start), len(values)))].mean(
-            axis=1) for start in range(0, resamples, block)])
-    low, high = np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return Interval(float(values.mean()), float(low), float(high))
+        _drawn(rng, min(block, resamples - start), count) @ values.T / count
+        for start in range(0, resamples, block)])  # (resamples, m)
+    found = np.vstack([values.mean(axis=1),
+                       np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)])
+    # Thirds that cancel must give 0, not 1e-17, which would pass for certain.
+    return tuple(Interval(*column) for column in found.round(12).T.tolist())
+
+
+def _drawn(rng: np.random.Generator, draws: int, count: int) -> Floats:
+    """How often each of `count` questions is in each resample, shape (draws, count)."""
+    picked = rng.integers(0, count, (draws, count)) + count * np.arange(draws)[:, None]
+    return np.bincount(picked.ravel(), minlength=draws * count).reshape(draws, count).astype(float)
+
+
+def balanced(precision: float, recall: float) -> float:
+    """F1, the harmonic mean of precision and recall; 0 where both are 0."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def normalized(text: str) -> str:

@@ -39,7 +39,8 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert not app.error
     assert "12 questions, 14 passages" in shown(app)
     assert "more of the gold passages than" in shown(app)
-    numbers, _, questions, ranks = (frame.value for frame in app.dataframe[:4])
+    compared, numbers, nodes, _, questions, ranks, places = (
+        frame.value for frame in app.dataframe)
     assert list(numbers["method"])[0] == "QAFD flow diffusion"
     assert len(questions) == 12
     assert "contains: how often the quoted sentences hold the known answer" in shown(app)
@@ -47,10 +48,33 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert [f"{name} {share:.2f} (" in alt for name, share in zip(
         numbers["method"], numbers["found in 5"], strict=True)] == [True] * len(numbers)
     assert list(ranks["rank by"]) == list(numbers["method"])
+    assert list(compared["passages found"]) == list(numbers["found in 5"])
+    assert list(compared["difference (95%)"])[0] == ""
+    assert ((nodes["F1"] > 0) & (nodes["F1"] < 1)).all()
+    assert list(places["place of the node by"]) == list(numbers["method"])
     links = [(link.proto.label, link.proto.query_string) for link in app.get("page_link")]
     assert [label for label, _ in links] == ["Open in Explore", "Open in Compare"]
     assert [parse_qs(query) for _, query in links] == 2 * [
         {"ws": ["apple-amazon"], "q": [questions["question"][0]]}]
+
+
+def test_methods_are_compared_by_the_measure_in_the_link(home: Path) -> None:
+    app = measured(by="Node F1", measure="lexical")
+    assert not app.exception
+    compared, _, nodes, _, questions, *_ = (frame.value for frame in app.dataframe)
+    assert compared["node f1"].tolist() == nodes["F1"].tolist()
+    alt = app.get("plotly_chart")[0].proto.alt
+    assert alt.startswith(f"Node F1, with 95% intervals: Keyword search (BM25) "
+                          f"{nodes['F1'][0]:.2f} (")
+    assert "Places of the gold nodes among the retrieved entities" in shown(app)
+    assert "1 of 30 gold nodes are not in this graph" in shown(app)
+
+
+def test_a_measure_that_these_questions_lack_gives_way(home: Path) -> None:
+    save_questions(small(home), [Question("1", "Who wrote notes?", ("Ada Lovelace",))])
+    app = measured(ws="small", by="Node F1", measure=FEW)
+    assert not app.exception
+    assert "passages found" in app.dataframe[1].value
 
 
 def test_the_page_without_gold_invites_to_write_some(home: Path) -> None:
@@ -68,10 +92,13 @@ def test_questions_are_written_kept_and_measured(home: Path) -> None:
         app.text_input[0].set_value(text)
         next(m for m in app.multiselect if m.label == "Documents that answer it").set_value([gold])
         app.text_input[1].set_value(answer)
+        if answer:
+            app.text_input[2].set_value("London | Charles Babbage")
         next(b for b in app.button if b.label == "Add the question").click().run()
     assert not app.exception
     assert saved_questions(knowledge) == (
-        Question("1", "Who was born in London?", ("Charles Babbage",), ("Babbage", "Charles")),
+        Question("1", "Who was born in London?", ("Charles Babbage",), ("Babbage", "Charles"),
+                 ("London", "Charles Babbage")),
         Question("2", "Who wrote notes?", ("Ada Lovelace",)))
     numbers = next(frame.value for frame in app.dataframe if "found in 5" in frame.value)
     assert numbers["found in 5"].tolist() == [1.0]

@@ -24,7 +24,13 @@ def add(commands: Commands) -> None:
         required=True, metavar="WHAT")
     retrieval = kinds.add_parser(
         "retrieval", help=summary, description=summary + ". Question files: our own format "
-        "(question, gold, answer), the one with gold_pids, HotpotQA, 2WikiMultihopQA, MuSiQue.")
+        "(question, gold, and where they are known answer and nodes), the one with gold_pids, "
+        "HotpotQA, 2WikiMultihopQA, MuSiQue. Prints, as means over the questions: recall of the "
+        "gold passages among the first 2, 5 and 10 (R), precision of the first 5 (P@5: gold among "
+        "them, divided by 5) and F1 of both, the share with all gold in the first 5, the "
+        "reciprocal rank; recall, precision and F1 of the retrieved entities where gold nodes are "
+        "stated; nodes, tokens and milliseconds; F1 of the quoted answer. JSON has the intervals "
+        "of each.")
     retrieval.set_defaults(run=_retrieval)
     retrieval.add_argument("--questions", type=Path, required=True, metavar="Q.jsonl")
     retrieval.add_argument("--passages", type=Path, metavar="P.jsonl", help="the collection "
@@ -88,20 +94,28 @@ def _retrieval(arguments: argparse.Namespace) -> int:
 
 
 def _table(result: "Evaluation") -> None:
-    """One line per method, then what the differences are worth."""
+    """One line per method for what it found, one for what else there is; then the differences."""
     from qafd.evaluate import sentence
 
     count = len(result.questions)
     print(f"{count} question{'s' * (count != 1)}, {result.passages:,} passages")
-    print(f"{'method':28} {'R@2':>5} {'R@5':>5} {'95%':>13} {'R@10':>5} {'all@5':>6} {'MRR':>5} "
-          f"{'nodes':>6} {'tokens':>7} {'ms':>7} {'F1':>5}")
+    print(f"{'found':28} {'R@2':>5} {'R@5':>5} {'95%':>13} {'R@10':>6} {'P@5':>5} {'F1@5':>5} "
+          f"{'all@5':>6} {'MRR':>5}")
     for score in result.scores:
         low, high = score.recall_5.low, score.recall_5.high
-        said = "" if score.f1 is None else f"{score.f1:5.3f}"
         print(f"{score.name:28} {score.recall[0]:5.3f} {score.recall[1]:5.3f} "
-              f"{low:6.3f}-{high:.3f} {score.recall[2]:6.3f} {score.complete:6.3f} "
-              f"{score.reciprocal:5.3f} {score.nodes:6.0f} {score.tokens:7,.0f} "
-              f"{score.milliseconds:7.1f} {said:>5}")
+              f"{low:7.3f}-{high:.3f} {score.recall[2]:6.3f} "
+              f"{score.intervals['precision@5'].mean:5.3f} {score.intervals['f1@5'].mean:5.3f} "
+              f"{score.complete:6.3f} {score.reciprocal:5.3f}")
+    print(f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7} {'node R':>6} {'node P':>6} "
+          f"{'node F1':>7} {'answer F1':>9}")
+    for score in result.scores:
+        shares = (_share(score.intervals[f"node_{key}"].mean if f"node_{key}" in score.intervals
+                         else None) for key in ("recall", "precision", "f1"))
+        print(f"{score.name:28} {score.nodes:6.0f} {score.tokens:7,.0f} "
+              f"{score.milliseconds:7.1f} {next(shares):>6} {next(shares):>6} {next(shares):>7} "
+              f"{_share(score.f1):>9}")
+    print()
     for score in result.scores[1:]:
         print(sentence(score, result.scores[0]))
     for score in result.scores:
@@ -109,6 +123,11 @@ def _table(result: "Evaluation") -> None:
             refused = next(trial.error for trial in score.trials if trial.error)
             print(f"qafd: {score.name} refused {score.errors} of {count} questions, which count as "
                   f"missed: {refused}", file=sys.stderr)
+
+
+def _share(value: float | None) -> str:
+    """Three decimals, or a dash where it is not known."""
+    return "–" if value is None else f"{value:.3f}"
 
 
 def _json(result: "Evaluation") -> str:

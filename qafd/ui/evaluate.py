@@ -11,7 +11,7 @@ import streamlit as st
 
 from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
-from qafd.evaluate import Evaluation, Score, Trial, evaluate, sentence
+from qafd.evaluate import WORDS, Evaluation, Score, evaluate, sentence
 from qafd.export import table_csv
 from qafd.gold import Question, QuestionSet
 from qafd.index import Progress
@@ -27,6 +27,20 @@ from qafd.view.panel import clean, counted
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 AT_ONCE = 150  # retrievals that are run without being asked for
 KEPT = 8  # results
+NAMED = {"recall@5": "Passages found", "precision@5": "Passage precision", "f1@5": "Passage F1",
+         "node_recall": "Nodes found", "node_precision": "Node precision", "node_f1": "Node F1"}
+MEANING = {
+    "recall@5": "The share of a question's gold passages among the first 5 that a method ranks.",
+    "precision@5": "Gold passages among the first 5, divided by 5: with two gold passages it is at "
+                   "most 0.40.",
+    "f1@5": "Harmonic mean of the share of gold passages found in the first 5 and of the share of "
+            "gold among these 5.",
+    "node_recall": "The share of a question's gold nodes among the entities that a method "
+                   "retrieved.",
+    "node_precision": "The share of gold nodes among the entities that a method retrieved: who "
+                      "retrieves more than needed has less.",
+    "node_f1": "Harmonic mean of the share of gold nodes found and of the share of gold among the "
+               "retrieved entities."}
 
 
 class Measuring:
@@ -131,11 +145,14 @@ def _watch(current: Measuring) -> None:
         st.rerun()
 
 
-def verdict(result: Evaluation) -> None:
-    """What was measured, and what each difference is worth."""
+def verdict(result: Evaluation) -> str:
+    """What was measured, by what methods are compared, and what each difference is worth.
+
+    Returns the chosen one of `qafd.evaluate.MEASURES`.
+    """
     st.caption(f"{counted(len(result.questions), 'question')}, "
-               f"{counted(result.passages, 'passage')}. Gold passages found in the first 5, as "
-               "shares; intervals are 95% bootstrap intervals over the questions.")
+               f"{counted(result.passages, 'passage')}. Intervals are 95% bootstrap intervals over "
+               "the questions.")
     for notice in result.notices:
         st.caption(f":material/info: {plain(notice)}")
     for score in result.scores:
@@ -144,118 +161,156 @@ def verdict(result: Evaluation) -> None:
             st.caption(f":material/error: {plain(score.label)} refused {score.errors} of "
                        f"{counted(len(score.trials), 'question')}, which count as missed: "
                        f"{plain(refused)}")
+    if st.session_state.get("by") not in (None, *result.measures):
+        del st.session_state["by"]
+    measure = st.segmented_control(
+        "Compare by", result.measures, default=result.measures[0], required=True,
+        format_func=NAMED.__getitem__, key=keep("by"), bind="query-params") or result.measures[0]
+    st.caption(MEANING[measure])
     if len(result.scores) > 1:
-        st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0]))}"
+        st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0], measure))}"
                               for score in result.scores[1:]))
+    return measure
 
 
 def numbers(result: Evaluation) -> None:
-    """One row per method: what it found, and what that took."""
-    found = [_found(score, score is not result.scores[0]) for score in result.scores]
-    st.dataframe(found, hide_index=True, column_config={
+    """One row per method: the passages it found, the nodes, and what that took."""
+    st.dataframe([_found(score) for score in result.scores], hide_index=True, column_config={
         "found in 5": st.column_config.NumberColumn(
             help="recall@5: the share of a question's gold passages among the first five",
             format="%.3f"),
+        "precision": st.column_config.NumberColumn(help=MEANING["precision@5"], format="%.3f"),
+        "F1": st.column_config.NumberColumn(help=MEANING["f1@5"], format="%.3f"),
         "found in 2": st.column_config.NumberColumn(help="recall@2", format="%.3f"),
         "found in 10": st.column_config.NumberColumn(help="recall@10", format="%.3f"),
         "all in 5": st.column_config.NumberColumn(
             help="The share of questions with all gold passages among the first five",
             format="%.3f"),
         "MRR": st.column_config.NumberColumn(
-            help="Mean of 1 / rank of the best gold passage", format="%.3f"),
-        "difference (95%)": st.column_config.TextColumn(
-            help="found in 5, minus that of the first method, question by question")})
+            help="Mean of 1 / rank of the best gold passage", format="%.3f")})
+    if "node_f1" in result.measures:
+        st.dataframe([_nodes(score) for score in result.scores], hide_index=True, column_config={
+            "nodes found": st.column_config.NumberColumn(
+                help=MEANING["node_recall"], format="%.3f"),
+            "precision": st.column_config.NumberColumn(
+                help=MEANING["node_precision"], format="%.3f"),
+            "F1": st.column_config.NumberColumn(help=MEANING["node_f1"], format="%.3f")})
     st.dataframe([_cost(score) for score in result.scores], hide_index=True, column_config={
-        "nodes": st.column_config.NumberColumn(help="Retrieved, mean", format="%.0f"),
+        "nodes": st.column_config.NumberColumn(
+            help="Retrieved, mean: entities, passages and what layers add", format="%.0f"),
         "tokens": st.column_config.NumberColumn(help="Of the retrieved nodes, mean",
                                                 format="localized"),
         "ms": st.column_config.NumberColumn(
             help="Median time of a retrieval once the question was read", format="%.1f"),
-        "F1": st.column_config.NumberColumn(
+        "answer F1": st.column_config.NumberColumn(
             help="Of the quoted answer and the known one, normalized as in SQuAD and HotpotQA. "
             "Quoted sentences are longer than an answer, so it is small.", format="%.3f"),
         "exact": st.column_config.NumberColumn(help="Exact match of the same", format="%.3f"),
         "contains": st.column_config.NumberColumn(
             help="The share of quoted answers in which the known answer stands", format="%.3f")})
     if any(score.f1 is not None for score in result.scores):
-        st.caption("contains: how often the quoted sentences hold the known answer; F1 and exact: "
-                   "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
-                   "small because whole sentences are quoted.")
+        st.caption("contains: how often the quoted sentences hold the known answer; answer F1 and "
+                   "exact: how well all their words match it, normalized as SQuAD and HotpotQA do, "
+                   "and small because whole sentences are quoted.")
     st.download_button(
         "Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
         "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
 
 
-def _found(score: Score, differs: bool) -> dict[str, Any]:
-    gap = score.difference
+def _found(score: Score) -> dict[str, Any]:
     return {"method": score.label, "found in 5": score.recall_5.mean,
-            "95%": f"{score.recall_5.low:.2f} to {score.recall_5.high:.2f}",
-            "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
-                                 else ""),
+            "precision": score.intervals["precision@5"].mean, "F1": score.intervals["f1@5"].mean,
             "found in 2": score.recall[0], "found in 10": score.recall[2],
             "all in 5": score.complete, "MRR": score.reciprocal}
+
+
+def _nodes(score: Score) -> dict[str, Any]:
+    return {"method": score.label, "nodes found": score.intervals["node_recall"].mean,
+            "precision": score.intervals["node_precision"].mean,
+            "F1": score.intervals["node_f1"].mean}
 
 
 def _cost(score: Score) -> dict[str, Any]:
     row = {"method": score.label, "nodes": score.nodes, "tokens": round(score.tokens),
            "ms": score.milliseconds}
     if score.f1 is not None:
-        row |= {"contains": score.contains, "F1": score.f1, "exact": score.exact_match}
+        row |= {"contains": score.contains, "answer F1": score.f1, "exact": score.exact_match}
     return row
 
 
-def recall_chart(result: Evaluation) -> None:
-    """recall@5 of each method as a bar with its interval."""
+def chart(result: Evaluation, measure: str) -> None:
+    """A measure of each method as a bar with its interval, and the same as a table."""
     scores = result.scores[::-1]
+    found = [score.intervals[measure] for score in scores]
     figure = {
         "data": [{
-            "type": "bar", "orientation": "h", "x": [s.recall_5.mean for s in scores],
+            "type": "bar", "orientation": "h", "x": [share.mean for share in found],
             "y": [clean(s.label, 60) for s in scores],
-            "text": [f"{s.recall_5.mean:.2f}" for s in scores],
+            "text": [f"{share.mean:.2f}" for share in found],
             "textposition": "inside", "insidetextanchor": "start",
             "marker": {"color": GREEN}, "insidetextfont": {"color": "#ffffff"},
             "error_x": {"type": "data", "symmetric": False, "color": "#7a7a7a", "thickness": 2,
-                        "array": [s.recall_5.high - s.recall_5.mean for s in scores],
-                        "arrayminus": [s.recall_5.mean - s.recall_5.low for s in scores]}}],
+                        "array": [share.high - share.mean for share in found],
+                        "arrayminus": [share.mean - share.low for share in found]}}],
         "layout": {
-            "xaxis": {"title": {"text": "found in the first 5"},
-                      "range": [0, 1.02]},
+            "xaxis": {"title": {"text": WORDS[measure]},
+                      "range": [0, 1.02 * max(0.1, *(share.high for share in found))]},
             "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
             "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
-    alt = "Found in the first 5, with 95% intervals: " + "; ".join(
-        f"{s.label} {s.recall_5.mean:.2f} ({s.recall_5.low:.2f} to {s.recall_5.high:.2f})"
-        for s in result.scores)
+    alt = f"{NAMED[measure]}, with 95% intervals: " + "; ".join(
+        f"{s.label} {share.mean:.2f} ({share.low:.2f} to {share.high:.2f})"
+        for s, share in zip(result.scores, found[::-1], strict=True))
     st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False}, alt=alt)
-    best = result.best
+    best = result.best(measure)
     highest = (f"Highest: {listed([s.label for s in best], len(best))} with "
-               f"{best[0].recall_5.mean:.2f}." if len(best) < max(len(scores), 2) else
-               f"All {len(best)} methods find the same share.")
-    st.caption("Bars: mean share of the gold passages in the first 5; whiskers: 95%. "
-               + plain(highest))
+               f"{best[0].intervals[measure].mean:.2f}." if len(best) < max(len(scores), 2) else
+               f"All {len(best)} methods are equal.")
+    st.caption(f"Bars: mean {WORDS[measure]}; whiskers: 95%. {plain(highest)}")
+    st.dataframe([_compared(s, measure, s is not result.scores[0]) for s in result.scores],
+                 hide_index=True, column_config={
+                     NAMED[measure].lower(): st.column_config.NumberColumn(format="%.3f"),
+                     "difference (95%)": st.column_config.TextColumn(
+                         help="Minus that of the first method, question by question")})
     st.download_button("Chart as CSV", lambda: table_csv(
-        ["method", "recall@5", "low", "high"],
-        [[s.label, s.recall_5.mean, s.recall_5.low, s.recall_5.high] for s in result.scores]),
-        "recall.csv", "text/csv", on_click="ignore", icon=":material/download:")
+        ["method", measure, "low", "high"],
+        [[s.label, share.mean, share.low, share.high]
+         for s, share in zip(result.scores, found[::-1], strict=True)]),
+        f"{measure.partition('@')[0]}.csv", "text/csv", on_click="ignore",
+        icon=":material/download:")
 
 
-def questions_table(result: Evaluation, knowledge: KnowledgeGraph) -> None:
-    """Question by question, failures first; a chosen one shows every gold passage and its ranks."""
+def _compared(score: Score, measure: str, differs: bool) -> dict[str, Any]:
+    own, gap = score.intervals[measure], score.differences[measure]
+    return {"method": score.label, NAMED[measure].lower(): own.mean,
+            "95%": f"{own.low:.2f} to {own.high:.2f}",
+            "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
+                                 else "")}
+
+
+def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str) -> None:
+    """Question by question, failures first; a chosen one shows all of its gold and its ranks."""
     st.subheader("Question by question")
-    order = result.failures_first
+    order = result.failures_first(measure)
+    nodes = measure.startswith("node")
     rows = [{"question": clean(result.questions[i].text, 300),
-             **{score.label: _ranks(score.trials[i]) for score in result.scores}} for i in order]
+             **{score.label: _ranks(score.trials[i].node_ranks if nodes else score.trials[i].ranks)
+                for score in result.scores}} for i in order]
     event = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row",
                          key="evaluated", column_config={
                              "question": st.column_config.TextColumn(width=340)} | {
                              # Short names, so that six methods fit beside the sidebar.
                              s.label: st.column_config.TextColumn(clean(s.name, 40), help=plain(
                                  s.label)) for s in result.scores})
-    st.caption("Ranks of the gold passages, – where one is not ranked; failures first. Choose a "
-               "row to see what was missed.")
+    st.caption(
+        ("Places of the gold nodes among the retrieved entities, – where one is not retrieved"
+         if nodes else "Ranks of the gold passages, – where one is not ranked")
+        + "; failures first. Choose a row to see what was missed.")
     st.download_button("Ranks as CSV", lambda: table_csv(
-        ["question", "gold", *(score.label for score in result.scores)],
-        [[q.text, name, *(score.trials[i].ranks[place] for score in result.scores)]
-         for i, q in enumerate(result.questions) for place, name in enumerate(q.gold)]),
+        ["question", "kind", "gold", *(score.label for score in result.scores)],
+        [[q.text, kind, name, *(getattr(score.trials[i], ranks)[place] for score in result.scores)]
+         for i, q in enumerate(result.questions)
+         for kind, ranks, gold in (("passage", "ranks", q.gold), ("node", "node_ranks", q.nodes))
+         for place, name in enumerate(gold)]),
         "ranks.csv", "text/csv", on_click="ignore", icon=":material/download:")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]
     _question(result, order[chosen[0] if chosen else 0], knowledge)
@@ -275,6 +330,16 @@ def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None
          **{clean(name, 160): _rank(score.trials[place].ranks[number])
             for number, name in enumerate(question.gold)}} for score in result.scores],
         hide_index=True)
+    if question.nodes:
+        names = [clean(name, 120) + " (not in the graph)" * (name in result.unknown)
+                 for name in question.nodes]
+        st.dataframe([
+            {"place of the node by": score.label,
+             **dict(zip(names, map(_rank, score.trials[place].node_ranks), strict=True)),
+             "retrieved": score.trials[place].entities} for score in result.scores],
+            hide_index=True, column_config={"retrieved": st.column_config.NumberColumn(
+                help="Entities that the method retrieved; the gold nodes are looked for among "
+                     "them")})
     if question.answers:
         st.html("<small>Known answer: " + safe(" or ".join(question.answers)) + "</small>")
         st.html("<table style='font-size:.85rem'><tr><th>method<th>contains it<th>quoted answer"
@@ -288,6 +353,6 @@ def _rank(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
 
 
-def _ranks(trial: Trial) -> str:
-    return ", ".join(map(_rank, trial.ranks))
+def _ranks(ranks: Sequence[int | None]) -> str:
+    return ", ".join(map(_rank, ranks))
 

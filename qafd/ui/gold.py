@@ -24,7 +24,8 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     source = st.segmented_control(
         "Questions", choices, default=BUNDLED if bundled else WRITTEN, required=True,
         key=keep("gold"), bind="query-params",
-        help="A question comes with its gold: the documents that a good answer needs.")
+        help="A question comes with its gold: the documents that a good answer needs, and where "
+        "they are stated the nodes.")
     if source == BUNDLED:
         return bundled
     return _uploaded(knowledge) if source == UPLOADED else _written(knowledge)
@@ -68,7 +69,7 @@ def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
                 st.rerun()
         return read_questions(content, name)
     upload = st.file_uploader(
-        "JSON or JSON lines: question, gold (titles or names of documents), answer",
+        "JSON or JSON lines: question, gold (titles or names of documents), answer, nodes",
         ["json", "jsonl"])
     st.download_button("Template", TEMPLATE, "questions.jsonl", "application/jsonl",
                        on_click="ignore", icon=":material/download:")
@@ -93,14 +94,17 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         text = st.text_input("Question")
         gold = st.multiselect("Documents that answer it", titles)
         answer = st.text_input("Answer, if known", help="Other accepted answers after |")
+        nodes = st.text_input("Names of nodes that matter, if known", help="Entities that a good "
+                              "subgraph has; several with | between them")
         if st.form_submit_button("Add the question", type="primary"):
             if not text.strip() or not gold:
                 st.warning("A question needs a text and at least one document that answers it.")
             else:
-                known = tuple(filter(None, map(str.strip, answer.split("|"))))
+                known, named = (tuple(dict.fromkeys(filter(None, map(str.strip, typed.split(
+                    "|"))))) for typed in (answer, nodes))
                 number = str(max((int(q.id) for q in saved if q.id.isdecimal()), default=0) + 1)
-                save_questions(knowledge, [*saved, Question(number, text.strip(), tuple(gold),
-                                                            known)])
+                save_questions(knowledge, [*saved, Question(
+                    number, text.strip(), tuple(gold), known, named)])
                 st.rerun()
     if not saved:
         st.caption("Write questions about your own documents, each with the documents that a good "
@@ -108,7 +112,8 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         return None
     event = st.dataframe(
         [{"question": clean(q.text, 300), "documents": [clean(name, 160) for name in q.gold],
-          "answer": clean(" | ".join(q.answers), 300)} for q in saved],
+          "answer": clean(" | ".join(q.answers), 300),
+          "nodes": clean(" | ".join(q.nodes), 300)} for q in saved],
         hide_index=True, on_select="rerun", selection_mode="multi-row", key="written")
     chosen = event["selection"]["rows"]
     with st.container(horizontal=True):
