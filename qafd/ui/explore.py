@@ -95,8 +95,8 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     st.write("Ask a question to see which part of the graph answers it, and why.")
     with st.container(horizontal=True, gap="small"):
         for question in _suggested(knowledge.path, knowledge.version(graph), graph):
-            st.button(plain(clean(question, 160)), key=f"ask {question}", on_click=st.session_state.update,
-                      kwargs={"q": question})
+            st.button(plain(clean(question, 160)), key=f"ask {question}",
+                      on_click=st.session_state.update, kwargs={"q": question})
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
