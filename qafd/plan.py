@@ -17,7 +17,7 @@ from qafd.models import Embedder
 from qafd.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
 from qafd.records import Keyword, Nodes, QueryPlan, Vectors
 from qafd.subqueries import decompose
-from qafd.text import NameIndex, canonical, unaccented, words_of
+from qafd.text import NameIndex, as_typed, canonical, words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -205,18 +205,18 @@ class _Names:
         keys = {canonical(graph.names[row]): graph.names[row] for row in self.rows.tolist()}
         self._exact = {name: key for name, key in (merged or {}).items() if key in keys}
         self._exact |= {key: key for key in keys}
-        # Of names that differ in accents only, the last one in the order of the alphabet.
-        self._typed = {unaccented(name): self._exact[name] for name in sorted(self._exact)}
+        # Of names that are typed alike, the last one in the order of the alphabet.
+        self._typed = {as_typed(name): self._exact[name] for name in sorted(self._exact)}
         self._index = NameIndex(self._typed)
         self.terms = {key for key, name in keys.items() if name == name.lower()}
 
     def get(self, name: str) -> str | None:
-        """The key of the entity that a canonical name means, with or without its accents."""
-        return self._exact.get(name) or self._typed.get(unaccented(name))
+        """The key of the entity that a canonical name means, with other accents and dashes too."""
+        return self._exact.get(name) or self._typed.get(as_typed(name))
 
     def find(self, text: str) -> Iterator[Found]:
-        """The names in a text by longest match, typed with or without accents and capitals."""
-        for typed, start, end in self._index.find(unaccented(text), anyhow=True):
+        """The names in a text by longest match, whatever its accents, dashes and capitals."""
+        for typed, start, end in self._index.find(as_typed(text), anyhow=True):
             yield self.get(canonical(text[start:end])) or self._typed[typed], start, end
 
 

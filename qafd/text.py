@@ -23,6 +23,8 @@ _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
 _COMPANY = re.compile(
     r"(?<=\w),?\s+(?:inc|incorporated|corp|corporation|co|company|ltd|limited|llc|plc|gmbh|ag)\.?$")
 _QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
+_TYPED = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-") | dict.fromkeys(
+    "\u2018\u2019\u02bc`\u00b4", "'")
 _DOTTED = re.compile(r"(?:\w\.)+\w\.?")
 
 
@@ -136,15 +138,15 @@ class _Branch:
         self.next: dict[str, _Branch] = {}
 
 
-def unaccented(text: str) -> str:
-    """The text with the accents off its letters, as long as before."""
-    return "".join(map(_unaccented, text))
+def as_typed(text: str) -> str:
+    """The text as a plain keyboard has it, as long as before: no accents, one dash, one quote."""
+    return "".join(map(_typed_letter, text))
 
 
 @cache
-def _unaccented(letter: str) -> str:
+def _typed_letter(letter: str) -> str:
     base = [c for c in unicodedata.normalize("NFD", letter) if not unicodedata.combining(c)]
-    return base[0] if len(base) == 1 else letter
+    return _TYPED.get(letter, base[0] if len(base) == 1 else letter)
 
 
 class NameIndex:
