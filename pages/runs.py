@@ -1,14 +1,19 @@
-"""Runs: what was kept, one run drawn again as it was, and what differs between two."""
+"""Runs: what was kept, one run drawn again as it was, what differs between two; bundles."""
 
 import streamlit as st
 
 from qafd.ui.explore import drawing_controls
+from qafd.ui.opened import bundle_view, open_bundle
 from qafd.ui.runs import history, many_runs, one_run, two_runs
 from qafd.ui.workspaces import workspace
 
 knowledge = workspace()
 st.title("Runs")
 st.caption("Runs that were kept, as they were: nothing is computed anew to show them.")
+sent = open_bundle()
+if sent is not None:
+    bundle_view(sent, knowledge, drawing_controls())
+    st.stop()
 past = history(knowledge)
 
 if past.chosen:

@@ -13,6 +13,7 @@ from qafd.retrieve.base import Retrieval, Retriever
 from qafd.runs import Positions, Run, run_of
 
 RTOL = 1e-9  # of the largest importance
+READ = 1000  # keywords, names and subqueries of a question at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,11 @@ def method_of(run: Run) -> Retriever:
 
 def _check_plan(plan: QueryPlan, graph: Graph) -> None:
     """Raise ParseError unless a question, perhaps from a stranger, can be asked of a graph."""
+    many = len(plan.subqueries) + sum(len(part.keywords) + len(part.names) + len(part.subqueries)
+                                      for part in (plan, *plan.subqueries))
+    if many > READ:
+        raise ParseError(f"The run's question is read as {many:,} keywords, names and subqueries, "
+                         f"and at most {READ:,} are asked.")
     for part in (plan, *plan.subqueries):
         if not any(character.isalnum() for character in part.question):
             raise ParseError("The run has a question without letter or digit; it was damaged or "

@@ -1,11 +1,12 @@
 """Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qafd.answer import Answer
+from qafd.answer import Answer, where
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.plaintext import one_line
@@ -73,6 +74,16 @@ class Run:
         certificate = self.retrieval.certificate
         return None if certificate is None else bool(certificate["optimal"])
 
+    def naming(self, name: str, most: int = 3) -> tuple[Quote, ...]:
+        """Sentences of the run's own passages that have a name in them, the best passages first."""
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.I)
+        found: list[Quote] = []
+        for passage in self.retrieval.passages:
+            for sentence in re.split(r"(?<=[.!?])\s+|\n+", passage.text):
+                if len(found) < most and word.search(sentence):
+                    found.append(Quote(sentence, passage.title, where(passage)))
+        return tuple(found)
+
     def missing_from(self, graph: Graph) -> tuple[RetrievedNode, ...]:
         """The retrieved nodes that a graph does not have (any more)."""
         return tuple(n for n in self.retrieved if n.id not in graph.row)
@@ -126,9 +137,9 @@ def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, an
 
 
 def keep(store: Store, run: Run) -> str:
-    """Put a run into the history of the workspace; returns its id."""
+    """Put a run into the history of the workspace, wherever it was made; returns its id."""
     more = {"quotes": plain_of(run.quotes), "absence": run.absence, "graph": run.graph,
-            "tokens": run.tokens}
+            "tokens": run.tokens, "made_at": run.made_at}
     with store.transaction() as connection:
         key = store.save_retrieval(run.retrieval.to_dict(), plain_of(run.plan),
                                    plain_of(run.layout), more)
@@ -162,8 +173,8 @@ def load(store: Store, key: str) -> Run:
     key, note = _found(store, key)
     saved = store.load_retrieval(key)
     run: Run = record_of(Run, {
-        **saved.run, "retrieval": saved.retrieval, "plan": saved.plan, "layout": saved.layout,
-        "made_at": saved.created_at, "note": note, "id": key}, "the run")
+        "made_at": saved.created_at, **saved.run, "retrieval": saved.retrieval, "plan": saved.plan,
+        "layout": saved.layout, "note": note, "id": key}, "the run")
     return run
 
 

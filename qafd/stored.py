@@ -18,6 +18,7 @@ from qafd.records import Vectors
 
 LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 DIMENSIONS = 2  # of an array at most
+VALUES = 2_000_000  # of a JSON text at most: a small text of empty lists would fill the memory
 
 
 def plain_of(value: Any) -> Any:
@@ -77,8 +78,12 @@ def json_of(data: bytes, what: str) -> Any:
     Raises
     ------
     ParseError
-        It is none, also when it holds NaN or infinity or is nested too deeply.
+        It is none, also when it holds NaN or infinity or is nested too deeply; or it has more than
+        two million values.
     """
+    if (many := sum(data.count(mark) for mark in (b",", b"[", b"{"))) > VALUES:
+        raise ParseError(f"{what} has up to {many:,} values, and at most {VALUES:,} are read.")
+
     def refuse(name: str) -> Any:
         raise ParseError(f"{what} holds {name}, which is no number of JSON; it was damaged or "
                          "made by another program.")

@@ -1,6 +1,6 @@
-"""The Runs page: the history, one run drawn again as it was, two runs side by side."""
+"""The Runs page: the history, what can be done with a kept run, and which are shown."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -8,29 +8,20 @@ from typing import Any
 
 import streamlit as st
 
-from qafd import export, runs
+from qafd import runs
 from qafd.bundle import bundled
-from qafd.difference import Change, Difference, difference
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
 from qafd.report import report
-from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import Kept, Run
 from qafd.store import Store
 from qafd.ui.compare import PREFIXES
-from qafd.ui.detail import heading, held, importances
-from qafd.ui.explore import ASPECT, DRAWN, Drawing, empty_workspace, pick
+from qafd.ui.drawn import compared, drawn, figures_of, question_of, settings
+from qafd.ui.explore import Drawing, empty_workspace
 from qafd.ui.pages import page
-from qafd.ui.tabs import nodes_table, ranked
-from qafd.ui.workspaces import forget_all_but, plain, safe
-from qafd.verify import verify
-from qafd.view.component import selected
-from qafd.view.layout import Positions
-from qafd.view.panel import Caption, clean, counted, panel_data
-from qafd.view.placement import freeze
-
-FOREMOST = 12  # names in the table beside a picture
+from qafd.ui.workspaces import forget_all_but
+from qafd.view.panel import clean, counted
 
 
 @dataclass(frozen=True)
@@ -86,42 +77,28 @@ def history(knowledge: KnowledgeGraph) -> History:
     return History(knowledge, rows, chosen)
 
 
-def settings(params: Mapping[str, Any]) -> str:
-    """Parameters in words: "mass 30, variant plain"."""
-    return ", ".join(f"{name} {value}" for name, value in runs.worded(params).items())
-
-
 def one_run(past: History, drawing: Drawing) -> None:
     """A run as it was: picture, reasons, answer, passages, certificate; nothing is recomputed."""
     run = _loaded(past, past.chosen[0])
-    st.html(f"<h3 style='margin:0'>{safe(run.retrieval.query, 300)}</h3>")
     _status(past.knowledge, run)
     _actions(past, run)
-    left, right = st.columns([5, 2], gap="medium")
-    with left:
-        positions = dict(run.layout) or _frozen(past.knowledge.path, (run.id,), [run])[0]
-        caption = Caption(label_of(run.retrieval.method), run.note)
-        picked = _picture([run], positions, drawing, [caption], f"run-{run.id}")
-    with right:
-        _reasons(run, picked)
-    views = {"Answer": _answer, "Passages": _passages, "Table": _table, "Certificate": _certificate}
-    for tab, draw in zip(st.tabs(list(views)), views.values(), strict=True):
-        with tab:
-            draw(run)
+    drawn(run, f"run-{run.id}", drawing)
 
 
 def _status(knowledge: KnowledgeGraph, run: Run) -> None:
-    retrieval, full = run.retrieval, run.retrieved
-    st.caption(plain(" · ".join([
-        f"{run.made_at[:19].replace('T', ' ')} UTC", f"{len(full):,} nodes retrieved",
-        f"{run.tokens:,} tokens", runs.EXACT[run.exact], settings(retrieval.params)])))
-    graph = knowledge.graph
-    if knowledge.version(graph) == retrieval.made_by.workspace:
+    question_of(run)
+    figures_of(run)
+    graph, made_on = knowledge.graph, run.retrieval.made_by.workspace
+    now = knowledge.version(graph)
+    if now == made_on:
         return
-    gone = len(run.missing_from(graph))
-    st.caption(f":material/history: Made on an earlier graph: {gone} of "
-               f"{counted(len(full), 'node')} no longer exist." if gone else
-               ":material/history: Made on an earlier graph; all of its nodes still exist.")
+    gone, own = len(run.missing_from(graph)), now.split("-")[0] == made_on.split("-")[0]
+    which, lost, there = (
+        ("on an earlier graph", "no longer exist", "still exist") if own else
+        ("in another workspace", "do not exist in this one", "exist here too"))
+    st.caption(f":material/history: Made {which}: {gone} of "
+               f"{counted(len(run.retrieved), 'node')} {lost}." if gone else
+               f":material/history: Made {which}; all of its nodes {there}.")
 
 
 def _actions(past: History, run: Run) -> None:
@@ -186,115 +163,13 @@ def _link(knowledge: KnowledgeGraph, run: Run) -> tuple[str, dict[str, Any]]:
         for key, value in params.items() if key in known}}
 
 
-def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
-             captions: Sequence[Caption], key: str,
-             others: Sequence[RetrievedNode] = ()) -> str | None:
-    return pick(panel_data(
-        [run.retrieval for run in shown], positions=positions, others=others, limit=DRAWN,
-        aspect=ASPECT, contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
-        captions=captions, selected=selected(key) or st.query_params.get("node")), key)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _frozen(path: Path, keys: tuple[str, ...],  # noqa: ARG001
-            _shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    first = {n.id for run in _shown for n in run.retrieved}
-    return freeze([run.retrieval for run in _shown], first, DRAWN, ASPECT)
-
-
-def _reasons(run: Run, picked: str | None) -> None:
-    """The selected node's reasons as they were then, or the most important names."""
-    node = next((n for n in run.retrieval.nodes if n.id == picked), None)
-    if node is not None:
-        st.html(f"{heading(node)}<p>{safe(node.reason)}</p>")
-        if node.capacity > 0:
-            held(run.retrieval, node)
-        return
-    st.caption("The most important names. Click a node to see why it was there.")
-    names = [n for n in run.retrieved if n.kind != "passage"]
-    st.html(importances(run.retrieval, names[:FOREMOST]))
-
-
-def _answer(run: Run) -> None:
-    if run.absence:
-        st.write(plain(run.absence))
-    st.html("".join(
-        f"<p style='margin:0 0 .6em'>{'<b>' * q.best}{safe(q.text)}{'</b>' * q.best}<br>"
-        f"<small style='opacity:.7'>{safe(q.title)} · {safe(q.where)}</small></p>"
-        for q in run.quotes) or "<p>No sentence was quoted.</p>")
-
-
-def _passages(run: Run) -> None:
-    ranked(run.retrieval.passages)
-    if not run.retrieval.passages:
-        st.write("No passage was retrieved.")
-
-
-def _table(run: Run) -> None:
-    nodes_table(run.retrieval)
-    st.download_button("Nodes CSV", lambda: export.nodes_csv(run.retrieval), f"run-{run.id}.csv",
-                       "text/csv", on_click="ignore")
-
-
-def _certificate(run: Run) -> None:
-    if run.retrieval.certificate is None:
-        st.write("The method gives no certificate: what it retrieves is not the optimum of a "
-                 "stated problem.")
-        return
-    checked = verify(run.retrieval.to_dict())
-    st.write("Checked again just now from the stored numbers, without a solver: "
-             f"{'it holds' if checked.ok else 'it does not hold'}.")
-    st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in checked.sentences)
-            + "</ul>")
-
-
 def two_runs(past: History, drawing: Drawing) -> None:
-    """What the later of two runs has otherwise than the earlier one, in words, picture, tables."""
+    """What the later of two runs has otherwise than the earlier one."""
     both = [_loaded(past, key) for key in past.chosen]
-    found = difference(*both)
-    st.html(f"<p style='font-size:1.1rem;margin:0'>{safe(found.sentence())}</p>")
-    st.caption(plain(f"{counted(len(found.shared), 'node')} in both · tokens "
-                     f"{found.tokens[0]:,} → {found.tokens[1]:,}"))
+    compared(both, f"runs-{'-'.join(past.chosen)}", drawing, [
+        " · ".join(filter(None, [run.made_at[:16].replace("T", " "),
+                                 run.note or clean(run.retrieval.query, 60)])) for run in both])
     delete_button(past)
-    positions, others = _frozen(past.knowledge.path, past.chosen, both)
-    _picture(both, positions, drawing, [
-        Caption(letter, " · ".join(filter(None, [
-            run.made_at[:16].replace("T", " "), run.note or clean(run.retrieval.query, 60)])))
-        for letter, run in zip("AB", both, strict=True)], f"runs-{'-'.join(past.chosen)}", others)
-    nodes, passages, differing = st.tabs(["Nodes", "Passages", "Settings"])
-    with nodes:
-        _changes(found)
-    with passages:
-        _table_of(("passage", "document", "only in"), [
-            (clean(p.title, 120), p.document, letter)
-            for letter, some in (("A", found.passages_lost), ("B", found.passages_gained))
-            for p in some], "passages", "Both have the same passages.")
-    with differing:
-        _table_of(("setting", "A", "B"), [(s.name, s.before, s.after) for s in found.settings],
-                  "settings", "Both have the same settings.")
-
-
-def _changes(found: Difference) -> None:
-    def row(change: Change, where: str) -> tuple[Any, ...]:
-        return (change.name, change.kind, where, change.before, change.after,
-                round(change.difference, 4))
-
-    _table_of(("name", "kind", "retrieved by", "x in A", "x in B", "change of share"),
-              [*(row(c, "B only") for c in found.gained), *(row(c, "A only") for c in found.lost),
-               *(row(c, "both") for c in found.shared)], "nodes", "Neither retrieved a node.")
-    st.caption("Importance x, and how its share of the run's largest x changed, between -1 and 1.")
-
-
-def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
-              nothing: str) -> None:
-    if not rows:
-        st.write(nothing)
-        return
-    st.dataframe([{column: clean(value, 200) if isinstance(value, str) else value
-                   for column, value in zip(columns, row, strict=True)} for row in rows],
-                 hide_index=True, placeholder="")
-    st.download_button(f"{name.capitalize()} CSV", lambda: export.table_csv(columns, rows),
-                       f"difference-{name}.csv", "text/csv", on_click="ignore")
 
 
 def many_runs(past: History) -> None:

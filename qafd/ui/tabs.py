@@ -40,7 +40,6 @@ def ranked(passages: Sequence[RetrievedPassage]) -> None:
 def table_tab(view: View) -> None:
     """The picture as tables, and every export."""
     retrieval, contract = view.retrieval, chosen_drawing().contract
-    names = {n.id: shown_name(n) for n in retrieval.nodes}
     if not retrieval.nodes:
         st.write("Nothing was touched; raise the mass or ask about names in your documents.")
         return
@@ -49,13 +48,7 @@ def table_tab(view: View) -> None:
     with nodes:
         nodes_table(retrieval)
     with edges:
-        if retrieval.edges:
-            st.dataframe([{
-                "from": names[e.source], "to": names[e.target], "flow": e.flow,
-                "weight": e.weight, "kind": e.kind, "relation": clean(e.label, 120)}
-                for e in retrieval.edges], hide_index=True)
-        else:
-            st.write("No two of these nodes are joined.")
+        edges_table(retrieval)
     with st.container(horizontal=True):
         st.download_button("Nodes CSV", lambda: export.nodes_csv(retrieval), "nodes.csv",
                            "text/csv", on_click="ignore")
@@ -93,6 +86,18 @@ def nodes_table(retrieval: Retrieval) -> None:
                 format="percent", help="x relative to the largest"),
             "x": st.column_config.NumberColumn(
                 format="%.4g", help="The dual variable of the diffusion, as exports have it")})
+
+
+def edges_table(retrieval: Retrieval) -> None:
+    """All edges between touched nodes with flow and weight."""
+    if not retrieval.edges:
+        st.write("No two of these nodes are joined.")
+        return
+    names = {n.id: shown_name(n) for n in retrieval.nodes}
+    st.dataframe([{
+        "from": names[e.source], "to": names[e.target], "flow": e.flow, "weight": e.weight,
+        "kind": clean(e.kind, 40), "relation": clean(e.label, 120)} for e in retrieval.edges],
+        hide_index=True)
 
 
 def certificate_tab(view: View) -> None:

@@ -1,0 +1,275 @@
+"""A bundle from somebody else, opened on the Runs page, and what a stranger can put into one."""
+
+import hashlib
+import io
+import json
+import random
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clicks import page, press, shown
+
+from qafd import bundle
+from qafd.bundle import bundled, check_size, examined
+from qafd.difference import settings_of
+from qafd.errors import ParseError
+from qafd.explain import mass_balance
+from qafd.knowledge import KnowledgeGraph
+from qafd.replay import recorded
+from qafd.report import report
+from qafd.retrieve.base import RetrievedEdge, RetrievedNode
+from qafd.runs import Run, keep, kept, load
+from qafd.store import Store
+from qafd.ui.explore import ASPECT, DRAWN
+from qafd.view.panel import panel_data
+from qafd.view.placement import beside, freeze, prominent
+
+QUESTION = "Introduce Steve Jobs's products in Apple."
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of the sample with a mass of 12, made in a workspace that is not the page's."""
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("theirs"))
+    plan = knowledge.plan(QUESTION)
+    retrieval = knowledge.retrieve(plan, mass=12.0)
+    retrieval = replace(retrieval, notices=("Mind *this*",))
+    return recorded(knowledge, retrieval, plan, note="from them")
+
+
+def forged(run: Run, obj: Any, **files: str) -> bytes:
+    """A bundle whose run.json is another one, with a manifest that says so."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundled(run))) as given, zipfile.ZipFile(out, "w") as made:
+        contents = {name: given.read(name) for name in given.namelist()}
+        contents["run.json"] = json.dumps(obj).encode()
+        contents |= {name.replace("_", "."): text.encode() for name, text in files.items()}
+        manifest = json.loads(contents["manifest.json"])
+        manifest["sha256"]["run.json"] = hashlib.sha256(contents["run.json"]).hexdigest()
+        contents["manifest.json"] = json.dumps(manifest).encode()
+        for name, data in contents.items():
+            made.writestr(name, data)
+    return out.getvalue()
+
+
+def written(run: Run) -> Any:
+    with zipfile.ZipFile(io.BytesIO(bundled(run))) as archive:
+        return json.loads(archive.read("run.json"))
+
+
+def opened(data: bytes, **query: str) -> Any:
+    app = page("runs", **query)
+    app.get("file_uploader")[0].set_value(("run.zip", data, "application/zip")).run()
+    assert not app.exception
+    return app
+
+
+def panels_of(app: Any) -> Any:
+    return json.loads(app.get("bidi_component")[0].proto.json)[0]["panels"]
+
+
+@pytest.fixture
+def empty(home: Path) -> str:
+    KnowledgeGraph.open(home / "fresh.db")
+    return "fresh"
+
+
+def test_a_bundle_is_drawn_and_checked_in_an_empty_workspace(run: Run, empty: str) -> None:
+    app = opened(bundled(run), ws=empty)
+    text = shown(app)
+    assert "It holds." in text
+    assert "from them" in text
+    assert f"0 of its {len(run.retrieved)} nodes exist in this workspace" in text
+    assert "Mind *this*" in text
+    assert "The digest is right" in text
+    nodes = {n.id: n for n in run.retrieval.nodes}
+    drawn = panels_of(app)[0]["nodes"]
+    assert sum(n["state"] == "saturated" for n in drawn) == sum(
+        n.kind != "passage" for n in run.retrieved)
+    assert len(drawn) == sum(n.kind != "passage" for n in nodes.values())
+    app.session_state["bundle_view"] = "Ask again here"
+    assert "there is nothing to ask" in shown(app.run())
+    app.session_state["bundle_view"] = "Compare with a kept run"
+    assert "No run is kept in this workspace" in shown(app.run())
+    assert not app.exception
+
+
+def test_a_card_has_what_the_passages_of_the_bundle_say(run: Run, empty: str) -> None:
+    node = next(n for n in run.retrieved if n.name == "Steve Jobs" and n.kind == "entity")
+    app = page("runs", ws=empty, node=node.id)
+    app.get("file_uploader")[0].set_value(("r.zip", bundled(run), "application/zip")).run()
+    text = shown(app)
+    assert "Steve Jobs led Apple again from 1997." in text
+    assert node.reason in text
+    assert "injected by the question" in text
+
+
+def test_asked_again_on_the_same_graph_it_is_equal(run: Run, home: Path) -> None:
+    app = opened(bundled(run))
+    app.session_state["bundle_view"] = "Ask again here"
+    text = shown(app.run())
+    assert f"Equal: the same {len(run.retrieved)} nodes" in text
+    assert [p["subtitle"] for p in panels_of(app)] == ["the bundle", "asked again here"]
+
+
+def test_a_question_that_this_version_cannot_ask_is_one_sentence(run: Run, home: Path) -> None:
+    obj = written(run)
+    obj["retrieval"]["params"]["speed"] = 3
+    app = opened(forged(run, obj))
+    app.session_state["bundle_view"] = "Ask again here"
+    assert ["no parameter" in e.value and "speed" in e.value for e in app.run().error] == [
+        False, True]  # the first is that it does not hold
+
+
+def test_it_is_compared_with_a_kept_run(run: Run, home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    plan = knowledge.plan(QUESTION)
+    with knowledge.store() as store:
+        keep(store, recorded(knowledge, knowledge.retrieve(plan, mass=30.0), plan, note="mine"))
+    app = opened(bundled(run))
+    app.session_state["bundle_view"] = "Compare with a kept run"
+    text = shown(app.run())
+    assert "B brings iPod" in text
+    assert "mass 12 → 30" in text
+
+
+def test_keeping_it_puts_it_into_the_history_with_its_own_time(run: Run, empty: str,
+                                                               home: Path) -> None:
+    app = opened(bundled(run), ws=empty)
+    press(app, "Keep")
+    with Store.open(home / "fresh.db") as store:
+        row, = kept(store)
+        back = load(store, row.id)
+    assert (back.made_at, back.note, back.graph) == (run.made_at, "from them", run.graph)
+    assert replace(back, id="").retrieval.nodes == run.retrieval.nodes
+    assert bundled(replace(back, id="")) == bundled(run)
+    text = shown(app)
+    assert "Open a bundle" in [e.label for e in app.expander]
+    assert f"Made in another workspace: {len(run.retrieved)} of {len(run.retrieved)} nodes" in text
+
+
+def test_closing_it_shows_the_history_again(run: Run, empty: str) -> None:
+    app = opened(bundled(run), ws=empty)
+    press(app, "Close")
+    assert "This workspace is empty" in shown(app)
+    assert not app.get("bidi_component")
+    assert "It holds" not in shown(app.run())
+
+
+def test_what_was_changed_does_not_hold_and_is_not_kept(run: Run, home: Path) -> None:
+    app = opened(forged(run, written(run), report_md="All is well"))
+    assert [e.value for e in app.error] == ["**It does not hold.**"]
+    assert "report.md is not what the manifest states" in shown(app)
+    assert next(b for b in app.button if b.label == "Keep").disabled
+
+
+def test_a_method_without_certificate_has_nothing_to_prove_and_can_be_kept(
+        run: Run, home: Path) -> None:
+    app = opened(bundled(replace(run, retrieval=replace(run.retrieval, certificate=None))))
+    assert "nothing more to prove" in shown(app)
+    assert not app.error
+    assert not next(b for b in app.button if b.label == "Keep").disabled
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\3\4 no more", b"<html>"], ids=["empty", "cut", "html"])
+def test_a_file_that_is_no_bundle_is_one_sentence_above_the_history(
+        data: bytes, home: Path) -> None:
+    app = opened(data)
+    assert len(app.error) == 1
+    assert "This is no readable bundle of a run" in app.error[0].value.replace("\\", "")
+    assert "No run is kept yet" in shown(app)
+
+
+def with_nodes(run: Run, change: dict[str, Any], **more: Any) -> Run:
+    first, *rest = run.retrieval.nodes
+    return replace(run, retrieval=replace(
+        run.retrieval, nodes=(replace(first, **change), *rest), **more))
+
+
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda r: with_nodes(r, {"id": r.retrieval.nodes[1].id}), "lists a node twice"),
+    (lambda r: with_nodes(r, {"state": "boiling"}), "in a state that there is not"),
+    (lambda r: with_nodes(r, {"id": "elsewhere"}), "an edge to a node that it does not list"),
+    (lambda r: with_nodes(r, {"importance": -1.0}), "negative importance, flow or weight"),
+    (lambda r: with_nodes(r, {}, edges=(replace(r.retrieval.edges[0], weight=-1.0),)),
+     "negative importance, flow or weight"),
+    (lambda r: with_nodes(r, {}, certificate={"gap": 0.0}), "does not say whether it is optimal"),
+    (lambda r: with_nodes(r, {}, parts=(r.retrieval,) * 17), "17 parts"),
+    (lambda r: with_nodes(r, {}, parts=(replace(r.retrieval, parts=(r.retrieval,)),)),
+     "parts of parts"),
+], ids=["twice", "state", "ends", "importance", "weight", "certificate", "parts", "nested"])
+def test_a_run_that_could_not_be_drawn_is_refused(make: Any, sentence: str, run: Run) -> None:
+    with pytest.raises(ParseError, match=sentence):
+        examined(bundled(make(run)))
+
+
+def test_a_small_file_that_would_fill_the_memory_is_not_parsed(run: Run) -> None:
+    obj = written(run)
+    obj["retrieval"]["params"]["mass"] = [[]] * 1_000_000
+    with pytest.raises(ParseError, match="at most 2,000,000 are read"):
+        examined(forged(run, obj))
+
+
+def test_what_is_too_large_to_be_drawn_says_so_and_can_be_verified(run: Run) -> None:
+    hub = RetrievedNode("hub", "hub", "passage", 1.0, 1.0, "saturated", "")
+    rim = tuple(replace(hub, id=f"{i}", kind="entity") for i in range(2100))
+    star = replace(run.retrieval, nodes=(hub, *rim), edges=tuple(
+        RetrievedEdge("hub", n.id, "mention", 1.0, 1.0) for n in rim))
+    with pytest.raises(ParseError, match="4,410,000 ways through them.*'qafd verify'"):
+        check_size(star)
+    check_size(replace(star, nodes=tuple(replace(n, kind="entity") for n in star.nodes)))
+    many = replace(star, nodes=rim * 10)
+    with pytest.raises(ParseError, match="21,000 nodes, and the app draws at most 20,000"):
+        check_size(many)
+    assert examined(bundled(replace(run, retrieval=star))).intact
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(
+        value, list) else ()
+    return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
+
+
+def test_whatever_is_changed_in_a_run_it_is_refused_or_it_can_be_drawn(run: Run) -> None:
+    rng, drawn = random.Random(0), 0
+    spots = places(written(run))
+    values = (-1, 0, 1e149, -1e149, 1e-300, 10**400, "", "x" * 5000, "\ud800<b>", None, [], {},
+              True, [1], {"a": 1}, 0.5)
+    for _ in range(80):
+        obj = written(run)
+        *way, last = rng.choice(spots[1:])
+        inner = obj
+        for key in way:
+            inner = inner[key]
+        inner[last] = rng.choice(values)
+        try:
+            found = examined(forged(run, obj)).run
+            check_size(found.retrieval)
+        except ParseError:
+            continue
+        drawn += 1
+        retrieval = found.retrieval
+        edges = [(e.source, e.target) for e in retrieval.edges]
+        positions = (beside(found.layout, prominent(retrieval, DRAWN), edges, ASPECT)
+                     if found.layout else freeze([retrieval], (), DRAWN, ASPECT)[0])
+        for contract in (True, False):
+            json.dumps(panel_data([retrieval], positions=positions, contract=contract),
+                       allow_nan=False)
+        for node in retrieval.nodes:
+            mass_balance(retrieval, node.id)
+            found.naming(node.name)
+        assert report(found)
+        assert settings_of(found)
+    assert drawn > 10
+
+
+def test_the_limit_of_an_upload_is_that_of_the_configuration() -> None:
+    import tomllib
+
+    from qafd.ui.opened import UPLOAD
+    file = Path(__file__).parents[1] / ".streamlit" / "config.toml"
+    assert tomllib.loads(file.read_text("utf-8"))["server"]["maxUploadSize"] == UPLOAD
+    assert bundle.LARGEST >= UPLOAD * 2**20
