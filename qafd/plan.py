@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 READ = 1500  # characters of a question that are read
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
 NEAREST = 0.5  # cosine from which the nearest name stands in for one the graph does not know
+TOLD = 4  # unknown names of a question that are told one by one
 SAME = 0.95  # and from which it is that name, spelled otherwise
 
 _READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
@@ -101,13 +102,11 @@ class Planner:
             notices.append("No name in the question is known to this graph, so the passages "
                            "nearest in words and meaning are the only seeds.")
         elif keys:
-            notices += [_unknown(text, *best) for text, best in near.items() if best[1] < SAME]
-            notices += [
-                f"\u201c{_said(span)}\u201d is no name in these documents, only "
-                f"{asked[start:end]} is."
-                for span in named if span.label_ == "PERSON" for _, start, end in found
-                if span.start_char <= start and end <= span.end_char
-                and canonical(asked[start:end]) != canonical(span.text)]
+            said = [*_missing(near), *_partial(asked, named, found)]
+            notices += said[:TOLD]
+            if len(said) > TOLD:
+                notices.append(f"{len(said) - TOLD} more names of the question are none in these "
+                               "documents.")
         if not _looks_english(asked, common):
             notices.append("The question does not look English; the bundled models know English "
                            "only, so the result may be poor.")
@@ -162,11 +161,22 @@ def _said(span: "Span") -> str:
     return span.text.removesuffix("'s").removesuffix("\u2019s")
 
 
-def _unknown(text: str, nearest: str, cosine: float) -> str:
-    """What became of a name that the graph does not have."""
-    missing = f"\u201c{text}\u201d is no name in these documents"
-    return missing + (f"; the nearest one, {nearest} (similarity {cosine:.2f}), stands for it."
-                      if nearest else ".")
+def _missing(near: Mapping[str, tuple[str, float]]) -> Iterator[str]:
+    """What became of the names that the graph does not have, given the nearest one of each."""
+    for text, (name, cosine) in near.items():
+        if cosine < SAME:
+            yield f"\u201c{text}\u201d is no name in these documents" + (
+                f"; the nearest one, {name} (similarity {cosine:.2f}), stands for it." if name
+                else ".")
+
+
+def _partial(asked: str, named: Sequence["Span"], found: Sequence[Found]) -> Iterator[str]:
+    """Persons of the question of whom the graph has only a part of the name."""
+    for span in named:
+        parts = [asked[start:end] for _, start, end in found
+                 if span.start_char <= start and end <= span.end_char]
+        if span.label_ == "PERSON" and parts and canonical(parts[0]) != canonical(span.text):
+            yield f"\u201c{_said(span)}\u201d is no name in these documents, only {parts[0]} is."
 
 
 def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,

@@ -93,6 +93,14 @@ def test_an_unknown_name_beside_known_ones_is_said(planner):
     assert planner.plan("Did Steve Jobs present the iPhone?").notices == ()
 
 
+def test_many_unknown_names_are_counted(planner):
+    cities = ["Reykjavik", "Oslo", "Helsinki", "Tallinn", "Vilnius", "Warsaw"]
+    notices = planner.plan(f"Did Apple have shops in {', '.join(cities)} and Prague?").notices
+    assert len(notices) == 5
+    assert notices[0] == "\u201cReykjavik\u201d is no name in these documents."
+    assert notices[-1] == "3 more names of the question are none in these documents."
+
+
 def test_a_person_of_whom_a_part_is_known_is_said_to_be_unknown(planner):
     plan = planner.plan("Where was Apple Johnson born?")
     assert plan.names == ("apple",)
