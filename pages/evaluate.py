@@ -32,5 +32,5 @@ if result is None:
 
 measure = verdict(result)
 chart(result, measure)
-numbers(result)
+numbers(result, measure)
 questions_table(result, knowledge, measure)

@@ -39,7 +39,7 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert not app.error
     assert "12 questions, 14 passages" in shown(app)
     assert "more of the gold passages than" in shown(app)
-    compared, numbers, nodes, _, questions, ranks, places = (
+    compared, numbers, nodes, _, _, questions, ranks, places = (
         frame.value for frame in app.dataframe)
     assert list(numbers["method"])[0] == "QAFD flow diffusion"
     assert len(questions) == 12
@@ -61,7 +61,7 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
 def test_methods_are_compared_by_the_measure_in_the_link(home: Path) -> None:
     app = measured(by="Node F1", measure="lexical")
     assert not app.exception
-    compared, _, nodes, _, questions, *_ = (frame.value for frame in app.dataframe)
+    compared, _, nodes, *_ = (frame.value for frame in app.dataframe)
     assert compared["node f1"].tolist() == nodes["F1"].tolist()
     alt = app.get("plotly_chart")[0].proto.alt
     assert alt.startswith(f"Node F1, with 95% intervals: Keyword search (BM25) "

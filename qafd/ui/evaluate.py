@@ -173,48 +173,62 @@ def verdict(result: Evaluation) -> str:
     return measure
 
 
-def numbers(result: Evaluation) -> None:
-    """One row per method: the passages it found, the nodes, and what that took."""
-    st.dataframe([_found(score) for score in result.scores], hide_index=True, column_config={
-        "found in 5": st.column_config.NumberColumn(
-            help="recall@5: the share of a question's gold passages among the first five",
-            format="%.3f"),
-        "precision": st.column_config.NumberColumn(help=MEANING["precision@5"], format="%.3f"),
-        "F1": st.column_config.NumberColumn(help=MEANING["f1@5"], format="%.3f"),
-        "found in 2": st.column_config.NumberColumn(help="recall@2", format="%.3f"),
-        "found in 10": st.column_config.NumberColumn(help="recall@10", format="%.3f"),
-        "all in 5": st.column_config.NumberColumn(
-            help="The share of questions with all gold passages among the first five",
-            format="%.3f"),
-        "MRR": st.column_config.NumberColumn(
-            help="Mean of 1 / rank of the best gold passage", format="%.3f")})
+def numbers(result: Evaluation, measure: str) -> None:
+    """One row per method: how it compares, the passages and nodes it found, and what that took."""
+    first, scores = result.scores[0], result.scores
+    tables = {
+        "Compared": ([_compared(score, measure, score is not first) for score in scores], {
+            NAMED[measure].lower(): _shares(MEANING[measure]),
+            "difference (95%)": st.column_config.TextColumn(
+                help="Minus that of the first method, question by question")}),
+        "Passages": ([_found(score) for score in scores], {
+            "found in 5": _shares(MEANING["recall@5"]),
+            "precision": _shares(MEANING["precision@5"]),
+            "F1": _shares(MEANING["f1@5"]), "found in 2": _shares("recall@2"),
+            "found in 10": _shares("recall@10"),
+            "all in 5": _shares("The share of questions with all gold passages among the first 5"),
+            "MRR": _shares("Mean of 1 / rank of the best gold passage")})}
     if "node_f1" in result.measures:
-        st.dataframe([_nodes(score) for score in result.scores], hide_index=True, column_config={
-            "nodes found": st.column_config.NumberColumn(
-                help=MEANING["node_recall"], format="%.3f"),
-            "precision": st.column_config.NumberColumn(
-                help=MEANING["node_precision"], format="%.3f"),
-            "F1": st.column_config.NumberColumn(help=MEANING["node_f1"], format="%.3f")})
-    st.dataframe([_cost(score) for score in result.scores], hide_index=True, column_config={
+        tables["Nodes"] = [_nodes(score) for score in scores], {
+            "nodes found": _shares(MEANING["node_recall"]),
+            "precision": _shares(MEANING["node_precision"]), "F1": _shares(MEANING["node_f1"])}
+    if any(score.f1 is not None for score in scores):
+        tables["Answers"] = [_answers(score) for score in scores], {
+            "contains": _shares("The share of quoted answers in which the known answer stands"),
+            "F1": _shares("Of the quoted answer and the known one, normalized as in SQuAD and "
+                          "HotpotQA. Quoted sentences are longer than an answer, so it is small."),
+            "exact": _shares("Exact match of the same")}
+    tables["Work"] = [_cost(score) for score in scores], {
         "nodes": st.column_config.NumberColumn(
             help="Retrieved, mean: entities, passages and what layers add", format="%.0f"),
         "tokens": st.column_config.NumberColumn(help="Of the retrieved nodes, mean",
                                                 format="localized"),
         "ms": st.column_config.NumberColumn(
-            help="Median time of a retrieval once the question was read", format="%.1f"),
-        "answer F1": st.column_config.NumberColumn(
-            help="Of the quoted answer and the known one, normalized as in SQuAD and HotpotQA. "
-            "Quoted sentences are longer than an answer, so it is small.", format="%.3f"),
-        "exact": st.column_config.NumberColumn(help="Exact match of the same", format="%.3f"),
-        "contains": st.column_config.NumberColumn(
-            help="The share of quoted answers in which the known answer stands", format="%.3f")})
-    if any(score.f1 is not None for score in result.scores):
-        st.caption("contains: how often the quoted sentences hold the known answer; answer F1 and "
-                   "exact: how well all their words match it, normalized as SQuAD and HotpotQA do, "
-                   "and small because whole sentences are quoted.")
+            help="Median time of a retrieval once the question was read", format="%.1f")}
+    for tab, (name, (rows, columns)) in zip(st.tabs(list(tables)), tables.items(), strict=True):
+        with tab:
+            st.dataframe(rows, hide_index=True, column_config=columns)
+            if name == "Answers":
+                st.caption(
+                    "contains: how often the quoted sentences hold the known answer; F1 and exact: "
+                    "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
+                    "small because whole sentences are quoted.")
     st.download_button(
         "Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
         "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
+
+
+def _shares(meaning: str) -> Any:
+    """A column of numbers from 0 to 1."""
+    return st.column_config.NumberColumn(help=meaning, format="%.3f")
+
+
+def _compared(score: Score, measure: str, differs: bool) -> dict[str, Any]:
+    own, gap = score.intervals[measure], score.differences[measure]
+    return {"method": score.label, NAMED[measure].lower(): own.mean,
+            "95%": f"{own.low:.2f} to {own.high:.2f}",
+            "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
+                                 else "")}
 
 
 def _found(score: Score) -> dict[str, Any]:
@@ -230,16 +244,18 @@ def _nodes(score: Score) -> dict[str, Any]:
             "F1": score.intervals["node_f1"].mean}
 
 
+def _answers(score: Score) -> dict[str, Any]:
+    return {"method": score.label, "contains": score.contains, "F1": score.f1,
+            "exact": score.exact_match}
+
+
 def _cost(score: Score) -> dict[str, Any]:
-    row = {"method": score.label, "nodes": score.nodes, "tokens": round(score.tokens),
-           "ms": score.milliseconds}
-    if score.f1 is not None:
-        row |= {"contains": score.contains, "answer F1": score.f1, "exact": score.exact_match}
-    return row
+    return {"method": score.label, "nodes": score.nodes, "tokens": round(score.tokens),
+            "ms": score.milliseconds}
 
 
 def chart(result: Evaluation, measure: str) -> None:
-    """A measure of each method as a bar with its interval, and the same as a table."""
+    """A measure of each method as a bar with its interval."""
     scores = result.scores[::-1]
     found = [score.intervals[measure] for score in scores]
     figure = {
@@ -266,25 +282,12 @@ def chart(result: Evaluation, measure: str) -> None:
                f"{best[0].intervals[measure].mean:.2f}." if len(best) < max(len(scores), 2) else
                f"All {len(best)} methods are equal.")
     st.caption(f"Bars: mean {WORDS[measure]}; whiskers: 95%. {plain(highest)}")
-    st.dataframe([_compared(s, measure, s is not result.scores[0]) for s in result.scores],
-                 hide_index=True, column_config={
-                     NAMED[measure].lower(): st.column_config.NumberColumn(format="%.3f"),
-                     "difference (95%)": st.column_config.TextColumn(
-                         help="Minus that of the first method, question by question")})
     st.download_button("Chart as CSV", lambda: table_csv(
         ["method", measure, "low", "high"],
         [[s.label, share.mean, share.low, share.high]
          for s, share in zip(result.scores, found[::-1], strict=True)]),
         f"{measure.partition('@')[0]}.csv", "text/csv", on_click="ignore",
         icon=":material/download:")
-
-
-def _compared(score: Score, measure: str, differs: bool) -> dict[str, Any]:
-    own, gap = score.intervals[measure], score.differences[measure]
-    return {"method": score.label, NAMED[measure].lower(): own.mean,
-            "95%": f"{own.low:.2f} to {own.high:.2f}",
-            "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
-                                 else "")}
 
 
 def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str) -> None:
