@@ -62,7 +62,7 @@ def test_methods_are_compared_by_the_measure_in_the_link(home: Path) -> None:
     app = measured(by="Node F1", measure="lexical")
     assert not app.exception
     compared, _, nodes, *_ = (frame.value for frame in app.dataframe)
-    assert compared["node f1"].tolist() == nodes["F1"].tolist()
+    assert compared["node F1"].tolist() == nodes["F1"].tolist()
     alt = app.get("plotly_chart")[0].proto.alt
     assert alt.startswith(f"Node F1, with 95% intervals: Keyword search (BM25) "
                           f"{nodes['F1'][0]:.2f} (")

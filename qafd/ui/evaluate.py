@@ -178,7 +178,7 @@ def numbers(result: Evaluation, measure: str) -> None:
     first, scores = result.scores[0], result.scores
     tables = {
         "Compared": ([_compared(score, measure, score is not first) for score in scores], {
-            NAMED[measure].lower(): _shares(MEANING[measure]),
+            _column(measure): _shares(MEANING[measure]),
             "difference (95%)": st.column_config.TextColumn(
                 help="Minus that of the first method, question by question")}),
         "Passages": ([_found(score) for score in scores], {
@@ -218,6 +218,10 @@ def numbers(result: Evaluation, measure: str) -> None:
         "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
 
 
+def _column(measure: str) -> str:
+    return NAMED[measure][0].lower() + NAMED[measure][1:]
+
+
 def _shares(meaning: str) -> Any:
     """A column of numbers from 0 to 1."""
     return st.column_config.NumberColumn(help=meaning, format="%.3f")
@@ -225,7 +229,7 @@ def _shares(meaning: str) -> Any:
 
 def _compared(score: Score, measure: str, differs: bool) -> dict[str, Any]:
     own, gap = score.intervals[measure], score.differences[measure]
-    return {"method": score.label, NAMED[measure].lower(): own.mean,
+    return {"method": score.label, _column(measure): own.mean,
             "95%": f"{own.low:.2f} to {own.high:.2f}",
             "difference (95%)": (f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})" if differs
                                  else "")}
@@ -258,19 +262,21 @@ def chart(result: Evaluation, measure: str) -> None:
     """A measure of each method as a bar with its interval."""
     scores = result.scores[::-1]
     found = [score.intervals[measure] for score in scores]
+    end = max(0.1, *(share.high for share in found))
     figure = {
         "data": [{
             "type": "bar", "orientation": "h", "x": [share.mean for share in found],
             "y": [clean(s.label, 60) for s in scores],
-            "text": [f"{share.mean:.2f}" for share in found],
-            "textposition": "inside", "insidetextanchor": "start",
+            # a bar too short for its number leaves it to the table
+            "text": [f"{share.mean:.2f}" if share.mean > 0.2 * end else "" for share in found],
+            "textposition": "inside", "insidetextanchor": "start", "textangle": 0,
             "marker": {"color": GREEN}, "insidetextfont": {"color": "#ffffff"},
             "error_x": {"type": "data", "symmetric": False, "color": "#7a7a7a", "thickness": 2,
                         "array": [share.high - share.mean for share in found],
                         "arrayminus": [share.mean - share.low for share in found]}}],
         "layout": {
             "xaxis": {"title": {"text": WORDS[measure]},
-                      "range": [0, 1.02 * max(0.1, *(share.high for share in found))]},
+                      "range": [0, 1.02 * end]},
             "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
             "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
     alt = f"{NAMED[measure]}, with 95% intervals: " + "; ".join(
