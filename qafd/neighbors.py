@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qafd.assemble import node_id
 from qafd.curate import Entity, entity
-from qafd.edits import edges_by_hand
+from qafd.edits import edges_by_hand, told
 from qafd.errors import ParameterError
 from qafd.plaintext import one_line
 from qafd.records import Edge
@@ -32,6 +32,12 @@ class Neighbor:
     evidence: str
     alike: bool
     joined: tuple[Edit, ...]
+
+    @property
+    def grounds(self) -> str:
+        """What the edges rest on, in words."""
+        many = f"{self.sentences} sentence{'s' * (self.sentences != 1)}" * bool(self.sentences)
+        return " · ".join(filter(None, (many, "names alike" * self.alike, *map(told, self.joined))))
 
 
 def connect(store: Store, one: str, other: str, label: str = "", note: str = "") -> int:
@@ -121,3 +127,22 @@ def neighbors(store: Store, one: Entity) -> tuple[Neighbor, ...]:
 
 def _directed(label: str, outward: bool) -> str:
     return label and (f"{label} →" if outward else f"← {label}")
+
+
+def added(store: Store, id: str) -> dict[str, str]:
+    """What is said of each edge that was added by hand at a node, by the id of its other end.
+
+    It stands where a sentence of a document would: the relation in words, when it was added, and
+    the note.
+    """
+    joined = {ends: edits for ends, edits in store.joined().items() if id in ends}
+    if not joined:
+        return {}
+    merged = store.merged()
+    with store.snapshot():
+        nodes = store.nodes({end for ends in joined for end in ends})
+    names = {node.key: node.name for node in nodes.values()}
+    return {next(iter(ends - {id})): " ".join(
+        f"{names[merged.get(e.key, e.key)]} — {e.label or 'is related to'} → "
+        f"{names[merged.get(e.name, e.name)]}. {told(e)}." for e in edits)
+        for ends, edits in joined.items() if nodes.keys() >= ends}

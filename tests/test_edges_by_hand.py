@@ -1,19 +1,22 @@
 """Edges by hand: what diffusions make of them, and that undoing leaves no trace."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from qafd import schema
+from qafd import export, schema
+from qafd.cli import main
 from qafd.doctor import doctor
 from qafd.edits import STRENGTH, edges_by_hand
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import kind_names
 from qafd.index import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.neighbors import Neighbor, neighbors
+from qafd.neighbors import Neighbor, added, neighbors
+from qafd.retrieve import METHODS
 from qafd.rows import Edit
 from qafd.store import Store
 
@@ -211,3 +214,61 @@ def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
         assert (store.edits()[1].label, store.edits()[1].note) == ("x", "y")
         with pytest.raises(sqlite3.IntegrityError):
             store.edit("else", "a")
+
+
+def test_an_edge_by_hand_is_told_where_a_sentence_would_be_quoted(graph):
+    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "her letters. Added by hand")
+    explanation = graph.explain("Where did Margaret Hamilton work?")
+    (inflow,) = (one for one in explanation.why("Thomas Watson").inflows
+                 if one.name == "Margaret Hamilton")
+    today = graph.edits[0].made_at[:10]
+    said = (f"Margaret Hamilton — admired → Thomas Watson. Added by hand, {today}: "
+            "her letters. Added by hand.")
+    assert (inflow.sentences, inflow.added, inflow.kind) == ((), said, "relation")
+    assert "Margaret Hamilton — admired (added by hand) → Thomas Watson" in {
+        path.words for path in explanation.paths(20).paths}
+    with graph.store() as store:
+        watson = next(i for i, text in added(store, inflow.id).items() if text == said)
+        assert added(store, watson) == {inflow.id: said}
+    graph.rename("Thomas Watson", "T. J. Watson")
+    with graph.store() as store:
+        (words,) = added(store, inflow.id).values()
+    assert words.startswith("Margaret Hamilton — admired → T. J. Watson.")
+
+
+def test_exports_and_answers_take_an_edge_without_a_sentence(graph):
+    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "<b>&")
+    question = "Where did Margaret Hamilton work?"
+    for method in METHODS:
+        if not METHODS[method].needs:
+            graph.retrieve(question, method)
+    found = graph.retrieve(question)
+    assert "admired" in export.edges_csv(found)
+    assert "admired" in export.graphml(found)
+    assert "admired" in graph.draft(found).messages[-1].content
+    assert graph.answer(found).sentences
+    without = graph.explain(found).what_if(graph.explain(found).change(
+        edges=[("Margaret Hamilton", "Thomas Watson")]))
+    assert "Thomas Watson" in {node.name for node in without.lost}
+
+
+def test_the_command_line_adds_removes_and_undoes(graph, capsys):
+    db = ["--db", str(graph.path)]
+    assert main(["edit", "--connect", "IBM", "Thomas Watson", "--label", "was led by",
+                 "--note", "the archive", *db]) == 0
+    assert "join    ibm  ->  thomas watson  (was led by)  (the archive)" in capsys.readouterr().out
+    assert main(["entities", "--near", "IBM", "watson", *db]) == 0
+    assert "was led by →" in capsys.readouterr().out
+    assert main(["why", "What did IBM build?", "Thomas Watson", *db]) == 0
+    assert "IBM — was led by → Thomas Watson. Added by hand" in capsys.readouterr().out
+    assert main(["edit", "--disconnect", "Thomas Watson", "IBM", "--json", *db]) == 0
+    edits = json.loads(capsys.readouterr().out)
+    assert [(edit["action"], edit["label"]) for edit in edits] == [("join", "was led by"),
+                                                                   ("cut", "")]
+    assert main(["entities", "--near", "IBM", "watson", *db]) == 3
+    assert main(["edit", "--undo", "2", *db]) == 0
+    assert main(["entities", "--near", "IBM", "watson", "--json", *db]) == 0
+    capsys.readouterr()
+    assert main(["edit", "--disconnect", "IBM", "Margaret Hamilton", *db]) == 2
+    assert "no edge joins" in capsys.readouterr().err
+    assert main(["edit", "--note", "why", *db]) == 2

@@ -65,6 +65,8 @@ def _why(arguments: argparse.Namespace) -> int:
             lines += [f"from {inflow.name} ({inflow.share:.0%}): {one_line(e.text, 300)} "
                       f"[{e.document}{'' if e.page is None else f', page {e.page}'}]"
                       for e in inflow.sentences]
+            if inflow.added:
+                lines.append(f"from {inflow.name} ({inflow.share:.0%}): {inflow.added}")
     else:
         not_in = explanation.why_not(arguments.node)
         found = {"retrieved": False, **asdict(not_in)}

@@ -104,7 +104,7 @@ class _Speaker:
         place = f" in {shown(self.graph, rows[1])}" if len(rows) == 3 else ""
         for edge in self.said.get(frozenset((u, v)), ()):
             if by is None or by in {chunk for chunk, _ in edge.evidence}:
-                label = one_line(edge.label, 60)
+                label = one_line(edge.label, 60) + " (added by hand)" * (not edge.evidence)
                 if place and label.rpartition(" ")[2] == "in":
                     label = f"“{label}”"
                 return f" — {label}{place} → " if edge.source == u else f" ← {label}{place} — "

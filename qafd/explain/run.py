@@ -17,6 +17,7 @@ from qafd.explain.whatif import Change, Difference, changed
 from qafd.explain.why import Inflow, SeedShare, Why, summary
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.homotopy import Path
+from qafd.neighbors import added
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
 from qafd.rows import Evidence
@@ -152,10 +153,11 @@ class RunExplanation(Explanation):
         found = self.evidence(names) if names else ()
         with self.open_store() as store:
             chunks = {i: node.key for i, node in store.nodes(passages).items()}
+            by_hand = added(store, wanted)
         edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
         return tuple(Inflow(
             i, shown(graph, graph.row[i]), flow, flow / reached if reached > 0 else 0.0,
-            edge[i].weight, edge[i].kind, _joining(found, chunks, i, wanted))
+            edge[i].weight, edge[i].kind, _joining(found, chunks, i, wanted), by_hand.get(i, ""))
             for i, flow in inflows)
 
 

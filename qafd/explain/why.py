@@ -23,7 +23,8 @@ class Inflow:
     """Mass that came from one neighbor over an edge of a kind, and the sentences that join them.
 
     `share` is its part of all that reached the node. A name may stand in a title alone, and names
-    that are alike need no sentence.
+    that are alike need no sentence. `added` stands in the place of sentences where the edge was
+    added by hand.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Inflow:
     weight: float
     kind: str
     sentences: tuple[Evidence, ...]
+    added: str = ""
 
 
 @dataclass(frozen=True)

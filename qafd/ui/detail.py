@@ -7,6 +7,7 @@ import streamlit as st
 from qafd.explain import Balance, balance_sentence, mass_balance
 from qafd.extract import is_row
 from qafd.knowledge import KnowledgeGraph
+from qafd.neighbors import added
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.rows import Evidence
 from qafd.ui.explained import why_line
@@ -48,6 +49,9 @@ def _shown(view: View, selected: str | None) -> None:
 def _card(view: View, node: RetrievedNode) -> None:
     st.html(heading(node))
     said_of(view.knowledge, node.id)
+    with view.knowledge.store() as store:
+        for words in added(store, node.id).values():
+            st.html(by_hand(words))
     st.html(f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
     held(view.retrieval, node)
     if node.kind == "entity":
@@ -128,6 +132,11 @@ def quoted(evidence: Evidence) -> str:
     return (f"<p style='margin:0 0 .6em'>{''.join(parts)}"
             f"{_quote(text[at:].replace(chr(10), between))}<br>"
             f"<small style='opacity:.7'>{safe(where)}</small></p>")
+
+
+def by_hand(words: str) -> str:
+    """What stands in the place of a sentence where an edge was added by hand."""
+    return f"<p style='margin:0 0 .6em'>{safe(words, 1000)}</p>"
 
 
 def _quote(text: str) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from qafd.explain import Balance, Inflow, Why, WhyNot
 from qafd.explain.whynot import enough
 from qafd.retrieve import METHODS
-from qafd.ui.detail import balance_table, quoted, read_table
+from qafd.ui.detail import balance_table, by_hand, quoted, read_table
 from qafd.ui.explained import SEARCHED, explanation_of, node_choice
 from qafd.ui.explore import View
 from qafd.ui.workspaces import keep, plain, safe
@@ -87,9 +87,11 @@ def _shares(why: Why) -> None:
 
 
 def _quotes(inflow: Inflow) -> None:
+    if inflow.added:
+        st.html(by_hand(inflow.added))
     if inflow.sentences:
         st.html("".join(quoted(e) for e in inflow.sentences))
-    else:
+    elif not inflow.added:
         st.caption({"mention": "The name stands in the title of this passage.",
                     "synonym": "The two names are alike."}.get(
                         inflow.kind, "No sentence is kept that names both."))
