@@ -4,6 +4,7 @@ import streamlit as st
 
 from qafd.package import assets
 from qafd.ui.pages import pages
+from qafd.ui.shortcuts import listen
 from qafd.ui.workspaces import keep_workers_going, run
 
 st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
@@ -12,6 +13,7 @@ st.logo(assets() / "logo.png", size="large")
 # The accent of the dark theme is too light for white text.
 st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem}"
         ".stApp [data-testid^=stBaseButton-primary]:enabled{color:light-dark(#fff,#161614)}"
-        "</style>")
+        ".st-key-shortcut-keys{position:absolute;height:0;overflow:hidden}</style>")
 keep_workers_going()
+listen()
 run(page)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from qafd.ui.endpoint import endpoint_settings
 from qafd.ui.settings import remake, versions, wipe, workspace_settings
+from qafd.ui.shortcuts import keyboard_settings
 from qafd.ui.workspaces import workspace
 
 knowledge = workspace()
@@ -11,5 +12,6 @@ st.title("Settings")
 workspace_settings(knowledge)
 endpoint_settings()
 remake(knowledge)
+keyboard_settings()
 versions()
 wipe(knowledge)

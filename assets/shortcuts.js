@@ -1,0 +1,83 @@
+// Keys that press what the page shows, while nothing is typed. Elements are looked for at every
+// press, also in the shadow roots of components: a page may have become another one.
+export default function ({ data: { on, rows }, parentElement }) {
+  const box = parentElement.querySelector("dialog");
+  fill(box, rows);
+  document.qafdKeys?.abort();
+  document.qafdKeys = new AbortController();
+  if (on) document.addEventListener("keydown", (event) => heard(event, box), { signal: document.qafdKeys.signal });
+}
+
+const TYPING = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, dialog, " +
+  "[contenteditable], [role=textbox], [role=combobox], [role=listbox], [role=grid], [role=dialog], [data-testid=stDataFrame]";
+
+function heard(event, box) {
+  const at = event.composedPath()[0], away = at === document.body;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (event.composedPath().some((el) => el.matches?.(TYPING))) return;
+  const act = {
+    "/": () => question(),
+    "?": () => { if (!box.open) box.showModal(); return true; },
+    n: () => turn(1),
+    p: () => turn(-1),
+    t: () => tab((one) => one.textContent.trim() === "Table"),
+    g: () => focus(one('[data-node][tabindex="0"]')),
+    "+": () => press('button[aria-label="Zoom in"]'),
+    "-": () => press('button[aria-label="Zoom out"]'),
+    0: () => press('button[aria-label="Show everything"]'),
+    // Elsewhere these two belong to what has the focus.
+    Escape: () => away && unselect(),
+    " ": () => away && !event.repeat && film(/^(Play|Pause)$/),
+    ".": () => film(/^Step$/),
+  }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (act?.()) event.preventDefault();
+}
+
+const all = (selector, root = document) => [...root.querySelectorAll("*")].flatMap((el) => [
+  ...(el.matches(selector) && el.getClientRects().length ? [el] : []),
+  ...(el.shadowRoot ? all(selector, el.shadowRoot) : [])]);
+const one = (selector) => all(selector)[0];
+const press = (selector) => { const el = one(selector); el?.click(); return !!el; };
+const focus = (el) => { el?.focus(); el?.scrollIntoView({ block: "nearest" }); return !!el; };
+const film = (name) => {
+  const el = all(".movie .bar button").find((button) => name.test(button.textContent));
+  el?.click();
+  return !!el;
+};
+
+function question() {
+  const box = one('input[aria-label="Question"]');
+  box?.select();
+  return focus(box);
+}
+
+function unselect() {
+  for (const picture of all(".qafd")) picture.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+  return false;
+}
+
+// The first row of tabs; those inside of a tab are reached by Tab and arrow keys.
+const tabs = () => [...(one("[role=tablist]")?.querySelectorAll("[role=tab]") ?? [])];
+
+function turn(by) {
+  const row = tabs(), now = row.findIndex((one) => one.ariaSelected === "true");
+  return tab((one, i) => i === (now + by + row.length) % row.length);
+}
+
+function tab(wanted) {
+  const found = tabs().find(wanted);
+  found?.click();
+  return focus(found);
+}
+
+function fill(box, rows) {
+  const list = box.querySelector("dl");
+  list.replaceChildren();
+  for (const [keys, what] of rows) {
+    const term = list.appendChild(document.createElement("dt"));
+    for (const key of keys) term.appendChild(document.createElement("kbd")).textContent = key;
+    list.appendChild(document.createElement("dd")).textContent = what;
+  }
+  box.querySelector("button").onclick = () => box.close();
+  box.onclick = (event) => { if (event.target === box) box.close(); };
+}

@@ -1,0 +1,130 @@
+"""Keyboard shortcuts in a real Chromium: what each key does, and that none acts while typing."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clicks import page as page_of
+from clicks import shown
+from playwright.sync_api import expect
+
+from qafd.ui.shortcuts import SHORTCUTS
+from qafd.view.component import asset
+
+PAINTED = "[data-painted]"
+IDLE = '[data-test-script-state="notRunning"]'
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def open_page(browser: Any, app_url: str) -> Iterator[Open]:
+    """Opens a path of the app in a context of its own; no script of it may fail."""
+    contexts, wrong = [], []
+
+    def visit(path: str, drawn: str = PAINTED, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(app_url + path)
+        page.locator(drawn).first.wait_for(timeout=60_000)
+        page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def selected(page: Any) -> Any:
+    return page.get_by_role("tab", selected=True).first
+
+
+@pytest.mark.browser
+def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> None:
+    page = open_page("/")
+    question = page.get_by_label("Question")
+    for key, name in (("n", "Why"), ("p", "Answer"), ("p", "Code"), ("t", "Table")):
+        page.locator(IDLE).wait_for(state="attached")
+        page.keyboard.press(key)
+        expect(selected(page)).to_have_text(name)
+        page.wait_for_timeout(200)  # until the script runs
+    page.locator(IDLE).wait_for(state="attached")
+    expect(selected(page)).to_be_focused()
+    page.keyboard.press("/")
+    expect(question).to_be_focused()
+    page.keyboard.type("np/t?g+0.")
+    expect(question).to_have_value("np/t?g+0.")  # it was selected, and nothing else heard them
+    expect(selected(page)).to_have_text("Table")
+    question.blur()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard")
+    expect(dialog).to_be_visible()
+    assert dialog.locator("dd").all_inner_texts() == [one.what for one in SHORTCUTS]
+    page.keyboard.press("n")
+    expect(selected(page)).to_have_text("Table")
+    page.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+
+
+@pytest.mark.browser
+def test_keys_zoom_walk_and_clear_the_selection(open_page: Open) -> None:
+    page = open_page("/")
+    picture, node = page.locator(".qafd"), page.locator("[data-node]").first
+    before = node.bounding_box()
+    page.keyboard.press("+")
+    expect(picture).to_have_class(re.compile("moved"))
+    page.keyboard.press("0")
+    expect(picture).not_to_have_class(re.compile("moved"))
+    assert node.bounding_box() == before
+    page.keyboard.press("g")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("node="))
+    page.locator(IDLE).wait_for(state="attached")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("node="))
+
+
+@pytest.mark.browser
+def test_keys_play_and_step_the_film(open_page: Open) -> None:
+    page = open_page("/lab?experiment=Movie&best_mass=60", ".movie[data-painted]")
+    movie = page.locator(".movie")
+    page.keyboard.press(".")
+    expect(movie).to_have_attribute("data-push", "1")
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="Reset").focus()
+    page.keyboard.press(" ")  # belongs to the button
+    expect(movie).to_have_attribute("data-push", "0")
+
+
+@pytest.mark.browser
+def test_the_keys_can_be_turned_off(open_page: Open) -> None:
+    page = open_page("/settings", "text=Single keys act")
+    page.get_by_text("Single keys act").click()
+    page.locator(IDLE).wait_for(state="attached")
+    page.get_by_role("link", name="Explore").click()
+    page.locator(PAINTED).wait_for(timeout=30_000)
+    page.locator(IDLE).wait_for(state="attached")
+    page.keyboard.press("n")
+    page.keyboard.press("?")
+    expect(selected(page)).to_have_text("Answer")
+    expect(page.get_by_role("dialog", name="Keyboard")).not_to_be_visible()
+
+
+def test_settings_lists_every_shortcut(home: Path) -> None:
+    text = shown(page_of("settings"))
+    for shortcut in SHORTCUTS:
+        assert shortcut.what in text
+        assert all(f"<kbd>{key}</kbd>" in text for key in shortcut.keys)
+
+
+def test_what_every_run_of_the_script_sends_stays_small() -> None:
+    assert len(asset("shortcuts.js")) < 3600
+    assert len(asset("shortcuts.css")) < 1100
