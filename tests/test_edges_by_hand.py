@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from clicks import page, press, shown
 
 from qafd import export, schema
 from qafd.cli import main
@@ -272,3 +273,43 @@ def test_the_command_line_adds_removes_and_undoes(graph, capsys):
     assert main(["edit", "--disconnect", "IBM", "Margaret Hamilton", *db]) == 2
     assert "no edge joins" in capsys.readouterr().err
     assert main(["edit", "--note", "why", *db]) == 2
+
+
+def test_the_page_connects_removes_and_takes_it_back(graph, home):
+    (home / "edges.db").write_bytes(graph.path.read_bytes())
+    knowledge = KnowledgeGraph.open(home / "edges.db")
+    app = page("graph", ws="edges", find="Margaret Hamilton")
+    choice, label, note = (
+        next(one for one in found if one.label == name) for found, name in (
+            (app.selectbox, "Connect to"), (app.text_input, "How it is related to that"),
+            (app.text_input, "Note")))
+    choice.set_value("Thomas Watson")
+    label.set_value("<i>admired")
+    note.set_value("_letters_")
+    press(app, "Connect")
+    refresh(knowledge.path)
+    assert "by_hand" in kinds(knowledge, "Margaret Hamilton", "Thomas Watson")
+    app = page("graph", ws="edges", find="Margaret Hamilton")
+    assert "&lt;i&gt;admired → <b>Thomas Watson</b>" in shown(app)
+    press(app, "Remove")
+    refresh(knowledge.path)
+    assert kinds(knowledge, "Margaret Hamilton", "Thomas Watson") == ()
+    with knowledge.store() as store:
+        store.delete("firm.md")
+    refresh(knowledge.path)
+    app = page("graph", ws="edges", part="Edits")
+    assert "No edge joins “margaret hamilton” and “thomas watson”" in shown(app)
+    assert "waits until a document names “thomas watson”" in shown(app)
+    press(app, "Undo")
+    assert [edit.undone_at is None for edit in knowledge.edits] == [True, False]
+
+
+def test_explore_tells_of_an_edge_by_hand(graph, home):
+    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "<b>letters")
+    (home / "edges.db").write_bytes(graph.path.read_bytes())
+    node = next(i for i, name in zip(graph.graph.ids, graph.graph.names, strict=True)
+                if name == "Thomas Watson")
+    app = page("explore", ws="edges", q="Where did Margaret Hamilton work?", node=node, tab="Why")
+    said = "Margaret Hamilton — admired → Thomas Watson. Added by hand"
+    assert shown(app).count(said) == 2  # in the card and under its inflow
+    assert "&lt;b&gt;letters" in shown(app)

@@ -8,9 +8,11 @@ import streamlit as st
 
 from qafd import curate
 from qafd.curate import Entity, Suggestion, entities, find, hubs, orphans, suggestions
+from qafd.edits import STRENGTH
 from qafd.errors import QafdError
 from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
+from qafd.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
 from qafd.rows import Edit
 from qafd.store import Store
 from qafd.ui.detail import STYLE, said_of
@@ -22,6 +24,7 @@ from qafd.view.panel import clean, counted
 ROWS = 500  # entities of the table
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
+NEIGHBORS, LABELS = 6, 4
 ENTITIES, ALIKE, EDITS = VIEWS = ("Entities", "Perhaps the same", "Edits")
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
@@ -119,7 +122,51 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
     st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
                  query_params={"ws": knowledge.path.stem, "q": f"What is known of {one.name}?"})
-    said_of(knowledge, one.id, SENTENCES, MOST)
+    sentences, edges = st.tabs(["Sentences", "Neighbors"])
+    with sentences:
+        said_of(knowledge, one.id, SENTENCES, MOST)
+    with edges:
+        _edges(knowledge, one, names)
+
+
+def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
+    """What edges join to an entity, each pair to be parted, and a form to join another."""
+    with knowledge.store() as store:
+        near = neighbors(store, one)
+    if not near:
+        st.caption("No edge joins it to another entity, only passages that name both may.")
+    for other in near[:NEIGHBORS]:
+        _neighbor(knowledge, one, other)
+    if more := near[NEIGHBORS:]:
+        with st.expander(f"{len(more):,} more"):
+            for other in more[:MOST]:
+                _neighbor(knowledge, one, other)
+            if len(more) > MOST:
+                st.caption(f"The first {MOST} of them; `qafd edit --disconnect` takes any two.")
+    with st.form(f"connect {one.id}"):
+        other_name = st.selectbox("Connect to", [name for name in names if name != one.name],
+                                  index=None, placeholder="another entity")
+        label = st.text_input("How it is related to that", max_chars=LABEL, placeholder="founded",
+                              help=f"The edge leads from {plain(clean(one.name, 60))} to the other "
+                              "entity and says this. Empty: related somehow.")
+        note = st.text_input("Note", max_chars=NOTE, placeholder="where you know it from",
+                             help="Shown with the date where a sentence would be quoted.")
+        joined = st.form_submit_button("Connect")
+        st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
+                   "What is removed stays away when documents are read again; Edits takes both "
+                   "back.")
+    if joined and other_name:
+        _put_right(knowledge, partial(connect, one=one.name, other=other_name, label=label,
+                                      note=note))
+
+
+def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(f"{safe(', '.join(other.labels[:LABELS]), 200)} <b>{safe(other.name, 120)}</b>"
+                f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>")
+        if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
+                     help=plain(clean(other.evidence, 300)) or None):
+            _put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
 
 
 def _type(one: Entity) -> str:
@@ -166,24 +213,31 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
 def history(knowledge: KnowledgeGraph) -> None:
     """All edits, the last first, each with its undo."""
     with knowledge.store() as store:
-        edits = store.edits()
+        edits, merged = store.edits(), store.merged()
     if not edits:
         st.write("Nothing was edited yet.")
         return
+    known = {one.key for one in _entities(*_state(knowledge))}
     for edit in reversed(edits):
         words, button = st.columns([6, 1], vertical_alignment="center")
         undone = f" · undone {edit.undone_at[:16].replace('T', ' ')}" if edit.undone_at else ""
+        lost = [key for key in (edit.key, edit.name) if merged.get(key, key) not in known]
+        waits = (f" · waits until a document names “{safe(lost[0], 80)}”"
+                 if lost and (edit.holds("join") or edit.holds("cut")) else "")
         words.html(f"{safe(sentence(edit))}<br><small style='opacity:.75'>"
-                   f"{edit.made_at[:16].replace('T', ' ')}{undone}</small>")
+                   f"{edit.made_at[:16].replace('T', ' ')}{undone}{waits}</small>")
         if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
             _put_right(knowledge, partial(Store.undo_edit, number=edit.id))
 
 
 def sentence(edit: Edit) -> str:
     """An edit in words."""
+    note = f": {edit.note}" if edit.note else ""
     return {"same": f"“{edit.key}” is called “{edit.name}”",
             "apart": f"“{edit.key}” is not “{edit.name}”",
-            "hide": f"“{edit.key}” is no entity"}[edit.action]
+            "hide": f"“{edit.key}” is no entity",
+            "join": f"“{edit.key}” — {edit.label or 'is related to'} → “{edit.name}”{note}",
+            "cut": f"No edge joins “{edit.key}” and “{edit.name}”"}[edit.action]
 
 
 def _put_right(knowledge: KnowledgeGraph, change: Callable[[Store], object]) -> None:
