@@ -165,7 +165,7 @@ function fill(p, c, panel) {
     n.shape.style.fill = fill && css(fill);
     n.inside = fill && (luminance(fill) > 0.36 ? "#14180f" : "#fff");
     style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
-      `${STATES[n.state]}${n.only ? " here only" : ""}, importance ${n.value}`);
+      `${says(p, n)}${n.only ? " here only" : ""}, ${n.facts[0].join(" ")}`);
   });
   nodes.forEach((base) => {
     if (fresh.has(base.id)) return;
@@ -231,6 +231,7 @@ const color = (p, t) => {
 
 // ---- geometry
 
+const says = (p, n) => p.data.legend.plain ? "" : STATES[n.state];
 const thick = (p, e) => e.w ? 1.2 + (e.arrow ? 6.8 : 4.8) * e.w * p.size * (e.crowd ?? 1) : 1;
 const width = (p, text, bold) => {
   const key = (bold ? "b" : "") + text;
@@ -497,7 +498,7 @@ function tip(p, id, at, event, e) {
     e.facts.forEach(([name, value]) => row(name, value));
   } else {
     html("div", "name", p.tip, n.name);
-    html("div", "kind", p.tip, [n.kind, n.seed && "seed", STATES[n.state] ?? "not retrieved here"]
+    html("div", "kind", p.tip, [n.kind, n.seed && "seed", says(p, n) ?? "not retrieved here"]
       .filter(Boolean).join(" · "));
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
@@ -671,19 +672,20 @@ function legend(p) {
     for (const m of marks) el.append(typeof m === "string" ? html("span", "t", null, m) : m);
     if (text) html("span", "t", el, text);
   };
+  const canvas = (width, height, x, y) => svg("svg", null, { width, height, viewBox: `${x} ${y} ${width} ${height}`, "aria-hidden": true });
   const icon = (w, name, shape) => {
-    const s = svg("svg", null, { width: w, height: 18, viewBox: `${-w / 2} -9 ${w} 18`, "aria-hidden": true });
+    const s = canvas(w, 18, -w / 2, -9);
     const g = svg("g", s, { class: "node " + name });
     box(svg("rect", g, { class: "shape" }), ...shape);
     if (name.includes("saturated")) g.firstChild.style.fill = css(color(p, 0.6));
     return s;
   };
-  const bar = svg("svg", null, { width: 96, height: 12, viewBox: "0 0 96 12", "aria-hidden": true });
+  const bar = canvas(96, 12, 0, 0);
   for (let i = 0; i < 32; i++)
     svg("rect", bar, { x: 3 * i, y: 0, width: 3.4, height: 12 }).style.fill = css(color(p, i / 31));
   svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
   item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
-  item("seed", icon(28, "seed saturated", [12, 7, 4]));
+  l.plain || item("seed", icon(28, "seed saturated", [12, 7, 4]));
   if (p.data.lone) {
     item("retrieved here only", icon(18, "saturated only", [6, 6, 6]));
     item("by others too", icon(16, "shared", [6, 6, 6]));
@@ -691,9 +693,9 @@ function legend(p) {
   if (l.passages) item("passage", icon(16, "passage saturated", [5.5, 5.5, 1.5]));
   if (l.wet) item("touched, not full", icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item("nothing reached it", icon(16, "dry", [4, 4, 4]));
-  item("not retrieved", icon(10, "ghost", [2.6, 2.6, 2.6]));
+  l.plain || item("not retrieved", icon(10, "ghost", [2.6, 2.6, 2.6]));
   l.widths.forEach(([w, text], i) => {
-    const e = { w, arrow: l.thickness === "flow" }, s = svg("svg", null, { width: 34, height: 18, viewBox: "0 0 34 18", "aria-hidden": true });
+    const e = { w, arrow: l.thickness === "flow" }, s = canvas(34, 18, 0, 0);
     const end = (px) => ({ px, py: 9, half: [0, 0] });
     const path = svg("path", s, { class: "edge", d: arrow(end(1), end(33), thick(p, e), e.arrow) });
     if (e.arrow) path.style.fill = css(p.ink);

@@ -17,6 +17,7 @@ from qafd.ui.explore import (
     status_line,
 )
 from qafd.ui.keeping import keep_button
+from qafd.ui.overview import overview_map
 from qafd.ui.paths import chosen_path, paths_tab
 from qafd.ui.reading import layered, reader
 from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
@@ -40,6 +41,7 @@ drawing = drawing_controls()
 
 if not question.strip():
     ask_something(knowledge)
+    overview_map(knowledge)
     st.stop()
 
 view = explored(knowledge, question, method, reader(knowledge, question))

@@ -1,10 +1,11 @@
-"""Graph: the entities of the workspace, which of them may be one, and what was put right."""
+"""Graph: the names of the workspace, their map, which of them may be one, what was put right."""
 
 import streamlit as st
 
-from qafd.ui.curate import ALIKE, ENTITIES, entity_table, history, pairs, view
+from qafd.ui.curate import ALIKE, ENTITIES, MAP, entity_table, history, pairs, view
 from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import empty_workspace
+from qafd.ui.overview import overview_map
 from qafd.ui.workspaces import workspace
 
 knowledge = workspace()
@@ -18,6 +19,8 @@ shown = view()
 jobs_panel(knowledge)
 if shown == ENTITIES:
     entity_table(knowledge)
+elif shown == MAP:
+    overview_map(knowledge)
 elif shown == ALIKE:
     pairs(knowledge)
 else:

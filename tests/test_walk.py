@@ -31,7 +31,7 @@ TABS = {
                         "Certificate", "Code")),
     "compare": ("view", ("Differences", "Answers", "Passages", "Overlap", "Numbers")),
     "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Gates", "Robustness", "Embeddings")),
-    "graph": ("part", ("Entities", "Perhaps the same", "Edits")),
+    "graph": ("part", ("Entities", "Map", "Perhaps the same", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),
     "learn": ("card", ("mass", "gates", "certificate", "guarantee"))}
 WRONG = re.compile(  # a value of Python instead of words, or one of many

@@ -25,7 +25,7 @@ ROWS = 500  # entities of the table
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS = 6, 4
-ENTITIES, ALIKE, EDITS = VIEWS = ("Entities", "Perhaps the same", "Edits")
+ENTITIES, MAP, ALIKE, EDITS = VIEWS = ("Entities", "Map", "Perhaps the same", "Edits")
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
@@ -143,7 +143,8 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
                 _neighbor(knowledge, one, other)
             if len(more) > MOST:
                 st.caption(f"The first {MOST} of them; `qafd edit --disconnect` takes any two.")
-    with st.form(f"connect {one.id}"):
+    # another name empties the form once an edge is added, and not where it was refused
+    with st.form(f"connect {one.id} {sum(len(other.joined) for other in near)}"):
         other_name = st.selectbox("Connect to", [name for name in names if name != one.name],
                                   index=None, placeholder="another entity")
         label = st.text_input("How it is related to that", max_chars=LABEL, placeholder="founded",
@@ -162,8 +163,9 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
 
 def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(f"{safe(', '.join(other.labels[:LABELS]), 200)} <b>{safe(other.name, 120)}</b>"
-                f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>")
+        with st.container(width="stretch", key=f"says {one.id} {other.id}"):
+            st.html(f"{safe(', '.join(other.labels[:LABELS]), 200)} <b>{safe(other.name, 120)}</b>"
+                    f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>")
         if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
                      help=plain(clean(other.evidence, 300)) or None):
             _put_right(knowledge, partial(disconnect, one=one.name, other=other.name))

@@ -47,6 +47,7 @@ class Caption:
     title: str = ""
     subtitle: str = ""
     footer: str = ""
+    alt: str = ""
 
 
 def panel_data(
@@ -68,14 +69,15 @@ def panel_data(
     graph_size: int | None = None,
     boxes: Sequence[str] | None = None,
     late: Collection[str] = (),
+    measures: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.view.component.panels`.
 
     Each panel shows at most `limit` nodes: seeds and the selected node, then saturated nodes
     by importance, wet ones by mass, dry ones. What a panel does not show and another panel or
-    `others` does is drawn there as a ghost, half as many as `limit` at most. Color is the square root of importance over the
-    largest of the panel, or its rank when importances are too skewed for that; thickness is
-    the square root of flow (or weight) over the largest of the panel.
+    `others` does is drawn there as a ghost, half as many as `limit` at most. Color is the square
+    root of importance over the largest of the panel, or its rank when importances are too skewed
+    for that; thickness is the square root of flow (or weight) over the largest of the panel.
 
     Parameters
     ----------
@@ -109,6 +111,9 @@ def panel_data(
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str, optional
         Ids of nodes that were put beside the layout; no other node gives way to them.
+    measures : (str, str), optional
+        What importance and weight count in a picture of no retrieval: nothing is called retrieved,
+        and edges are half as thick.
 
     Raises
     ------
@@ -151,12 +156,12 @@ def panel_data(
                   | ({"late": 1} if node in late else {}) for node in index],
         "panels": [
             _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
-                   graph_size, only, signed, names)
+                   graph_size, only, signed, names, measures)
             for r, nodes, caption, top, names in zip(
                 retrievals, shown, words, tops, hidden, strict=True)],
         "ramp": RAMPS[ramp] if signed is None else DIVERGING,
         "signed": signed is not None,
-        "legend": _legend(shown, scale is rank_scale, thickness, tops) | (
+        "legend": _legend(shown, scale is rank_scale, thickness, tops, measures) | (
             {} if signed is None else {"color": "difference", "low": "second only",
                                        "high": "first only", "note": ""}),
         "columns": columns,
@@ -231,7 +236,10 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
            caption: Caption, scale: Callable[[Floats], Floats], arrows: bool,
            value: Callable[[RetrievedEdge], float], top: float,
            graph_size: int | None, only: Collection[str],
-           signed: Mapping[str, float] | None, hidden: bool) -> dict[str, Any]:
+           signed: Mapping[str, float] | None, hidden: bool,
+           measures: tuple[str, str] | None) -> dict[str, Any]:
+    importance, weight = measures or ("importance", "weight")
+    thickest = 0.5 if measures else 1.0
     touched = len(retrieval.nodes)
     here = {node.id: node for node in nodes}
     lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
@@ -248,25 +256,27 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
         "subtitle": clean(caption.subtitle, NAME_LENGTH),
         "footer": clean(caption.footer, REASON_LENGTH) or _footer(
             nodes, len(edges), len(lines), touched, graph_size, hidden),
-        "alt": _sentence(title, nodes, edges, here, touched, hidden),
+        "alt": clean(caption.alt, REASON_LENGTH) or _sentence(
+            title, nodes, edges, here, touched, hidden),
         "nodes": [{
             "n": index[node.id], "state": node.state, "seed": node.seed,
             "only": node.id in only,
             "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
             "value": number(node.importance),
-            "facts": _facts(node) + ([["difference", f"{signed[node.id]:+.2f}"]]
+            "facts": _facts(node, importance) + ([["difference", f"{signed[node.id]:+.2f}"]]
                                      if signed and node.id in signed else []),
             "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
         "edges": [{
             "u": index[e.source], "v": index[e.target],
-            "w": round(float(np.sqrt(value(e) / top)), 3) if top > 0 else 0,
+            "w": round(thickest * float(np.sqrt(value(e) / top)), 3) if top > 0 else 0,
             "arrow": arrows and e.flow > 0, "label": clean(e.label, NAME_LENGTH),
-            "facts": [["flow", number(e.flow)], ["weight", number(e.weight)]]} for e in edges],
+            "facts": [["flow", number(e.flow)]] * (arrows or e.flow > 0)
+            + [[weight, number(e.weight)]]} for e in edges],
     }
 
 
-def _facts(node: RetrievedNode) -> list[list[str]]:
-    facts = [["importance", number(node.importance)]]
+def _facts(node: RetrievedNode, measure: str) -> list[list[str]]:
+    facts = [[measure, number(node.importance)]]
     if node.capacity > 0:
         facts.append(["mass", f"{number(node.mass)} of {number(node.capacity)}"])
     if node.source > 0:
@@ -311,8 +321,9 @@ def _sentence(title: str, nodes: Sequence[RetrievedNode], edges: Sequence[Retrie
 
 
 def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: str,
-            tops: Sequence[float]) -> dict[str, Any]:
+            tops: Sequence[float], measures: tuple[str, str] | None) -> dict[str, Any]:
     """What colors and widths mean; numbers where there is one panel, else shares."""
+    color, width = measures or ("importance", "edge weight" if thickness == "weight" else "flow")
     best = max((n.importance for nodes in shown for n in nodes), default=0.0)
     alone = len(shown) == 1
     if ranked:
@@ -322,19 +333,22 @@ def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: s
     top = max(tops, default=0.0)
     if top <= 0:
         widths: list[tuple[float, str]] = []
+    elif measures:
+        widths = [(float(np.sqrt(v / top)) / 2, number(v)) for v in sorted({1.0, top})]
     elif alone:
         largest = _round_down(top)
         widths = [(float(np.sqrt(v / top)), number(v)) for v in (largest / 10, largest)]
     else:
         widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
     return {
-        "color": "importance by rank" if ranked else "importance", "low": low, "high": high,
+        "color": f"{color} by rank" if ranked else color, "low": low, "high": high,
         "note": "" if ranked else "square-root scale",
-        "thickness": "edge weight" if thickness == "weight" else "flow",
+        "thickness": width,
         "widths": [[round(w, 3), text] for w, text in widths],
         "wet": any(n.state == WET for nodes in shown for n in nodes),
         "dry": any(n.state not in (WET, SATURATED) for nodes in shown for n in nodes),
         "passages": any(n.kind == "passage" for nodes in shown for n in nodes),
+        "plain": measures is not None,
     }
 
 

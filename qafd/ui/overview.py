@@ -1,0 +1,66 @@
+"""The map of a workspace: which names its graph has, and which go together, before any question."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.base import Retrieval
+from qafd.ui.detail import STYLE, read_table, said_of
+from qafd.ui.explore import ASPECT, pick
+from qafd.ui.pages import page
+from qafd.ui.workspaces import safe
+from qafd.view.component import selected
+from qafd.view.layout import Positions
+from qafd.view.overview import DRAWN, overview
+from qafd.view.panel import Caption, clean, counted, number, panel_data
+from qafd.view.placement import freeze
+
+LISTED = 10
+
+
+def overview_map(knowledge: KnowledgeGraph) -> None:
+    """The picture of the names in the most passages, and the card of the chosen one."""
+    graph = knowledge.graph
+    drawn, positions = _overview(knowledge.path, knowledge.version(graph), graph)
+    if not drawn.nodes:
+        st.caption("No name was found in these documents.")
+        return
+    entities = int((graph.kinds == "entity").sum())
+    key = f"map-{knowledge.path.stem}"
+    said = f"{len(drawn.nodes):,} of {counted(entities, 'name')}"
+    left, right = st.columns([5, 2], gap="medium")
+    with left:
+        chosen = pick(panel_data(
+            [drawn], positions=positions, thickness="weight", limit=DRAWN, aspect=ASPECT,
+            selected=selected(key), measures=("passages", "shared passages"),
+            captions=[Caption(
+                "Map", "names that share passages",
+                f"{said} · {counted(len(drawn.edges), 'edge')}",
+                f"{said}, those in the most passages: "
+                f"{', '.join(clean(n.name, 40) for n in drawn.nodes[:LISTED])}.")]), key)
+    with right:
+        st.html(STYLE)
+        _card(knowledge, drawn, chosen)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _overview(path: Path, version: str,  # noqa: ARG001
+              _graph: Graph) -> tuple[Retrieval, Positions]:
+    drawn = overview(_graph)
+    return drawn, freeze([drawn], {n.id for n in drawn.nodes}, DRAWN, ASPECT)[0]
+
+
+def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None) -> None:
+    node = next((n for n in drawn.nodes if n.id == chosen), None)
+    if node is None:
+        st.caption("Click a name, or press Tab, arrow keys and Enter, to read what is said of it.")
+        st.html(read_table(("name", "passages"), [
+            (clean(n.name, 80), number(n.importance)) for n in drawn.nodes[:LISTED]]))
+        return
+    st.html(f"<b>{safe(node.name)}</b>")
+    st.caption(counted(int(node.importance), "passage"))
+    st.page_link(page("explore"), label="Ask about it", icon=":material/hub:", query_params={
+        "ws": knowledge.path.stem, "q": f"What is said about {node.name}?"})
+    said_of(knowledge, node.id)

@@ -1,0 +1,71 @@
+"""The map of a graph; passages, shared passages and joins are counted by hand."""
+
+import pytest
+
+from qafd.graph import Graph
+from qafd.view.overview import NEAREST, overview
+from qafd.view.panel import Caption, panel_data
+
+
+def graph(mentions: dict[str, str], passages: str) -> Graph:
+    """Entities by name, each with the passages (one letter each) that mention it."""
+    names = list(mentions)
+    row = {letter: len(names) + i for i, letter in enumerate(passages)}
+    ends = [(i, row[p]) for i, name in enumerate(names) for p in mentions[name]]
+    u, v = zip(*ends, strict=True) if ends else ((), ())
+    return Graph.build([*names, *passages], [*names, *passages],
+                       ["entity"] * len(names) + ["passage"] * len(passages), u, v, None, "mention")
+
+
+def edges(made: Graph, most: int = 80) -> dict[tuple[str, str], float]:
+    return {(e.source, e.target): e.weight for e in overview(made, most).edges}
+
+
+def test_importance_is_the_number_of_passages_and_weight_that_of_shared_ones() -> None:
+    made = graph({"Ada": "abc", "Babbage": "bc", "Turin": "c"}, "abc")
+    assert {n.id: n.importance for n in overview(made).nodes} == {
+        "Ada": 3, "Babbage": 2, "Turin": 1}
+    assert edges(made) == {("Ada", "Babbage"): 2, ("Ada", "Turin"): 1, ("Babbage", "Turin"): 1}
+
+
+def test_the_names_in_the_most_passages_are_drawn() -> None:
+    made = graph({"Ada": "abc", "Babbage": "bc", "Turin": "c"}, "abc")
+    assert [n.id for n in overview(made, 2).nodes] == ["Ada", "Babbage"]
+
+
+def test_a_hub_is_joined_only_where_it_is_among_the_best() -> None:
+    # Hub is in all 10 passages. Of A, B, C, D and E, in the same two, each fits the others with
+    # 2/2 = 1 and the hub with 2 / sqrt(20): three better ones leave no room for it. F shares one
+    # passage with the hub alone, 1 / sqrt(10), and is its only join but for those it asks for.
+    made = graph({"Hub": "abcdefghij", **dict.fromkeys("ABCDE", "ab"), "F": "c"}, "abcdefghij")
+    assert NEAREST == 3
+    assert {pair for pair in edges(made) if "Hub" in pair} == {
+        ("Hub", "A"), ("Hub", "B"), ("Hub", "C"), ("Hub", "F")}
+
+
+def test_names_that_share_nothing_and_terms_are_left_out_while_others_remain() -> None:
+    made = graph({"Ada": "a", "Babbage": "a", "Rome": "b", "steam engine": "ab"}, "ab")
+    assert {n.id for n in overview(made).nodes} == {"Ada", "Babbage"}
+    assert {n.id for n in overview(graph({"Ada": "a", "Rome": "b"}, "ab")).nodes} == {
+        "Ada", "Rome"}
+    assert {n.id for n in overview(graph({"steam": "a", "coal": "a"}, "a")).nodes} == {
+        "steam", "coal"}
+
+
+@pytest.mark.parametrize("made", [graph({}, ""), graph({}, "ab"), graph({"Ada": ""}, "")])
+def test_graphs_without_edges_have_a_map_too(made: Graph) -> None:
+    assert overview(made).edges == ()
+
+
+def test_the_picture_counts_passages_and_calls_nothing_retrieved() -> None:
+    made = overview(graph({"Ada": "abcd", "Babbage": "abcd", "Turin": "d"}, "abcd"))
+    data = panel_data([made], positions={n.id: (0.1, 0.1) for n in made.nodes},
+                      thickness="weight", measures=("passages", "shared passages"),
+                      captions=[Caption("Map", alt="Three names.")])
+    [panel] = data["panels"]
+    assert data["legend"] | {"color": "passages", "high": "4", "thickness": "shared passages",
+                             "widths": [[0.25, "1"], [0.5, "4"]], "plain": True} == data["legend"]
+    assert panel["alt"] == "Three names."
+    assert panel["nodes"][0]["facts"] == [["passages", "4"]]
+    assert [e["w"] for e in panel["edges"]] == [0.5, 0.25, 0.25]
+    assert panel["edges"][0]["facts"] == [["shared passages", "4"]]
