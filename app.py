@@ -5,9 +5,11 @@ import streamlit as st
 from qafd.package import assets
 from qafd.ui.pages import pages
 from qafd.ui.shortcuts import listen
+from qafd.ui.signing import refuse_unasked
 from qafd.ui.workspaces import keep_workers_going, run
 
 st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
+refuse_unasked()
 page = st.navigation(pages())
 st.logo(assets() / "logo.png", size="large")
 # The accent of the dark theme is too light for white text.

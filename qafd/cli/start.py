@@ -18,7 +18,8 @@ def add(commands: Commands) -> None:
         app.add_argument("--port", type=port, default=os.environ.get("PORT", "8501"))
         app.add_argument("--host", default="127.0.0.1")
         app.add_argument("--i-know", action="store_true",
-                         help="allow a public host although the app has no login")
+                         help="allow a public host although the app has no login; with "
+                         "QAFD_PASSWORD set it has one")
 
 
 def port(text: str) -> int:
@@ -32,10 +33,14 @@ def _app(arguments: argparse.Namespace) -> int:
     """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
     from qafd.package import app_file
 
-    if arguments.host not in ("127.0.0.1", "localhost", "::1") and not arguments.i_know:
-        raise ParameterError(
-            f"{arguments.host} can be reached by others and the app has no login; put it behind "
-            "a proxy that asks for one, or add --i-know")
+    if arguments.host not in ("127.0.0.1", "localhost", "::1") and not os.environ.get(
+            "QAFD_PASSWORD"):
+        open_to_all = f"{arguments.host} can be reached by others and the app has no login"
+        if not arguments.i_know:
+            raise ParameterError(f"{open_to_all}; set QAFD_PASSWORD to ask for a shared password, "
+                                 "put it behind a proxy that asks for one, or add --i-know")
+        print(f"qafd: warning: {open_to_all}: whoever reaches it reads and changes every "
+              "workspace; QAFD_PASSWORD sets a shared password", file=sys.stderr)
     script = app_file()
     os.environ.pop("QAFD_DB", None)
     if arguments.db is not None:

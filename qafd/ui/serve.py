@@ -1,5 +1,6 @@
 """Start Streamlit on the app: `python -m qafd.ui.serve app.py --server.port 8501`."""
 
+import argparse
 import sys
 import threading
 
@@ -8,6 +9,7 @@ from streamlit.web import cli
 
 import qafd.ui.explore  # noqa: F401  loaded before the first visitor waits for it
 from qafd import kernel
+from qafd.ui import signing
 
 
 def main() -> None:
@@ -18,8 +20,29 @@ def main() -> None:
     patience = threading.Timer(30, kernel.warm)
     patience.daemon = True
     patience.start()
-    sys.argv[:1] = ["streamlit", "run"]
-    cli.main()
+    password = signing.password()
+    if password is None:
+        sys.argv[:1] = ["streamlit", "run"]
+        cli.main()
+    else:
+        _run_guarded(password)
+
+
+def _run_guarded(password: str) -> None:
+    """Run the script behind the password, which no option of `streamlit run` could ask for."""
+    from starlette.middleware import Middleware
+    from streamlit.starlette import App
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("script")
+    parser.add_argument("--server.port", type=int)
+    parser.add_argument("--server.address")
+    options = vars(parser.parse_args())
+    script = options.pop("script")
+    signing.active = True
+    sys.argv[:] = [script]  # App.run takes the first for what was started
+    App(script, middleware=[Middleware(signing.Gate, password=password)]).run(
+        config={name: value for name, value in options.items() if value is not None})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,262 @@
+"""The shared password: no route answers before it, wrong tries wait, links keep what they ask."""
+
+import asyncio
+import http.client
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+from clicks import page as page_of
+from clicks import shown
+from conftest import served
+from streamlit.testing.v1 import AppTest
+
+from qafd.ui import signing
+from qafd.ui.signing import COOKIE, FREE, KNOWN, LONGEST, Gate
+
+PASSWORD = "open sésame & co"
+ROUTES = ("/", "/runs?run=1", "/static/js/index.js", "/_stcore/host-config", "/media/x",
+          "/_stcore/upload_file/a/b", "/component/a/b", "/_stcore/bidi-components/a/b",
+          "/_stcore/health/", "/_stcore/../settings", "/favicon.png")
+
+
+class Door:
+    """A gate before an application that only says that it was reached, on a clock set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.reached: list[str] = []
+        self.gate = Gate(self._inside, PASSWORD, lambda: self.now)
+
+    async def _inside(self, scope: Any, _: Any, send: Any) -> None:
+        self.reached.append(scope["path"])
+        await send({"type": "inside"})
+
+    def knock(self, path: str = "/", method: str = "GET", body: bytes = b"", cookie: str = "",
+              kind: str = "http", address: str = "1.2.3.4", scheme: str = "http") -> Any:
+        """The first message that comes back, with the text of the second."""
+        sent: list[Any] = []
+        parts = [body[i:i + 1000] for i in range(0, len(body), 1000)] or [b""]
+        arriving = iter([{"type": "http.request", "body": part, "more_body": i < len(parts)}
+                         for i, part in enumerate(parts, 1)])
+
+        async def receive() -> Any:
+            return next(arriving)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        place, _, query = path.partition("?")
+        asyncio.run(self.gate({
+            "type": kind, "path": place, "query_string": query.encode(), "method": method,
+            "scheme": scheme, "client": (address, 1),
+            "headers": [(b"host", b"x"), (b"cookie", f"a=b; {cookie}; c=d".encode())]},
+            receive, send))
+        return sent[0] | {"text": sent[1]["body"].decode() if len(sent) > 1 else ""}
+
+    def sign_in(self, password: str = PASSWORD, path: str = "/", **more: Any) -> Any:
+        return self.knock(path, "POST", f"password={quote_plus(password)}".encode(), **more)
+
+
+def header(answer: Any, name: str) -> str:
+    return dict(answer["headers"]).get(name.encode(), b"").decode()
+
+
+def session(answer: Any) -> str:
+    return header(answer, "set-cookie").split(";")[0]
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+def test_only_the_health_check_passes_without_the_password(door: Door) -> None:
+    for path in ROUTES:
+        for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS"):
+            assert door.knock(path, method)["status"] == 401
+    assert door.knock("/_stcore/stream", kind="websocket") == {
+        "type": "websocket.close", "code": 1008, "text": ""}
+    assert door.knock("/_stcore/health", kind="websocket")["type"] == "websocket.close"
+    assert door.reached == []
+    assert door.knock("/_stcore/health")["type"] == "inside"
+
+
+def test_the_password_opens_every_route_for_its_session_only(door: Door) -> None:
+    cookie = session(door.sign_in())
+    assert door.knock("/media/x", cookie=cookie)["type"] == "inside"
+    assert door.knock("/_stcore/stream", kind="websocket", cookie=cookie)["type"] == "inside"
+    assert door.knock(cookie=cookie[:-1])["status"] == 401
+    assert door.knock(cookie=f"{COOKIE}=")["status"] == 401
+    assert session(door.sign_in()) != cookie
+
+
+def test_a_session_is_of_the_browser_and_hidden_from_scripts(door: Door) -> None:
+    parts = header(door.sign_in(), "set-cookie").split("; ")
+    assert parts[1:] == ["Path=/", "HttpOnly", "SameSite=Lax"]
+    assert "Secure" in header(door.sign_in(scheme="https"), "set-cookie").split("; ")
+
+
+def test_signing_out_ends_the_session(door: Door) -> None:
+    cookie = session(door.sign_in())
+    answer = door.knock("/sign-out", cookie=cookie)
+    assert (answer["status"], header(answer, "location")) == (303, "/")
+    assert "Max-Age=0" in header(answer, "set-cookie")
+    assert door.knock(cookie=cookie)["status"] == 401
+
+
+@pytest.mark.parametrize(("asked", "then"), [
+    ("/?q=Who%3F&ws=a&node=1", "/?q=Who%3F&ws=a&node=1"),
+    ("/runs", "/runs"),
+    ("//evil.example/x?y", "/evil.example/x?y"),
+    ("/\\evil.example", "/evil.example"),
+    ("/a\r\nSet-Cookie: b", "/a%0D%0ASet-Cookie%3A%20b"),
+])
+def test_a_link_keeps_what_it_asks_and_leads_nowhere_else(
+        asked: str, then: str, door: Door) -> None:
+    answer = door.sign_in(path=asked)
+    assert (answer["status"], header(answer, "location")) == (303, then)
+
+
+@pytest.mark.parametrize("password", [
+    "", "open sesame & co", PASSWORD + " ", PASSWORD.upper(), "x" * (LONGEST - 10)])
+def test_another_password_does_not_open(password: str, door: Door) -> None:
+    answer = door.sign_in(password)
+    assert (answer["status"], header(answer, "set-cookie")) == (401, "")
+    assert "This is not the password." in answer["text"]
+
+
+def test_a_form_that_is_none_does_not_open(door: Door) -> None:
+    right = f"password={quote_plus(PASSWORD)}"
+    for body in (b"", b"\xff\xfe", b"password", f"{right}&x={'y' * LONGEST}".encode(),
+                 f"password=no&{right}".encode(), b"&" * LONGEST):
+        assert door.knock("/", "POST", body, address=str(len(body)))["status"] == 401
+    assert door.sign_in()["status"] == 303
+
+
+def test_wrong_tries_wait_longer_and_longer_and_the_right_one_too(door: Door) -> None:
+    for _ in range(FREE):
+        assert door.sign_in("no")["status"] == 401
+    for wait in (1, 2, 4, 8, 16, 32, 60, 60):
+        answer = door.sign_in()
+        assert answer["status"] == 429
+        assert f"wait {wait} second" in answer["text"]
+        door.now += wait - 0.01
+        assert door.sign_in()["status"] == 429
+        door.now += 0.02
+        assert door.sign_in("no")["status"] == 401
+    assert door.sign_in(address="5.6.7.8")["status"] == 303
+    door.now += 60
+    assert door.sign_in()["status"] == 303
+    assert door.sign_in("no")["status"] == 401
+    assert door.sign_in()["status"] == 303
+
+
+def test_the_memory_of_wrong_tries_is_bounded(door: Door) -> None:
+    door.gate._tries |= {f"{i}": signing._Tries(1) for i in range(KNOWN)}
+    door.sign_in("no", address="new")
+    assert len(door.gate._tries) == KNOWN
+    assert "new" in door.gate._tries
+
+
+def test_the_form_says_nothing_of_the_address_and_loads_nothing(door: Door) -> None:
+    answer = door.knock("/<script>alert(1)</script>?ws=secret")
+    assert "script" not in answer["text"]
+    assert "secret" not in answer["text"]
+    assert "src=" not in answer["text"]
+    assert header(answer, "content-security-policy").startswith("default-src 'none'")
+    assert header(answer, "cache-control") == "no-store"
+
+
+def test_the_password_leaves_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_PASSWORD", "x")
+    assert signing.password() == "x"
+    assert "QAFD_PASSWORD" not in os.environ
+    monkeypatch.setenv("QAFD_PASSWORD", "")
+    assert signing.password() is None
+
+
+def test_a_server_that_does_not_ask_for_it_shows_nothing(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAFD_PASSWORD", "x")
+    app = AppTest.from_file(str(Path(__file__).parents[1] / "app.py"), default_timeout=60).run()
+    assert [e.value for e in app.error] == [
+        "QAFD_PASSWORD is set, and this server does not ask for it: start it with 'qafd app' "
+        "instead of 'streamlit run'."]
+    assert not app.sidebar
+    assert not list(home.glob("*.db"))
+
+
+def test_settings_say_whether_there_is_a_password(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Whoever reaches this address can use the app" in shown(page_of("settings"))
+    monkeypatch.setattr(signing, "active", True)
+    assert "Sign out" in shown(page_of("settings"))
+
+
+def test_a_public_host_without_password_is_refused_or_warned_of(tmp_path: Path) -> None:
+    def start(*more: str, **env: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "import os, sys; os.execv = lambda *a: sys.exit(0)\n"
+             "from qafd.cli import main; sys.exit(main(sys.argv[1:]))", "app", "--host", "0.0.0.0",
+             *more], env={**os.environ, "QAFD_HOME": str(tmp_path), **env}, capture_output=True,
+            text=True, check=False)
+        return done.stderr
+
+    assert "set QAFD_PASSWORD" in start()
+    assert "warning: 0.0.0.0 can be reached by others and the app has no login" in start("--i-know")
+    assert "no login" not in start(QAFD_PASSWORD="x")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("guarded")
+    with served(("qafd.cli", "demo", "--port"), home, QAFD_HOME=str(home),
+                QAFD_PASSWORD=PASSWORD) as url:
+        yield url
+
+
+@pytest.mark.browser
+def test_a_running_app_answers_nothing_before_the_password(guarded: str) -> None:
+    for route in ROUTES:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(guarded + route, timeout=10)
+        refused.value.close()
+        assert refused.value.code == 401
+    connection = http.client.HTTPConnection(guarded.removeprefix("http://"), timeout=10)
+    connection.request("GET", "/_stcore/stream", headers={
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw=="})
+    try:
+        assert connection.getresponse().status == 403
+    finally:
+        connection.close()
+
+
+@pytest.mark.browser
+def test_a_link_is_opened_after_signing_in_and_stays_open(browser: Any, guarded: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 900})
+    view = context.new_page()
+    view.goto(f"{guarded}/?ws=songbook&best_mass=12")
+    view.get_by_label("Password").fill("wrong")
+    view.get_by_role("button", name="Sign in").click()
+    view.get_by_text("This is not the password.").wait_for()
+    assert view.evaluate("document.documentElement.scrollWidth") <= 390
+    view.get_by_label("Password").fill(PASSWORD)
+    view.keyboard.press("Enter")
+    view.locator("[data-painted]").wait_for(timeout=60_000)
+    assert view.url == f"{guarded}/?ws=songbook&best_mass=12"
+    other = context.new_page()
+    other.goto(f"{guarded}/settings")
+    other.get_by_role("link", name="Sign out").click()
+    other.get_by_label("Password").wait_for()
+    view.reload()
+    view.get_by_label("Password").wait_for()
+    context.close()
