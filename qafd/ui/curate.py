@@ -163,7 +163,7 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
 
 def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        with st.container(width="stretch", key=f"says {one.id} {other.id}"):
+        with st.container(width="stretch"):
             st.html(f"{safe(', '.join(other.labels[:LABELS]), 200)} <b>{safe(other.name, 120)}</b>"
                     f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>")
         if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
