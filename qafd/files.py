@@ -8,7 +8,15 @@ from collections.abc import Iterable, Sequence
 from qafd.errors import StoreError
 from qafd.ledger import LedgerStore
 from qafd.records import Chunk, Document, Mark
-from qafd.rows import DocumentNameError, DocumentRow, File, checksum, clean_name, unpacked
+from qafd.rows import (
+    Contents,
+    DocumentNameError,
+    DocumentRow,
+    File,
+    checksum,
+    clean_name,
+    unpacked,
+)
 from qafd.vectors import forget_vectors
 from qafd.workspace import bump, meta, now
 
@@ -136,6 +144,34 @@ class FileStore(LedgerStore):
             same = [f"Has the same text as {twin}; both count."] * (twin != name)
             found.append(File(*(*row[:3], (*json.loads(row[3]), *same), *row[4:])))
         return tuple(found)
+
+    def contents(self) -> dict[str, Contents]:
+        """What each file brings into the graph, by the file's name."""
+        with self.snapshot() as connection:
+            return {name: Contents(*counts) for name, *counts in connection.execute(
+                "WITH held AS MATERIALIZED ("
+                "  SELECT nodes.id AS node, nodes.key AS chunk, nodes.tokens, source AS file "
+                "  FROM nodes JOIN passages ON passages.id = nodes.key "
+                "  JOIN documents ON documents.name = passages.document "
+                "  WHERE nodes.kind = 'passage'), "
+                "sizes AS (SELECT file, sum(tokens) AS tokens FROM held GROUP BY file), "
+                "named AS (SELECT file, count(DISTINCT edges.source) AS entities "
+                "  FROM held JOIN edges ON edges.target = held.node AND edges.kind = 'mention' "
+                "  GROUP BY file), "
+                "stated AS (SELECT file, count(DISTINCT edges.source || edges.target || label) "
+                "    AS relations FROM edges, json_each(edges.evidence) AS place "
+                "  JOIN held ON held.chunk = json_extract(place.value, '$[0]') "
+                "  WHERE edges.kind = 'relation' GROUP BY file), "
+                "paged AS (SELECT file, sum(last) AS pages FROM ("
+                "    SELECT source AS file, max(page) AS last FROM chunks "
+                "    JOIN documents ON documents.name = chunks.document "
+                "    WHERE page IS NOT NULL GROUP BY documents.name) GROUP BY file) "
+                "SELECT files.name, coalesce(pages, 0), coalesce(entities, 0), "
+                "  coalesce(relations, 0), coalesce(tokens, 0) FROM files "
+                "LEFT JOIN sizes ON sizes.file = files.name "
+                "LEFT JOIN named ON named.file = files.name "
+                "LEFT JOIN stated ON stated.file = files.name "
+                "LEFT JOIN paged ON paged.file = files.name")}
 
     def documents(self, source: str | None = None) -> tuple[DocumentRow, ...]:
         """All documents, or those of one file, in the order of files and positions."""

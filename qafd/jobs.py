@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from qafd.address import OPENAI
@@ -115,6 +116,22 @@ def open_jobs(store: Store) -> tuple[Job, ...]:
     with store.snapshot() as connection:
         return tuple(Job(*row) for row in connection.execute(
             f"SELECT {_JOB} FROM jobs WHERE state IN ('queued', 'running', 'paused') ORDER BY id"))
+
+
+def unparsed(store: Store, job: int | None = None) -> float:
+    """About how many passages wait in files that are not parsed yet, those of a job or all.
+
+    As many per byte as in the files that are parsed; infinity while files wait and none is.
+    """
+    with store.snapshot() as connection:
+        waiting, parsed, passages = connection.execute(
+            "SELECT coalesce(sum(size) FILTER (WHERE status IN ('queued', 'parsing') "
+            "    AND deleted_at IS NULL AND (? IS NULL OR job = ?)), 0), "
+            "  coalesce(sum(size) FILTER (WHERE status IN ('extracting', 'done')), 0), "
+            "  (SELECT count(*) FROM chunks) FROM files", (job, job)).fetchone()
+    if not waiting:
+        return 0.0
+    return float(waiting * passages / parsed) if parsed and passages else inf
 
 
 def needs_worker(store: Store) -> bool:

@@ -40,6 +40,21 @@ class File:
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What a file brings into the graph as it is now.
+
+    `pages` is 0 where its format has none; `entities` counts those that its passages mention, also
+    where other files do, `relations` those that one of its sentences states; `tokens` is the length
+    of its passages. All but the pages are 0 while the file is not in the graph.
+    """
+
+    pages: int = 0
+    entities: int = 0
+    relations: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True)
 class DocumentRow:
     """A document of a file without its text; `pages` is 0 where the format has none."""
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "package", "records", "llm", "child"),
     ("graph", "text", "address", "clause", "plaintext", "bm25", "formats", "parsing", "schema",
-     "gold", "markdown", "measures", "stored"),
+     "gold", "markdown", "measures", "pace", "stored"),
     ("weights", "certificate", "sources", "integers", "models", "wire", "remote",
      "endpoint", "endpoint_embedder", "prompts", "prompts_answer", "region",
      "elimination", "kernel", "compiled", "nearest"),

@@ -3,6 +3,7 @@
 from qafd.cli import meter
 from qafd.cli.meter import Meter
 from qafd.index import Progress
+from qafd.pace import Pace
 
 
 def test_a_quick_command_writes_nothing_to_a_log(capsys):
@@ -17,6 +18,22 @@ def test_a_long_command_writes_a_line_now_and_then(capsys, monkeypatch):
         long.show(Progress("parsing", 1, 2, "a\nb.txt"))
         long("tree", 2, 2)
     assert capsys.readouterr().err == "parsing 1/2 a b.txt\ntree 2/2\n"
+
+
+def test_a_terminal_says_how_long_it_still_takes(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(meter.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(meter, "Pace", lambda: Pace(lambda: now[0]))
+    with Meter(lambda: 100.0) as watched:
+        for done in range(7):
+            watched("parsing", done, 9, "a.txt")
+            watched("extracting", 10 * done, 200, "a.txt")
+            now[0] += 2
+    lines = [part.strip() for part in capsys.readouterr().err.split("\r")]
+    # The first second is not asked about; 240 of 300 are left at 10 in 2 s.
+    assert lines[-3] == "extracting 60/200 a.txt, about 50 s left"
+    assert "parsing 2/9 a.txt" in lines
 
 
 def test_a_terminal_has_one_line_that_is_cleared_at_the_end(capsys, monkeypatch):

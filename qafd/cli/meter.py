@@ -2,33 +2,61 @@
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from qafd.pace import Pace
 from qafd.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.index import Progress
 
 EVERY = 10.0  # seconds between lines where nothing can be written over
+ASKED = 1.0  # seconds between two questions after what is ahead
 
 
 class Meter:
-    """One line, written over on a terminal; in a log, a new one after `EVERY` seconds."""
+    """One line, written over on a terminal; in a log, a new one after `EVERY` seconds.
+
+    Parameters
+    ----------
+    ahead : callable, optional
+        How many passages are expected beyond those that "extracting" knows of.
+    """
+
+    def __init__(self, ahead: Callable[[], float] = float) -> None:
+        self._ahead = ahead
 
     def __enter__(self) -> Self:
         self._watched = sys.stderr.isatty()
-        self._said = time.monotonic()
+        self._said = self._asked = time.monotonic()
+        self._paces: dict[str, Pace] = {}
         return self
 
     def __call__(self, stage: str, done: int, total: int, current: str = "") -> None:
         """Say that `done` of `total` are through `stage`, and what is at work."""
-        text = f"{stage} {done}/{total} {one_line(current, 50)}"
+        left = self._left(stage, done, total)
+        text = f"{stage} {done}/{total} {one_line(current, 30 if left else 50)}"
+        if left:
+            text = f"{text.rstrip()}, {left}"
         if self._watched:
             print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
         elif time.monotonic() - self._said >= EVERY:
             self._said = time.monotonic()
             print(text.rstrip(), file=sys.stderr, flush=True)
+
+    def _left(self, stage: str, done: int, total: int) -> str:
+        """How long this stage still takes; files are parsed while others are extracted."""
+        name = "extracting" if stage == "parsing" else stage
+        pace = self._paces.setdefault(name, Pace())
+        if stage == "extracting":
+            if time.monotonic() - self._asked >= ASKED:
+                self._asked = time.monotonic()
+                pace.note(done, total + self._ahead())
+        elif stage != "parsing":
+            pace.note(done, total)
+        return pace.left
 
     def show(self, progress: "Progress") -> None:
         """The same for what the library reports."""

@@ -96,7 +96,7 @@ def _index(arguments: argparse.Namespace) -> int:
                 store.forget_embedder()
             store.drop_graph()
     try:
-        with Meter() as meter:
+        with Meter(lambda: _ahead(path)) as meter:
             worked_on = set(index(path, sources, progress=meter.show, stopped=stopped,
                                   keys=keys_of_environment(), run=run))
     finally:
@@ -107,6 +107,15 @@ def _index(arguments: argparse.Namespace) -> int:
         print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
     _status(arguments)
     return FAILED if failed or stopped() else DONE
+
+
+def _ahead(path: Path) -> float:
+    """About how many passages are in files that wait to be parsed."""
+    from qafd.jobs import unparsed
+    from qafd.store import Store
+
+    with Store.open(path) as store:
+        return unparsed(store)
 
 
 def _say(sentence: str) -> None:
@@ -146,14 +155,19 @@ def _docs(arguments: argparse.Namespace) -> int:
         refresh(knowledge.path)
     with knowledge.store() as store:
         files = store.files()
+        contents = store.contents()
     if arguments.json:
-        print_json([asdict(file) for file in files])
+        print_json([asdict(file) | asdict(contents[file.name]) for file in files])
     else:
         if not files:
             print("qafd: this workspace has no documents", file=sys.stderr)
         for file in files:
             state = "deleted" if file.deleted_at else file.status
-            print(f"{state:10} {counted(file.passages, 'passage'):>14}  "
+            held = contents[file.name]
+            print(f"{state:10} {counted(file.passages, 'passage'):>14} "
+                  f"{counted(held.entities, 'entity'):>14} "
+                  f"{counted(held.relations, 'relation'):>16} "
+                  f"{counted(held.tokens, 'token'):>15}  "
                   f"{one_line(file.name, 200)}  {file.error}".rstrip())
     return DONE if files else NOTHING_FOUND
 

@@ -2,17 +2,30 @@
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import streamlit as st
 
 from qafd.errors import ParseError
 from qafd.folders import Given, numbered, told_apart
 from qafd.imports import GRAPH_ENDINGS, ImportedGraph, name_of
-from qafd.jobs import Job, cancel, enqueue, go_on, jobs, needs_worker, open_jobs, retry
+from qafd.jobs import (
+    Job,
+    cancel,
+    enqueue,
+    go_on,
+    jobs,
+    needs_worker,
+    open_jobs,
+    retry,
+    unparsed,
+)
 from qafd.knowledge import KnowledgeGraph
+from qafd.pace import Pace
 from qafd.parsing import parse_graph
-from qafd.store import File, clean_name
+from qafd.rows import Contents, File
+from qafd.store import Store, clean_name
 from qafd.ui.models import choice_of, meter, notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
@@ -124,6 +137,7 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
         waiting = open_jobs(store)
         orphaned = needs_worker(store)
         revision = store.revision
+        bars = [(job, *_bar(knowledge.path, store, job)) for job in waiting]
         last = next(iter(jobs(store, 1)), None)
         unfinished = last is not None and (
             last.state == "failed" or last.state == "cancelled" and store.stale)
@@ -131,15 +145,9 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
         _go_on(knowledge, last)
     if orphaned:
         start(knowledge)
-    for job in waiting:
-        share = job.done / job.total if job.total else 0.0
-        current = clean(job.current, 80)
-        total = counted(job.total, _UNITS.get(job.stage, "passage"))
-        label = {"queued": "Waiting for the worker", "paused": "Paused"}.get(
-            job.state, f"{job.stage.capitalize()} {current}: {job.done:,} of {total}"
-            if job.stage else "Starting")
+    for job, share, label in bars:
         bar, stop = st.columns([6, 1], vertical_alignment="center")
-        bar.progress(min(share, 1.0), plain(label))
+        bar.progress(share, plain(label))
         meter(knowledge, job.id)
         if job.error:
             st.warning(plain(job.error))
@@ -151,6 +159,36 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
     if busy and (not waiting or revision != st.session_state.setdefault("seen", revision)):
         st.session_state["seen"] = revision
         st.rerun()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _pace(path: Path, job: int, stage: str) -> Pace:  # noqa: ARG001
+    """The speed of a stage of a job, which all who look at it share."""
+    return Pace()
+
+
+def _bar(path: Path, store: Store, job: Job) -> tuple[float, str]:
+    """How much of a job is done, 0 to 1, and its words: the file at work and the time left.
+
+    Files are parsed one by one while passages are read: the bar is that of the passages, with
+    those that are expected in the files not parsed yet.
+    """
+    if job.state != "running" or not job.stage:
+        return 0.0, {"queued": "Waiting for the worker", "paused": "Paused"}.get(
+            job.state, "Starting")
+    reading = job.stage in ("parsing", "extracting")
+    pace = _pace(path, job.id, "extracting" if reading else job.stage)
+    total = counted(job.total, _UNITS.get(job.stage, "passage"))
+    if job.stage == "extracting":
+        ahead = unparsed(store, job.id)
+        pace.note(job.done, job.total + ahead)
+        if 0 < ahead < float("inf"):
+            total = f"about {counted(job.total + round(ahead), 'passage')}"
+    elif not reading:
+        pace.note(job.done, job.total)
+    left = f", {pace.left}" if pace.left else ""
+    at_work = f" {clean(job.current, 80)}" if job.current else ""
+    return pace.share, f"{job.stage.capitalize()}{at_work}: {job.done:,} of {total}{left}"
 
 
 def _go_on(knowledge: KnowledgeGraph, job: Job) -> None:
@@ -168,6 +206,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     """All files with their state; the chosen ones can be deleted, brought back or retried."""
     with knowledge.store() as store:
         files = store.files()
+        contents = store.contents()
         made_by = store.extractor
         working = bool(open_jobs(store))
         graph = knowledge.graph
@@ -181,11 +220,16 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
             (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
     st.caption(" · ".join(counted(*some) for some in held)
                + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
+    rows = [_row(f, contents[f.name], said.get(f.name, ""), working) for f in files]
     event = st.dataframe(
-        [_row(f, said.get(f.name, ""), working) for f in files], hide_index=True, on_select="rerun",
-        selection_mode="multi-row", key=f"files_table{st.session_state.get('acted', 0)}",
-        column_config={
-            "state": st.column_config.TextColumn(width=100),
+        _telling(rows), hide_index=True, on_select="rerun", selection_mode="multi-row",
+        key=f"files_table{st.session_state.get('acted', 0)}", column_config={
+            "file": st.column_config.TextColumn(width=180),
+            "state": st.column_config.TextColumn(width=80),
+            "entities": _count("Entities that its passages mention, in the graph as it is now"),
+            "relations": _count("Relations that its sentences state, in the graph as it is now"),
+            "tokens": _count("Length of its passages"), "passages": _count("Pieces of text"),
+            "pages": _count("Pages of its documents"), "documents": _count("Records in the file"),
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
             "what happened": st.column_config.TextColumn(width="large")})
@@ -198,8 +242,12 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     gone = [f for f in files if f.deleted_at is not None]
     with st.container(horizontal=True):
         _button("Delete", [f for f in chosen if f.deleted_at is None], knowledge, "delete")
-        _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")
-                          or f.name in said], knowledge, "retry")
+        failed = [f for f in live if f.status == "failed"]
+        if chosen or not failed:
+            _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")
+                              or f.name in said], knowledge, "retry")
+        else:
+            _button("Retry failed", failed, knowledge, "retry")
         _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or
                 [f for f in gone if f.deleted_at == max(g.deleted_at or "" for g in gone)],
                 knowledge, "undo")
@@ -209,14 +257,26 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                "never been there, and can be brought back.")
 
 
-def _row(file: File, notice: str, working: bool) -> dict[str, object]:
+def _count(meaning: str) -> Any:
+    return st.column_config.NumberColumn(help=meaning, format="localized")
+
+
+def _telling(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without columns that would say the same of every file: one document, all read."""
+    dull = {"documents": (0, 1), "pages": (0,), "read": (None, 1.0), "what happened": ("",)}
+    silent = {name for name, values in dull.items() if all(row[name] in values for row in rows)}
+    return [{name: value for name, value in row.items() if name not in silent} for row in rows]
+
+
+def _row(file: File, held: Contents, notice: str, working: bool) -> dict[str, Any]:
     state = "deleted" if file.deleted_at else _STATUS.get(file.status, file.status)
     if state in ("reading", "extracting") and not working:
         state = "interrupted"
     if state == "cancelled" and not file.passages:
         state = "not begun"
-    return {"file": clean(file.name, 160), "state": state, "size": file.size,
-            "documents": file.documents, "passages": file.passages,
+    return {"file": clean(file.name, 160), "state": state, "documents": file.documents,
+            "pages": held.pages, "passages": file.passages, "entities": held.entities,
+            "relations": held.relations, "tokens": held.tokens, "size": file.size,
             "read": None if file.deleted_at else file.extracted / file.passages if file.passages
             else float(file.status == "done"),
             "what happened": clean(" ".join(

@@ -1,7 +1,6 @@
 """The Evaluate page: questions with gold passages, methods, and how well each finds them."""
 
 import json
-import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from threading import Event, Thread
@@ -17,6 +16,7 @@ from qafd.gold import Question, QuestionSet
 from qafd.index import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import PAPER, configured, label_of
+from qafd.pace import Pace
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.ui.pages import PAGES, page
@@ -52,7 +52,7 @@ class Measuring:
         self.result: Evaluation | None = None
         self.error = ""
         self.cancel = Event()
-        self.started = time.monotonic()
+        self._pace = Pace()
         self._thread = Thread(target=self._run, args=(knowledge, questions, methods), daemon=True)
         self._thread.start()
 
@@ -66,6 +66,8 @@ class Measuring:
 
     def _note(self, progress: Progress) -> None:
         self.progress = progress
+        if progress.stage == "evaluating":
+            self._pace.note(progress.done, progress.total)
 
     def over(self, seconds: float = 0) -> bool:
         """Whether it has ended, after waiting for it that long."""
@@ -75,11 +77,7 @@ class Measuring:
     @property
     def remaining(self) -> str:
         """About how long it still takes, once that can be told."""
-        done, total = self.progress.done, self.progress.total
-        if done < 10 or self.progress.stage != "evaluating":
-            return ""
-        seconds = (time.monotonic() - self.started) * (total - done) / done
-        return f", about {seconds:.0f} s left"
+        return f", {self._pace.left}" if self._pace.left else ""
 
 
 def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:

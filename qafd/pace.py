@@ -1,0 +1,61 @@
+"""How long a long work still takes, from how fast it has gone so far."""
+
+import time
+from collections.abc import Callable
+
+SETTLE = 5.0  # seconds that are measured before anything is said
+STEPS = 4  # reports of progress in them
+GIVES_WAY = 0.25  # share by which the remaining time must be wrong to be said anew
+_MINUTE, _HOUR = 60, 3600
+
+
+class Pace:
+    """Is told how much is done, tells about how much longer it takes.
+
+    What is said counts down; it is corrected only when the measured speed contradicts it by more
+    than a quarter, so that it does not flicker.
+
+    Parameters
+    ----------
+    clock : callable
+        The time in seconds, never going back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.share = 0.0
+        self._start: tuple[float, float] | None = None
+        self._done, self._steps = 0.0, 0
+        self._end: float | None = None
+
+    def note(self, done: float, total: float) -> None:
+        """So much of `total` is done; less than before begins anew, infinity is not known yet."""
+        now = self._clock()
+        if self._start is None or done < self._done:
+            self._start, self._steps, self._end = (now, done), 0, None
+        self._steps += done > self._done
+        self._done = done
+        self.share = min(done / total, 1.0) if total else 0.0
+        elapsed, gained = now - self._start[0], done - self._start[1]
+        if total == float("inf") or elapsed < SETTLE or self._steps < STEPS or not gained:
+            return
+        left = max(total - done, 0.0) * elapsed / gained
+        if self._end is None or abs(now + left - self._end) > GIVES_WAY * left:
+            self._end = now + left
+
+    @property
+    def left(self) -> str:
+        """Such as "about 40 s left"; "" while nothing can be told."""
+        return "" if self._end is None else rounded(self._end - self._clock())
+
+
+def rounded(seconds: float) -> str:
+    """The time left in words, no finer than it is known."""
+    if seconds < 10:
+        return "a few seconds left"
+    if seconds < 55:
+        return f"about {10 * round(seconds / 10)} s left"
+    if seconds < 0.9 * _HOUR:
+        return f"about {round(seconds / _MINUTE) or 1} min left"
+    return f"about {seconds / _HOUR:.1f} h left" if seconds < 10 * _HOUR else (
+        f"about {seconds / _HOUR:.0f} h left")

@@ -1,0 +1,146 @@
+"""The Documents page: what each file brings, what is retried, and how long a job still takes."""
+
+import json
+import math
+import sqlite3
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from clicks import page, press
+
+from qafd.cli import main
+from qafd.jobs import enqueue, open_jobs, unparsed
+from qafd.knowledge import KnowledgeGraph
+from qafd.pace import Pace
+from qafd.store import Store
+from qafd.ui import documents
+
+
+@pytest.fixture
+def mine(home: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    knowledge = KnowledgeGraph(home / "mine.db")
+    knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    return knowledge
+
+
+def by_hand(path: Path) -> dict[str, tuple[int, int, int]]:
+    """Entities, relations and tokens of each file, walked in Python over all rows."""
+    found: dict[str, tuple[set[str], set[tuple[str, ...]], int]] = defaultdict(
+        lambda: (set(), set(), 0))
+    with sqlite3.connect(path) as db:
+        sources = dict(db.execute("SELECT name, source FROM documents"))
+        file = {chunk: sources[document] for chunk, document in db.execute(
+            "SELECT id, document FROM passages")}
+        passages = {node: (file[key], tokens) for node, key, tokens in db.execute(
+            "SELECT id, key, tokens FROM nodes WHERE kind = 'passage'")}
+        for name, tokens in passages.values():
+            entities, relations, before = found[name]
+            found[name] = entities, relations, before + tokens
+        for source, target, kind, label, evidence in db.execute(
+                "SELECT source, target, kind, label, evidence FROM edges"):
+            if kind == "mention":
+                found[passages[target][0]][0].add(source)
+            for chunk, _ in json.loads(evidence) if kind == "relation" else ():
+                found[file[chunk]][1].add((source, target, label))
+    return {name: (len(e), len(r), tokens) for name, (e, r, tokens) in found.items()}
+
+
+@pytest.mark.parametrize("sample", ["songbook", "apple-amazon"])
+def test_contents_are_those_counted_row_by_row(sample: str, home: Path) -> None:
+    knowledge = KnowledgeGraph.sample(sample, home)
+    with knowledge.store() as store:
+        found = store.contents()
+    assert {name: (c.entities, c.relations, c.tokens) for name, c in found.items()} == by_hand(
+        knowledge.path)
+    assert all(c.entities and c.tokens for c in found.values())
+
+
+def test_a_file_that_left_the_graph_brings_nothing(mine: KnowledgeGraph) -> None:
+    from qafd.index import refresh
+
+    with mine.store() as store:
+        assert store.contents()["ada.txt"].entities >= 3
+        store.delete("ada.txt")
+    refresh(mine.path)
+    with mine.store() as store:
+        assert store.contents()["ada.txt"].entities == store.contents()["ada.txt"].tokens == 0
+
+
+def test_pages_are_those_of_all_documents_of_a_file(mine: KnowledgeGraph) -> None:
+    with mine.store() as store, store.transaction() as connection:
+        connection.execute("UPDATE chunks SET page = 7")
+    with mine.store() as store:
+        assert store.contents()["ada.txt"].pages == 7
+
+
+def test_the_table_says_what_each_file_brings(mine: KnowledgeGraph) -> None:
+    table = page("documents", ws="mine").dataframe[0].value
+    with mine.store() as store:
+        held = store.contents()["ada.txt"]
+    assert table[["entities", "relations", "tokens"]].values.tolist() == [
+        [held.entities, held.relations, held.tokens]]
+    assert not {"read", "pages", "documents", "what happened"} & set(table)  # nothing to tell
+
+
+def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> None:
+    for name in ("bad.pdf", "worse.pdf"):
+        mine.add_text(name, f"%PDF-1.4 {name}")
+    app = page("documents", ws="mine")
+    assert "what happened" in app.dataframe[0].value
+    press(app, "Retry failed 2 files")
+    with mine.store() as store:
+        assert {f.name: f.status for f in store.files()} == {
+            "ada.txt": "done", "bad.pdf": "queued", "worse.pdf": "queued"}
+
+
+def test_files_that_wait_to_be_parsed_are_expected_by_their_bytes(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "w.db") as store:
+        first = enqueue(store, [("a.txt", b"x" * 300), ("b.txt", b"x" * 600)])
+        second = enqueue(store, [("c.txt", b"x" * 900)])
+        assert unparsed(store) == math.inf
+        with store.transaction() as connection:
+            connection.execute("UPDATE files SET status = 'extracting' WHERE name = 'a.txt'")
+            connection.execute("INSERT INTO documents VALUES "
+                               "('a.txt', 'a.txt', 0, '', 'txt', '', '[]', '', NULL)")
+            connection.executemany(
+                "INSERT INTO chunks VALUES (?, 'a.txt', 0, '', '', NULL, 0, 1, '', '')",
+                [(str(i),) for i in range(6)])
+        assert unparsed(store, first) == pytest.approx(600 * 6 / 300)
+        assert unparsed(store, second) == pytest.approx(900 * 6 / 300)
+        assert unparsed(store) == pytest.approx(1500 * 6 / 300)
+        store.delete("c.txt")
+        assert unparsed(store) == pytest.approx(600 * 6 / 300)
+
+
+def test_a_running_job_says_how_long_it_still_takes(
+        mine: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    monkeypatch.setattr(documents, "_pace", lambda *_: pace)
+    with mine.store() as store:
+        job = enqueue(store)
+        for done in range(0, 30, 5):
+            with store.transaction() as connection:
+                connection.execute(
+                    "UPDATE jobs SET state = 'running', stage = 'extracting', done = ?, "
+                    "total = 100, current = 'a.txt' WHERE id = ?", (done, job))
+            share, words = documents._bar(mine.path, store, open_jobs(store)[0])
+            if done < 20:
+                assert words == f"Extracting a.txt: {done} of 100 passages"
+            now[0] += 2
+    assert share == pytest.approx(0.25)
+    assert words == "Extracting a.txt: 25 of 100 passages, about 30 s left"  # 75 at 2.5 a second
+
+
+def test_docs_as_json_has_the_same_numbers(
+        mine: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "--db", str(mine.path), "--json"]) == 0
+    line, = json.loads(capsys.readouterr().out)
+    table = page("documents", ws="mine").dataframe[0].value
+    assert {key: line[key] for key in ("passages", "entities", "relations", "tokens")} == {
+        key: table[key][0] for key in ("passages", "entities", "relations", "tokens")}
+    assert line["pages"] == 0
+    assert main(["docs", "--db", str(mine.path)]) == 0
+    assert f"{line['tokens']} tokens" in capsys.readouterr().out
