@@ -1,6 +1,6 @@
 // Keys that press what the page shows, while nothing is typed. Elements are looked for at every
 // press, also in the shadow roots of components: a page may have become another one.
-export default function ({ data: { on, rows }, parentElement }) {
+export default function ({ data: [{ on, rows }], parentElement }) {
   const box = parentElement.querySelector("dialog");
   fill(box, rows);
   document.qafdKeys?.abort();

@@ -37,9 +37,10 @@ ON = "shortcuts"
 def listen() -> None:
     """Let the browser hear the keys, unless Settings turned them off; draws nothing."""
     with st.container(key="shortcut-keys"):
-        _component()(key="keys", data={
+        # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
+        _component()(key="keys", data=[{
             "on": st.session_state.get(keep(ON), True),
-            "rows": [[list(one.keys), one.what] for one in SHORTCUTS]})
+            "rows": [[list(one.keys), one.what] for one in SHORTCUTS]}])
 
 
 def keyboard_settings() -> None:
