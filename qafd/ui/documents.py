@@ -206,7 +206,6 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     """All files with their state; the chosen ones can be deleted, brought back or retried."""
     with knowledge.store() as store:
         files = store.files()
-        contents = store.contents()
         made_by = store.extractor
         working = bool(open_jobs(store))
         graph = knowledge.graph
@@ -220,6 +219,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
             (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
     st.caption(" · ".join(counted(*some) for some in held)
                + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
+    contents = _contents(knowledge, (knowledge.path, knowledge.version(graph),
+                                     [(f.name, f.passages) for f in files]))
     rows = [_row(f, contents[f.name], said.get(f.name, ""), working) for f in files]
     event = st.dataframe(
         _telling(rows), hide_index=True, on_select="rerun", selection_mode="multi-row",
@@ -255,6 +256,13 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         st.page_link(page("explore"), label="Explore the graph", icon=":material/hub:")
     st.caption("Choose rows to delete or retry. A deleted file leaves the graph as if it had "
                "never been there, and can be brought back.")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _contents(_knowledge: KnowledgeGraph, state: object) -> dict[str, Contents]:  # noqa: ARG001
+    """What each file brings, counted once for a state of graph and files."""
+    with _knowledge.store() as store:
+        return store.contents()
 
 
 def _count(meaning: str) -> Any:
