@@ -74,6 +74,24 @@ def test_a_bundle_is_written_verified_and_replayed(
     assert json.loads(capsys.readouterr().out)["equal"] is True
 
 
+def test_a_bundle_is_put_into_the_history_of_another_workspace_when_it_holds(
+        db: str, ids: tuple[str, str], path: Path, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, changed = tmp_path / "run.zip", tmp_path / "changed.zip"
+    assert main(["runs", ids[1], "--db", db, "--format", "bundle", "--out", str(bundle)]) == 0
+    KnowledgeGraph.open(path)
+    assert main(["runs", "--add", str(bundle), "--db", str(path), "--json"]) == 0
+    row, = json.loads(capsys.readouterr().out)["runs"]
+    assert (row["question"], row["params"]["mass"]) == (QUESTION, 12)
+    with zipfile.ZipFile(bundle) as given, zipfile.ZipFile(changed, "w") as made:
+        for name in given.namelist():
+            made.writestr(name, given.read(name) + b"\n" * (name == "report.md"))
+    assert main(["runs", "--add", str(changed), "--db", str(path)]) == 1
+    assert "does not hold and is not kept: report.md is not" in capsys.readouterr().err
+    assert main(["runs", "--db", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 1
+
+
 def test_a_replay_that_differs_fails_and_says_why(
         db: str, ids: tuple[str, str], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     KnowledgeGraph.open(path).add_text("a.txt", "Steve Jobs founded Apple with Steve Wozniak.")

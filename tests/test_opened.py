@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import random
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -174,6 +175,13 @@ def test_a_method_without_certificate_has_nothing_to_prove_and_can_be_kept(
     assert not next(b for b in app.button if b.label == "Keep").disabled
 
 
+def test_a_changed_bundle_is_not_sound_although_there_is_nothing_to_prove(run: Run) -> None:
+    bare = replace(run, retrieval=replace(run.retrieval, certificate=None))
+    assert examined(bundled(bare)).sound
+    found = examined(forged(bare, written(bare), report_md="All is well"))
+    assert (found.intact, found.sound) == (False, False)
+
+
 @pytest.mark.parametrize("data", [b"", b"PK\3\4 no more", b"<html>"], ids=["empty", "cut", "html"])
 def test_a_file_that_is_no_bundle_is_one_sentence_above_the_history(
         data: bytes, home: Path) -> None:
@@ -273,3 +281,28 @@ def test_the_limit_of_an_upload_is_that_of_the_configuration() -> None:
     file = Path(__file__).parents[1] / ".streamlit" / "config.toml"
     assert tomllib.loads(file.read_text("utf-8"))["server"]["maxUploadSize"] == UPLOAD
     assert bundle.LARGEST >= UPLOAD * 2**20
+
+
+@pytest.mark.browser
+def test_a_bundle_is_dropped_looked_into_and_kept(
+        run: Run, browser: Any, app_url: str, app_home: Path, tmp_path: Path) -> None:
+    (tmp_path / "theirs.zip").write_bytes(bundled(run))
+    (tmp_path / "other.zip").write_bytes(b"PK\3\4 no bundle")
+    KnowledgeGraph.open(app_home / "nothing.db")
+    context = browser.new_context(viewport={"width": 390, "height": 900}, color_scheme="dark")
+    view = context.new_page()
+    view.goto(f"{app_url}/runs?ws=nothing")
+    view.get_by_text("Open a bundle").click()
+    view.locator("input[type=file]").set_input_files(tmp_path / "other.zip")
+    view.get_by_text("This is no readable bundle of a run").wait_for()
+    view.locator("input[type=file]").set_input_files(tmp_path / "theirs.zip")
+    view.locator("[data-painted]").wait_for(timeout=30_000)
+    view.get_by_text("It holds.").wait_for()
+    assert view.locator("input[type=file]").count() == 0
+    view.get_by_role("button", name=re.compile("^Steve Jobs, entity")).click()
+    view.get_by_text("Steve Jobs led Apple again from 1997.").first.wait_for()
+    assert view.evaluate("document.documentElement.scrollWidth") <= 390
+    view.get_by_role("button", name="Keep", exact=True).click()
+    view.get_by_text("Made in another workspace").wait_for()
+    assert "run=" in view.url
+    context.close()

@@ -20,7 +20,7 @@ from qafd.cli.common import (
     read_file,
     write_out,
 )
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, ParseError
 from qafd.plaintext import one_line
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def add(commands: Commands) -> None:
     runs = command(commands, "runs", _runs, "list kept runs, show one, or compare two")
     runs.add_argument("id", nargs="*", help="none lists all, one is shown, two are compared; the "
                       "beginning of an id is enough")
+    runs.add_argument("--add", metavar="BUNDLE", help="put the run of a bundle into the history, "
+                      "when it holds")
     runs.add_argument("--note", help="give the run this note")
     runs.add_argument("--delete", action="store_true", help="take the runs out of the history")
     runs.add_argument("--undo", action="store_true", help="bring back what was deleted last")
@@ -56,6 +58,8 @@ def _runs(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         check_output(arguments.out, arguments.db)
     with open_workspace(arguments).store() as store:
+        if arguments.add is not None:
+            print(f"qafd: kept as {_add(store, arguments.add)}", file=sys.stderr)
         if arguments.undo:
             print(f"qafd: {runs.undo(store)} brought back", file=sys.stderr)
         if arguments.delete:
@@ -65,6 +69,18 @@ def _runs(arguments: argparse.Namespace) -> int:
         if arguments.note is not None:
             runs.annotate(store, ids[0], arguments.note)
         return _shown(arguments, store, ids)
+
+
+def _add(store: "Store", file: str) -> str:
+    """Keep the run of a bundle; its id."""
+    from qafd.bundle import check_size, examined
+    from qafd.runs import keep
+
+    found = examined(read_file(file))
+    if not found.sound:
+        raise ParseError(f"{file} does not hold and is not kept: {found.checked.sentences[0]}")
+    check_size(found.run.retrieval)
+    return keep(store, found.run)
 
 
 def _shown(arguments: argparse.Namespace, store: "Store", ids: Sequence[str]) -> int:
