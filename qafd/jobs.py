@@ -206,13 +206,19 @@ def work(
 
 
 class _Report:
-    """Writes progress into a job's row, not more often than the page looks."""
+    """Writes progress into a job's row, not more often than the page looks.
+
+    Once passages are read, the files that are parsed in between are not told: many small ones
+    would hide how far the reading is.
+    """
 
     def __init__(self, store: Store, job: int) -> None:
         self._store, self._job = store, job
         self._stage, self._at = "", 0.0
 
     def __call__(self, progress: Progress) -> None:
+        if (self._stage, progress.stage) == ("extracting", "parsing"):
+            return
         if progress.stage == self._stage and time.monotonic() - self._at < REPORT_SECONDS:
             return
         self._stage, self._at = progress.stage, time.monotonic()

@@ -10,7 +10,8 @@ import pytest
 from clicks import page, press
 
 from qafd.cli import main
-from qafd.jobs import enqueue, open_jobs, unparsed
+from qafd.index import Progress
+from qafd.jobs import _Report, enqueue, open_jobs, unparsed
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
 from qafd.store import Store
@@ -112,6 +113,18 @@ def test_files_that_wait_to_be_parsed_are_expected_by_their_bytes(tmp_path: Path
         assert unparsed(store) == pytest.approx(1500 * 6 / 300)
         store.delete("c.txt")
         assert unparsed(store) == pytest.approx(600 * 6 / 300)
+
+
+def test_files_parsed_between_passages_do_not_hide_how_far_the_reading_is(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "w.db") as store:
+        job = enqueue(store)
+        report = _Report(store, job)
+        for progress in (Progress("parsing", 0, 9, "a"), Progress("extracting", 3, 4, "a"),
+                         Progress("parsing", 1, 9, "b"), Progress("assembling", 4, 4)):
+            before = open_jobs(store)[0].stage
+            report(progress)
+            assert open_jobs(store)[0].stage == (
+                before if progress.done == 1 else progress.stage)
 
 
 def test_a_running_job_says_how_long_it_still_takes(
