@@ -31,6 +31,7 @@ DRAWABLE = {"nodes": 20_000, "edges": 100_000}  # of a run that the app draws
 PASSAGES_DRAWN, WAYS_DRAWN = 2000, 4_000_000  # of it; a way leads through a passage to a neighbor
 PARTS = 16  # subqueries of a question
 MAGIC = b"PK"  # every zip file begins so
+ENTRY, ENTRIES = b"PK\1\2", 100  # what a file in a zip is listed by; some may occur by chance
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can have
 
 
@@ -137,6 +138,8 @@ def check_size(retrieval: Retrieval) -> None:
 
 
 def _files(data: bytes) -> dict[str, bytes]:
+    if data.count(ENTRY) > ENTRIES:  # each would become an object before one is looked at
+        raise ParseError("This is no bundle of a run: it holds more files than one has.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()

@@ -18,6 +18,7 @@ from qafd.records import Vectors
 
 LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 DIMENSIONS = 2  # of an array at most
+DEEPEST = 20  # levels of a value of any type
 VALUES = 2_000_000  # of a JSON text at most: a small text of empty lists would fill the memory
 
 
@@ -123,12 +124,14 @@ def _number(value: Any, where: str) -> float:
     return float(value)
 
 
-def _finite(value: Any, where: str) -> Any:
+def _finite(value: Any, where: str, left: int = DEEPEST) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ParseError(f"{where} is not a finite number.")
+    if not left:
+        raise ParseError(f"{where} is nested more than {DEEPEST} levels deep.")
     if isinstance(value, dict):
-        return {key: _finite(v, where) for key, v in value.items()}
-    return [_finite(v, where) for v in value] if isinstance(value, list) else value
+        return {key: _finite(v, where, left - 1) for key, v in value.items()}
+    return [_finite(v, where, left - 1) for v in value] if isinstance(value, list) else value
 
 
 def _vectors(value: Any, where: str) -> Vectors:

@@ -55,6 +55,13 @@ def with_run(data, **fields):
     return changed(data, "run.json", json.dumps({**obj, **fields}))
 
 
+def nested(data, depth):
+    obj = json.loads(unpacked(data)["run.json"])
+    for _ in range(depth - 1):
+        obj["retrieval"]["params"]["mass"] = [obj["retrieval"]["params"]["mass"]]
+    return with_run(data, retrieval=obj["retrieval"])
+
+
 def test_the_same_run_gives_the_same_bytes_also_when_it_went_through_a_file(run, data):
     assert bundled(run) == data
     assert bundled(opened(data)) == data
@@ -158,6 +165,8 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(data, monkeypatch):
     (lambda data: changed(data, "run.json", b"\xff\xfe"), "run.json is no JSON"),
     (lambda data: changed(data, "run.json", "[" * 10**5), "run.json is no JSON"),
     (lambda data: changed(data, "run.json", "9" * 5000), "run.json is no JSON"),
+    (lambda _: packed((f"{i}", "") for i in range(101)), "more files than one has"),
+    (lambda data: nested(data, 21), "retrieval.params.* nested more than 20 levels"),
     (lambda data: changed(data, "run.json", "[]"), "no run of qafd"),
     (lambda data: changed(data, "run.json", '{"format": "qafd run"}'), "has format None"),
     (lambda data: with_run(data, version=2), "install a newer one"),
@@ -166,8 +175,8 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(data, monkeypatch):
     (lambda data: with_run(data, tokens="many"), "the run.tokens is not a finite number"),
     (lambda data: with_run(data, retrieval={"query": 1}), "the run.retrieval.query is not text"),
 ], ids=["empty", "magic", "cut", "damaged", "few", "traversal", "absolute", "lzma", "no-json",
-        "no-utf8", "deep", "long-number", "list", "no-version", "newer", "nan", "infinity", "type",
-        "retrieval"])
+        "no-utf8", "deep", "long-number", "many", "nested", "list", "no-version", "newer",
+        "nan", "infinity", "type", "retrieval"])
 def test_a_file_that_is_no_bundle_is_refused_in_one_sentence(make, sentence, data):
     with pytest.raises(ParseError, match=sentence) as refused:
         check(make(data))

@@ -1,6 +1,7 @@
 """One run, or two side by side, drawn from nothing but what they hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from qafd.ui.detail import heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, Drawing, pick
 from qafd.ui.tabs import edges_table, nodes_table, ranked
 from qafd.ui.workspaces import plain, safe
-from qafd.verify import verify
+from qafd.verify import Verification, verify
 from qafd.view.component import selected
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
@@ -42,8 +43,11 @@ def settings(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in runs.worded(params).items())
 
 
-def drawn(run: Run, key: str, drawing: Drawing) -> None:
-    """All that a run holds; `key` names it among those that this app has drawn."""
+def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = None) -> None:
+    """All that a run holds; `key` names it among those that this app has drawn.
+
+    `checked` is what its check found, where it was checked as it was sent.
+    """
     for notice in run.retrieval.notices[:NOTICES]:
         st.caption(f":material/info: {plain(clean(notice, 300))}")
     left, right = st.columns([5, 2], gap="medium")
@@ -55,8 +59,9 @@ def drawn(run: Run, key: str, drawing: Drawing) -> None:
         picked = _picture([run], positions, drawing, [caption], key)
     with right:
         _reasons(run, picked)
-    views = {"Answer": _answer, "Passages": _passages, "Table": _table,
-             "Certificate": _certificate, "Settings": _settings}
+    views: dict[str, Callable[[Run], None]] = {
+        "Answer": _answer, "Passages": _passages, "Table": _table,
+        "Certificate": partial(_certificate, checked=checked), "Settings": _settings}
     for tab, draw in zip(st.tabs(list(views)), views.values(), strict=True):
         with tab:
             draw(run)
@@ -138,12 +143,12 @@ def _settings(run: Run) -> None:
                  hide_index=True)
 
 
-def _certificate(run: Run) -> None:
+def _certificate(run: Run, checked: Verification | None) -> None:
     if run.retrieval.certificate is None:
         st.write("The method gives no certificate: what it retrieves is not the optimum of a "
                  "stated problem.")
         return
-    checked = verify(run.retrieval.to_dict())
+    checked = checked or verify(run.retrieval.to_dict())
     st.write("Checked again just now from the stored numbers, without a solver: "
              f"{'it holds' if checked.ok else 'it does not hold'}.")
     st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in checked.sentences)

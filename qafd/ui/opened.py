@@ -85,7 +85,7 @@ def bundle_view(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None
     elif view == VIEWS[2]:
         _asked_again(sent, knowledge, drawing)
     else:
-        drawn(run, f"bundle-{sent.key}", drawing)
+        drawn(run, f"bundle-{sent.key}", drawing, sent.found.checked)
 
 
 def _here(run: Run, knowledge: KnowledgeGraph) -> None:
