@@ -41,7 +41,7 @@ drawing = drawing_controls()
 
 if not question.strip():
     ask_something(knowledge)
-    overview_map(knowledge)
+    overview_map(knowledge, asking=True)
     st.stop()
 
 view = explored(knowledge, question, method, reader(knowledge, question))

@@ -20,8 +20,11 @@ from qafd.view.placement import freeze
 LISTED = 10
 
 
-def overview_map(knowledge: KnowledgeGraph) -> None:
-    """The picture of the names in the most passages, and the card of the chosen one."""
+def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
+    """The picture of the names in the most passages, and the card of the chosen one.
+
+    `asking` says that this page has the question box.
+    """
     graph = knowledge.graph
     drawn, positions = _overview(knowledge.path, knowledge.version(graph), graph)
     if not drawn.nodes:
@@ -42,7 +45,7 @@ def overview_map(knowledge: KnowledgeGraph) -> None:
                 f"{', '.join(clean(n.name, 40) for n in drawn.nodes[:LISTED])}.")]), key)
     with right:
         st.html(STYLE)
-        _card(knowledge, drawn, chosen)
+        _card(knowledge, drawn, chosen, asking)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -52,7 +55,8 @@ def _overview(path: Path, version: str,  # noqa: ARG001
     return drawn, freeze([drawn], {n.id for n in drawn.nodes}, DRAWN, ASPECT)[0]
 
 
-def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None) -> None:
+def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
+          asking: bool) -> None:
     node = next((n for n in drawn.nodes if n.id == chosen), None)
     if node is None:
         st.caption("Click a name, or press Tab, arrow keys and Enter, to read what is said of it.")
@@ -61,6 +65,11 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None) -> No
         return
     st.html(f"<b>{safe(node.name)}</b>")
     st.caption(counted(int(node.importance), "passage"))
-    st.page_link(page("explore"), label="Ask about it", icon=":material/hub:", query_params={
-        "ws": knowledge.path.stem, "q": f"What is said about {node.name}?"})
+    ask, question = ("Ask about it", ":material/hub:"), {"q": f"What is said about {node.name}?"}
+    if asking:  # a link to the page itself would not reach its box
+        st.button(ask[0], icon=ask[1], type="tertiary", on_click=st.session_state.update,
+                  kwargs=question)
+    else:
+        st.page_link(page("explore"), label=ask[0], icon=ask[1],
+                     query_params={"ws": knowledge.path.stem, **question})
     said_of(knowledge, node.id)
