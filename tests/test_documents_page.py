@@ -145,6 +145,10 @@ def test_a_running_job_says_how_long_it_still_takes(
             now[0] += 2
     assert share == pytest.approx(0.25)
     assert words == "Extracting a.txt: 25 of 100 passages, about 30 s left"  # 75 at 2.5 a second
+    with mine.store() as store:  # ada.txt has 1 passage in 43 bytes
+        store.add_file("b.txt", b"x" * 43 * 37, job)
+        _, words = documents._bar(mine.path, store, open_jobs(store)[0])
+    assert words.startswith("Extracting a.txt: 25 of about 140 passages")
 
 
 def test_docs_as_json_has_the_same_numbers(

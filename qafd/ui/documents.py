@@ -183,7 +183,8 @@ def _bar(path: Path, store: Store, job: Job) -> tuple[float, str]:
         ahead = unparsed(store, job.id)
         pace.note(job.done, job.total + ahead)
         if 0 < ahead < float("inf"):
-            total = f"about {counted(job.total + round(ahead), 'passage')}"
+            # two digits: each file that is parsed would change the others
+            total = f"about {counted(int(float(f'{job.total + ahead:.2g}')), 'passage')}"
     elif not reading:
         pace.note(job.done, job.total)
     left = f", {pace.left}" if pace.left else ""
