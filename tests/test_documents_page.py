@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from clicks import page, press
+from clicks import page, press, shown
 
 from qafd.cli import main
 from qafd.index import Progress
@@ -90,10 +90,22 @@ def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> Non
         mine.add_text(name, f"%PDF-1.4 {name}")
     app = page("documents", ws="mine")
     assert "what happened" in app.dataframe[0].value
+    assert "read" not in app.dataframe[0].value  # what can be read is read
     press(app, "Retry failed 2 files")
     with mine.store() as store:
         assert {f.name: f.status for f in store.files()} == {
             "ada.txt": "done", "bad.pdf": "queued", "worse.pdf": "queued"}
+
+
+def test_the_trouble_of_many_files_does_not_fill_the_page(mine: KnowledgeGraph) -> None:
+    with mine.store() as store, store.transaction() as connection:
+        for number in range(8):
+            store.add_file(f"{number}.pdf", b"x")
+        connection.execute("UPDATE files SET status = 'failed', error = 'It is no PDF.' "
+                           "WHERE name != 'ada.txt'")
+    text = shown(page("documents", ws="mine"))
+    assert text.count("It is no PDF.") == 5
+    assert "3 files more, under" in text
 
 
 def test_files_that_wait_to_be_parsed_are_expected_by_their_bytes(tmp_path: Path) -> None:

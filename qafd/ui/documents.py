@@ -35,6 +35,7 @@ KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epu
          "gexf"]
 _STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
            "done": "done", "failed": "failed", "cancelled": "cancelled"}
+TOLD = 5  # files whose trouble is also told below the table
 _UNITS = {"parsing": "file", "embedding": "vector", "building layers": "text"}
 
 
@@ -235,11 +236,14 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
             "what happened": st.column_config.TextColumn(width="large")})
-    for file in live:
-        if file.error:
-            st.caption(f":material/error: **{plain(clean(file.name, 120))}**: {plain(file.error)}")
-        elif file.name in said:
-            st.caption(f"**{plain(clean(file.name, 120))}**: {plain(said[file.name])}")
+    told = [f for f in live if f.error or f.name in said]
+    for file in told[:TOLD]:
+        mark = ":material/error: " if file.error else ""
+        st.caption(f"{mark}**{plain(clean(file.name, 120))}**: "
+                   f"{plain(file.error or said[file.name])}")
+    if len(told) > TOLD:
+        st.caption(f"{counted(len(told) - TOLD, 'file')} more, under “what happened” in the table; "
+                   "a click on “state” sorts by it.")
     chosen = [files[i] for i in event["selection"]["rows"] if i < len(files)]
     gone = [f for f in files if f.deleted_at is not None]
     with st.container(horizontal=True):
@@ -286,7 +290,8 @@ def _row(file: File, held: Contents, notice: str, working: bool) -> dict[str, An
     return {"file": clean(file.name, 160), "state": state, "documents": file.documents,
             "pages": held.pages, "passages": file.passages, "entities": held.entities,
             "relations": held.relations, "tokens": held.tokens, "size": file.size,
-            "read": None if file.deleted_at else file.extracted / file.passages if file.passages
+            "read": None if file.deleted_at or state == "failed" and not file.passages
+            else file.extracted / file.passages if file.passages
             else float(file.status == "done"),
             "what happened": clean(" ".join(
                 filter(None, [file.error, notice, *file.notices])), 400)}
