@@ -3,20 +3,25 @@
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from clicks import page, press, shown
 
 from qafd import export, schema
+from qafd.assemble import Assembly, node_id
 from qafd.cli import main
+from qafd.curate import entity
 from qafd.doctor import doctor
-from qafd.edits import STRENGTH, edges_by_hand
+from qafd.edits import STRENGTH, connected, edges_by_hand
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import kind_names
 from qafd.index import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.neighbors import Neighbor, added, neighbors
+from qafd.neighbors import Neighbor, added, disconnect, neighbors
+from qafd.records import Edge, Node
 from qafd.retrieve import METHODS
 from qafd.rows import Edit
 from qafd.store import Store
@@ -27,17 +32,23 @@ TEXTS = {
     "moon.md": "Margaret Hamilton wrote software in Cambridge."}
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> KnowledgeGraph:
-    knowledge = KnowledgeGraph.open(tmp_path / "edges.db")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("built") / "edges.db")
     for name, text in TEXTS.items():
         knowledge.add_text(name, text)
-    return knowledge
+    with knowledge.store() as store:
+        store.compact()
+    return knowledge.path.read_bytes()
+
+
+@pytest.fixture
+def graph(built: bytes, tmp_path: Path) -> KnowledgeGraph:
+    (tmp_path / "edges.db").write_bytes(built)
+    return KnowledgeGraph.open(tmp_path / "edges.db")
 
 
 def near(knowledge: KnowledgeGraph, name: str) -> dict[str, Neighbor]:
-    from qafd.curate import entity
-
     with knowledge.store() as store:
         return {one.name: one for one in neighbors(store, entity(store, name))}
 
@@ -313,3 +324,31 @@ def test_explore_tells_of_an_edge_by_hand(graph, home):
     said = "Margaret Hamilton — admired → Thomas Watson. Added by hand"
     assert shown(app).count(said) == 2  # in the card and under its inflow
     assert "&lt;b&gt;letters" in shown(app)
+
+
+def test_what_was_removed_is_not_listed_before_the_graph_has_followed(graph):
+    with graph.store() as store:
+        flint = entity(store, "Charles Flint")
+        disconnect(store, "Thomas Watson", "Charles Flint")
+        assert "Thomas Watson" not in {one.name for one in neighbors(store, flint)}
+        with pytest.raises(ParameterError, match="no edge joins"):
+            disconnect(store, "Charles Flint", "Thomas Watson")
+
+
+@pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])
+def test_an_edge_by_hand_never_weakens_that_of_the_documents(similarity, stronger):
+    a, b = (Node(node_id("entity", key), "entity", key, key) for key in "ab")
+    said = Edge(a.id, b.id, "relation", similarity, "met", 2, (("chunk", 0), ("chunk", 3)))
+    nothing = np.zeros((2, 0), np.float32)
+    found = connected(Assembly((a, b), (said,), nothing, nothing), made(("join", "a", "b", "met")))
+    assert set(found.edges) == {replace(said, similarity=stronger),
+                                Edge(a.id, b.id, "by_hand", STRENGTH, "met")}
+
+
+def test_the_label_by_hand_is_the_one_that_is_drawn(graph):
+    for ends in (("Charles Flint", "Thomas Watson"), ("Thomas Watson", "Charles Flint")):
+        number = graph.connect(*ends, "aardvark")
+        with graph.store() as store:
+            ids = [entity(store, name).id for name in ends]
+            assert store.labels(ids) == {frozenset(ids): "aardvark"}
+        graph.undo_edit(number)

@@ -142,7 +142,7 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
             for other in more[:MOST]:
                 _neighbor(knowledge, one, other)
             if len(more) > MOST:
-                st.caption(f"The first {MOST} of them; `qafd edit --disconnect` takes any two.")
+                st.caption(f"The first {MOST} of them; each of the others lists this one too.")
     # another name empties the form once an edge is added, and not where it was refused
     with st.form(f"connect {one.id} {sum(len(other.joined) for other in near)}"):
         other_name = st.selectbox("Connect to", [name for name in names if name != one.name],
@@ -154,8 +154,8 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
                              help="Shown with the date where a sentence would be quoted.")
         joined = st.form_submit_button("Connect")
         st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
-                   "What is removed stays away when documents are read again; Edits takes both "
-                   "back.")
+                   "What is removed stays away when documents are read again, but passages that "
+                   "name both still lead from one to the other. Edits takes both back.")
     if joined and other_name:
         _put_right(knowledge, partial(connect, one=one.name, other=other_name, label=label,
                                       note=note))

@@ -55,7 +55,7 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
     held(view.retrieval, node)
     if node.kind == "entity":
-        st.page_link(page("graph"), label="Rename, merge or hide it",
+        st.page_link(page("graph"), label="Rename, connect or hide it",
                      icon=":material/account_tree:",
                      query_params={"ws": view.knowledge.path.stem, "find": node.name})
 
