@@ -297,7 +297,7 @@ def test_a_bundle_is_dropped_looked_into_and_kept(
     view.get_by_text("This is no readable bundle of a run").wait_for()
     view.locator("input[type=file]").set_input_files(tmp_path / "theirs.zip")
     view.locator("[data-painted]").wait_for(timeout=30_000)
-    view.get_by_text("It holds.").wait_for()
+    view.get_by_text("It holds.", exact=True).wait_for()
     assert view.locator("input[type=file]").count() == 0
     view.get_by_role("button", name=re.compile("^Steve Jobs, entity")).click()
     view.get_by_text("Steve Jobs led Apple again from 1997.").first.wait_for()
