@@ -35,7 +35,12 @@ class Meter:
         return self
 
     def __call__(self, stage: str, done: int, total: int, current: str = "") -> None:
-        """Say that `done` of `total` are through `stage`, and what is at work."""
+        """Say that `done` of `total` are through `stage`, and what is at work.
+
+        Files that are parsed between passages are not told; the passages are further.
+        """
+        if stage == "parsing" and "extracting" in self._paces:
+            return
         left = self._left(stage, done, total)
         text = f"{stage} {done}/{total} {one_line(current, 30 if left else 50)}"
         if left:
@@ -47,15 +52,12 @@ class Meter:
             print(text.rstrip(), file=sys.stderr, flush=True)
 
     def _left(self, stage: str, done: int, total: int) -> str:
-        """How long this stage still takes; files are parsed while others are extracted."""
-        name = "extracting" if stage == "parsing" else stage
-        pace = self._paces.setdefault(name, Pace())
-        if stage == "extracting":
-            if time.monotonic() - self._asked >= ASKED:
-                self._asked = time.monotonic()
-                pace.note(done, total + self._ahead())
-        elif stage != "parsing":
+        pace = self._paces.setdefault(stage, Pace())
+        if stage != "extracting":
             pace.note(done, total)
+        elif time.monotonic() - self._asked >= ASKED:
+            self._asked = time.monotonic()
+            pace.note(done, total + self._ahead())
         return pace.left
 
     def show(self, progress: "Progress") -> None:
