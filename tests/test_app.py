@@ -345,8 +345,12 @@ def test_deleted_files_are_not_counted_and_have_no_progress(two_files: Knowledge
     with two_files.store() as store:
         store.delete("ada.txt")
     assert "1 file, graph revision" in shown(page("settings", ws="mine"))
+    assert "read" not in page("documents", ws="mine").dataframe[0].value  # nothing is left to read
+    with two_files.store() as store:
+        store.hold([("late.txt", b"Grace Hopper met Howard Aiken.")])
     table = page("documents", ws="mine").dataframe[0].value.set_index("file")
-    assert table["read"].isna().tolist() == (table["state"] == "deleted").tolist()
+    assert table["read"].dropna().to_dict() == {"late.txt": 0}  # the others never will be
+    assert table["state"].tolist() == ["deleted", "failed", "not begun"]
 
 
 def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
