@@ -12,7 +12,7 @@ from qafd.graph import Graph
 from qafd.index import Progress, index, never, silent
 from qafd.knowledge import KnowledgeGraph
 from qafd.plaintext import one_line
-from qafd.plan import entities_named
+from qafd.linking import entities_named
 from qafd.workspace import meta, set_meta
 
 ID = 80  # characters of a record's id that its document is named by
@@ -110,7 +110,7 @@ def gold_nodes(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The id of the entity that each gold node's name means, and a notice of those unknown.
 
-    Names are looked up as those of a question are, see `qafd.plan.entities_named`.
+    Names are looked up as those of a question are, see `qafd.linking.entities_named`.
     """
     names = dict.fromkeys(name for question in questions for name in question.nodes)
     with knowledge.store() as store:

@@ -15,7 +15,7 @@ LAYERS = (
      "endpoint", "endpoint_embedder", "prompts", "prompts_answer", "region",
      "elimination", "kernel", "compiled", "nearest"),
     ("diffusion", "extract", "rows"),
-    ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "plan",
+    ("assemble", "interop", "homotopy", "reference", "guarantees", "union", "linking", "plan",
      "subqueries", "suggest"),
     ("workspace", "edits", "ledger", "vectors", "files", "folders", "imports", "log"),
     ("store",),

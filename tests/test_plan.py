@@ -81,10 +81,9 @@ def test_a_name_is_found_with_other_accents_and_dashes_than_it_has():
 
 
 def test_what_stands_for_an_unknown_name_is_said(planner):
-    cosine = float(embedder().embed(["Steven Jobs"])[0] @ embedder().embed(["steve jobs"])[0])
     assert planner.plan("Where was Steven Jobs born?").notices == (
-        "\u201cSteven Jobs\u201d is no name in these documents; the nearest one, Steve Jobs "
-        f"(similarity {cosine:.2f}), stands for it.",)
+        "\u201cSteven Jobs\u201d is no name in these documents; Steve Jobs stands for it "
+        "(spelled alike).",)
 
 
 def test_an_unknown_name_beside_known_ones_is_said(planner):

@@ -1,0 +1,100 @@
+"""Names of questions in small graphs; what is alike is checked against difflib on all names."""
+
+import random
+from difflib import SequenceMatcher
+
+import numpy as np
+import pytest
+
+from qafd.extract import tagger
+from qafd.graph import Graph
+from qafd.linking import ALIKE, ALIKE_WORD, Links, Names, entities_named, named_in
+from qafd.text import canonical
+
+
+def names_in(*names: str, vectors: np.ndarray | None = None) -> Names:
+    return Names(Graph.build([str(i) for i in range(len(names))], names, ["entity"] * len(names),
+                             vectors=vectors, name_vectors=vectors))
+
+
+def linked(names: Names, question: str, vector: tuple[float, ...] = (1.0, 0.0)) -> Links:
+    """The links of a question all of whose names have one vector."""
+    nlp, _ = tagger()
+    named = list(named_in(nlp(question)))
+    vectors = {canonical(span.text): np.array(vector, np.float32) for span in named}
+    return names.link(question, named, names.find(question, nlp.Defaults.stop_words), vectors)
+
+
+def test_a_misspelled_person_is_not_the_part_of_the_name_that_is_known() -> None:
+    links = linked(names_in("Jordan", "Michael Jordan"), "Where was Micheal Jordan born?")
+    assert links.keys == ("michael jordan",)
+    assert links.found == ()
+    assert links.notices == ("\u201cMicheal Jordan\u201d is no name in these documents; "
+                             "Michael Jordan stands for it (spelled alike).",)
+
+
+def test_without_one_spelled_alike_the_part_stays_and_that_is_said() -> None:
+    links = linked(names_in("Jordan", "Chicago"), "Where was Micheal Jordan born?")
+    assert links.keys == ("jordan",)
+    assert links.notices == (
+        "\u201cMicheal Jordan\u201d is no name in these documents, only Jordan is.",)
+
+
+@pytest.mark.parametrize(("second", "stands"), [(0.81, True), (0.79, False)])
+def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(
+        second: float, stands: bool) -> None:
+    near = np.array([[0.0, 1.0], [second, (1 - second**2) ** 0.5]], np.float32)
+    links = linked(names_in("Rome", "Ada Byron", vectors=near), "Who was Countess Lovelace?")
+    assert links.keys == (("ada byron",) if stands else ())
+    assert links.notices == (
+        "\u201cCountess Lovelace\u201d is no name in these documents"
+        + ("; Ada Byron stands for it (similarity 0.81)." if stands else "."),)
+
+
+def test_a_known_name_that_the_search_missed_is_linked_in_silence() -> None:
+    # A hyphen joins it to the word before, so the search by words does not see it.
+    links = linked(names_in("United Kingdom", "Oslo"),
+                   "How were the Russia-United Kingdom relations after Oslo?")
+    assert "united kingdom" in links.keys
+    assert not any("United Kingdom" in said for said in links.notices)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> None:
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("abcdeéø1", k=rng.randint(2, 7))) for _ in range(60)]
+    known = sorted({f"{rng.choice(words)} {rng.choice(words)}".title() for _ in range(150)})
+    names = names_in(*known)
+    hits = 0
+    for _ in range(60):
+        asked = list(rng.choice(known).casefold())
+        for _ in range(rng.randint(1, 3)):
+            asked[rng.randrange(len(asked))] = rng.choice("abcde ")
+        key = canonical("".join(asked))
+        plain = key.replace("é", "e")
+        least = ALIKE if " " in key else ALIKE_WORD
+        ratios = {name: SequenceMatcher(None, name.casefold().replace("é", "e"), plain).ratio()
+                  for name in known}
+        best, found = max(ratios.values()), names.alike(key)
+        shown = {canonical(name): name for name in known}
+        assert bool(found) == (best >= least and (" " in key or len(key) >= 6))
+        hits += bool(found)
+        assert not found or ratios[shown[found]] == best
+    assert 5 < hits < 60
+
+
+@pytest.mark.parametrize(("typed", "found"), [
+    ("reykjavick", "reykjavik"),  # 2 * 9 / 19 letters
+    ("austria", ""),  # australia: 2 * 7 / 16, a country of its own
+    ("oslp", "")])  # too short to tell
+def test_single_words_must_be_more_alike(typed: str, found: str) -> None:
+    assert names_in("Reykjavik", "Australia", "Oslo").alike(typed) == found
+
+
+def test_no_name_is_alike_in_an_empty_graph() -> None:
+    assert names_in().alike("michael jordan") == ""
+
+
+def test_gold_names_are_looked_up_without_stand_ins() -> None:
+    graph = Graph.build(["a"], ["Michael Jordan"], ["entity"])
+    assert entities_named(graph, ["Micheal Jordan"]) == {}
