@@ -1,5 +1,6 @@
 """The names that a question has, linked to the entities of a graph."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -58,6 +59,7 @@ class Names:
         self._exact |= {key: key for key in keys}
         # Of names that are typed alike, the last one in the order of the alphabet.
         self._typed = {as_typed(name): self._exact[name] for name in sorted(self._exact)}
+        self._typed = _places_left_out(self._typed) | self._typed
         self._index = NameIndex(self._typed)
         self._shown = keys
 
@@ -161,6 +163,15 @@ class Names:
 
     def _is_term(self, key: str) -> bool:
         return self._shown[key] == self._shown[key].lower()
+
+
+def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
+    """Names before a comma, of two words or more, that only one name begins with: "Grant Park" for
+    "Grant Park, Atlanta"."""
+    heads = [(head, key) for name, key in typed.items()
+             for head, comma, _ in [name.partition(", ")] if comma and " " in head]
+    times = Counter(head for head, _ in heads)
+    return {head: key for head, key in heads if times[head] == 1}
 
 
 def _letters(names: Sequence[str]) -> Nodes:

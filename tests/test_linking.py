@@ -33,6 +33,13 @@ def test_a_misspelled_person_is_not_the_part_of_the_name_that_is_known() -> None
                              "Michael Jordan stands for it (spelled alike).",)
 
 
+def test_a_name_with_its_place_is_also_called_without_where_that_is_clear() -> None:
+    names = names_in("Grant Park, Atlanta", "Grant Park, Chicago", "Union Mill, Leeds", "Old Mill",
+                     "Old Mill, Bath", "Paris, Texas")
+    keys = linked(names, "Is Union Mill older than Old Mill and Grant Park in Paris?").keys
+    assert keys == ("union mill, leeds", "old mill")
+
+
 def test_without_one_spelled_alike_the_part_stays_and_that_is_said() -> None:
     links = linked(names_in("Jordan", "Chicago"), "Where was Micheal Jordan born?")
     assert links.keys == ("jordan",)
