@@ -14,7 +14,7 @@ from qafd.clause import ranks
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, nearest
 from qafd.records import Floats, Nodes, QueryPlan, Vectors
-from qafd.text import canonical
+from qafd.text import as_typed, canonical
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 NAMED = "is named in the question"
@@ -142,7 +142,7 @@ def select_seeds(
     above = fusion[chosen] - left_out + 1e-9
     total = float(rare.sum())
     share = min(entity_share, total / (total + COMMON)) if len(chosen) else 1.0
-    asked = {canonical(keyword.text) for keyword in plan.keywords}
+    asked = {as_typed(canonical(keyword.text)) for keyword in plan.keywords}
     return Seeds(
         np.concatenate([entities, passages.rows[chosen]]),
         np.concatenate([share * rare / max(total, 1e-300),
@@ -178,9 +178,9 @@ def minmax(scores: Floats) -> Floats:
 
 def _named_reason(graph: Graph, row: int, asked: set[str]) -> str:
     name = graph.names[row]
-    if canonical(name) in asked:
+    if as_typed(canonical(name)) in asked:
         return f"the question names {name}"
-    return f"{name} is the nearest known name to one in the question"
+    return f"{name} stands for a name of the question that is in no document"
 
 
 def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passages") -> Seeds:
