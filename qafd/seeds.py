@@ -180,7 +180,7 @@ def _named_reason(graph: Graph, row: int, asked: set[str]) -> str:
     name = graph.names[row]
     if as_typed(canonical(name)) in asked:
         return f"the question names {name}"
-    return f"{name} stands for a name of the question that is in no document"
+    return f"{name} stands for a name of the question"
 
 
 def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passages") -> Seeds:

@@ -139,7 +139,7 @@ def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
     asked = plan()
     reasons = select_seeds(graph, passages, asked, match(passages, asked), best=1).reasons
     assert reasons == (
-        "the question names Mill", "River stands for a name of the question that is in no document",
+        "the question names Mill", "River stands for a name of the question",
         "number 1 of the passages nearest to the question in meaning and words")
 
 
