@@ -32,18 +32,28 @@ class Door:
     def __init__(self) -> None:
         self.now = 0.0
         self.reached: list[str] = []
+        self.heard: Any = None
         self.gate = Gate(self._inside, PASSWORD, lambda: self.now)
 
-    async def _inside(self, scope: Any, _: Any, send: Any) -> None:
+    async def _inside(self, scope: Any, receive: Any, send: Any) -> None:
         self.reached.append(scope["path"])
+        self.heard = receive
         await send({"type": "inside"})
 
+    def hear(self) -> Any:
+        """What an application that was reached and goes on, as websockets do, receives next."""
+        with pytest.raises(StopIteration) as heard:
+            self.heard().send(None)
+        return heard.value.value
+
     def knock(self, path: str = "/", method: str = "GET", body: bytes = b"", cookie: str = "",
-              kind: str = "http", address: str = "1.2.3.4", scheme: str = "http") -> Any:
+              kind: str = "http", address: str = "1.2.3.4", scheme: str = "http",
+              port: int = 8501) -> Any:
         """The first message that comes back, with the text of the second."""
         sent: list[Any] = []
         parts = [body[i:i + 1000] for i in range(0, len(body), 1000)] or [b""]
-        arriving = iter([{"type": "http.request", "body": part, "more_body": i < len(parts)}
+        sort = "http.request" if kind == "http" else "websocket.receive"
+        arriving = iter([{"type": sort, "body": part, "more_body": i < len(parts)}
                          for i, part in enumerate(parts, 1)])
 
         async def receive() -> Any:
@@ -57,7 +67,7 @@ class Door:
         with pytest.raises(StopIteration):
             self.gate({
                 "type": kind, "path": place, "query_string": query.encode(), "method": method,
-                "scheme": scheme, "client": (address, 1),
+                "scheme": scheme, "client": (address, 1), "server": ("x", port),
                 "headers": [(b"host", b"x"), (b"cookie", f"a=b; {cookie}; c=d".encode())]},
                 receive, send).send(None)
         return sent[0] | {"text": sent[1]["body"].decode() if len(sent) > 1 else ""}
@@ -95,7 +105,7 @@ def test_the_password_opens_every_route_for_its_session_only(door: Door) -> None
     assert door.knock("/media/x", cookie=cookie)["type"] == "inside"
     assert door.knock("/_stcore/stream", kind="websocket", cookie=cookie)["type"] == "inside"
     assert door.knock(cookie=cookie[:-1])["status"] == 401
-    assert door.knock(cookie=f"{COOKIE}=")["status"] == 401
+    assert door.knock(cookie=cookie.partition("=")[0] + "=")["status"] == 401
     assert session(door.sign_in()) != cookie
 
 
@@ -109,8 +119,29 @@ def test_signing_out_ends_the_session(door: Door) -> None:
     cookie = session(door.sign_in())
     answer = door.knock("/sign-out", cookie=cookie)
     assert (answer["status"], header(answer, "location")) == (303, "/")
+    assert header(answer, "set-cookie").startswith(f"{COOKIE}_8501=; ")
     assert "Max-Age=0" in header(answer, "set-cookie")
     assert door.knock(cookie=cookie)["status"] == 401
+
+
+def test_signing_out_closes_the_tabs_that_are_open(door: Door) -> None:
+    cookie = session(door.sign_in())
+    door.knock("/_stcore/stream", kind="websocket", cookie=cookie)
+    assert door.hear()["type"] == "websocket.receive"
+    door.knock("/_stcore/stream", kind="websocket", cookie=cookie)
+    heard = door.heard
+    door.knock("/sign-out", cookie=cookie)
+    door.heard = heard
+    assert door.hear() == {"type": "websocket.disconnect", "code": 1008}
+
+
+def test_two_apps_of_one_host_keep_their_sessions_apart(door: Door) -> None:
+    first, second = door.sign_in(port=8501), door.sign_in(port=8502)
+    both = f"{session(first)}; {session(second)}"
+    assert door.knock(cookie=both, port=8501)["type"] == "inside"
+    assert door.knock("/sign-out", cookie=both, port=8501)["status"] == 303
+    assert door.knock(cookie=both, port=8501)["status"] == 401
+    assert door.knock(cookie=both, port=8502)["type"] == "inside"
 
 
 @pytest.mark.parametrize(("asked", "then"), [

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -77,8 +78,9 @@ class Gate:
         Seconds that never go back.
 
     A session is a random token in a cookie that scripts cannot read; it ends with the browser, the
-    server, or `SIGN_OUT`. After five wrong tries an address waits 1, 2, 4, ... 60 seconds before
-    the next one is looked at.
+    server, or `SIGN_OUT`, which ends its websockets too. After five wrong tries an address waits
+    1, 2, 4, ... 60 seconds before the next one is looked at. Behind a proxy on this machine the
+    address is the one that X-Forwarded-For names: the proxy has to write it, not to pass it on.
     """
 
     def __init__(self, app: Any, password: str, clock: Callable[[], float] = time.monotonic):
@@ -96,7 +98,9 @@ class Gate:
         if asked == ("http", SIGN_OUT):
             self._tokens.discard(token)
             await _redirect(send, "/", _cookie(scope, "", "; Max-Age=0"))
-        elif token in self._tokens or asked == ("http", OPEN):
+        elif token in self._tokens:
+            await self._app(scope, partial(self._received, token, receive), send)
+        elif asked == ("http", OPEN):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
@@ -104,6 +108,13 @@ class Gate:
             await self._answer(scope, await _body(receive), send)
         else:
             await _ask(send, 401)
+
+    async def _received(self, token: str, receive: Receive) -> dict[str, Any]:
+        """What a session sends next; a websocket of one that was signed out is over."""
+        message: dict[str, Any] = await receive()
+        if token in self._tokens or not message["type"].startswith("websocket."):
+            return message
+        return {"type": "websocket.disconnect", "code": 1008}
 
     async def _answer(self, scope: Scope, body: bytes | None, send: Send) -> None:
         """Sign in, or say why not."""
@@ -145,14 +156,19 @@ def _token(scope: Scope) -> str:
         if name == b"cookie":
             for part in value.decode("latin-1").split(";"):
                 key, _, content = part.strip().partition("=")
-                if key == COOKIE:
+                if key == _name(scope):
                     return str(content)
     return ""
 
 
+def _name(scope: Scope) -> str:
+    """Of the cookie: browsers send those of all ports of a host, where another app may listen."""
+    return f"{COOKIE}_{scope['server'][1]}"
+
+
 def _cookie(scope: Scope, token: str, more: str = "") -> str:
     secure = "; Secure" if scope["scheme"] in ("https", "wss") else ""
-    return f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax{secure}{more}"
+    return f"{_name(scope)}={token}; Path=/; HttpOnly; SameSite=Lax{secure}{more}"
 
 
 async def _body(receive: Receive) -> bytes | None:
