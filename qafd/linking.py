@@ -14,7 +14,7 @@ from qafd.assemble import node_id
 from qafd.extract import TYPES, proper_runs
 from qafd.graph import Graph
 from qafd.records import Nodes, Vectors
-from qafd.text import NameIndex, as_typed, canonical
+from qafd.text import NameIndex, as_typed, canonical, words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -76,7 +76,7 @@ class Names:
         Accents and dashes do not matter. In a text typed without capitals single words count as
         well, but for the `common` ones.
         """
-        capitals = any(letter.isupper() for letter in asked[1:])
+        capitals = _capitals(asked)
         found = [
             (key, start, end) for key, start, end in self._matches(asked)
             if " " in key or (key not in common and (
@@ -121,7 +121,7 @@ class Names:
         return names, np.array([len(name) for name in names], np.int64), _letters(names)
 
     def link(self, asked: str, named: Sequence["Span"], found: Sequence[Found],
-             vectors: Mapping[str, Vectors]) -> Links:
+             vectors: Mapping[str, Vectors], common: set[str]) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
@@ -130,6 +130,8 @@ class Names:
             What a tagger takes for names, see `named_in`.
         vectors : mapping of str to ndarray, shape (d,)
             Of the canonical form of each.
+        common : set of str
+            Words that begin and end no name.
         """
         kept, said = list(found), []
         keys: dict[str, None] = {}
@@ -146,16 +148,37 @@ class Names:
             if other:
                 kept = [one for one in kept if one not in parts]
                 keys[other] = None
-                said.append(f"{_quoted(span)}; {self._shown[other]} stands for it ({why}).")
+                said.append(f"{_quoted(span.text)}; {self._shown[other]} stands for it ({why}).")
             elif not parts and (" " in key or (span.label_ in SOUGHT and len(key) > 2)):
-                said.append(f"{_quoted(span)}.")
+                said.append(f"{_quoted(span.text)}.")
             elif parts and span.label_ == "PERSON":
-                said.append(f"{_quoted(span)}, only {asked[parts[0][1]:parts[0][2]]} is.")
+                said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
+        if not kept and not _capitals(asked):
+            for typed, key in self._in_passing(asked, common):
+                if key not in keys:
+                    keys[key] = None
+                    said.append(
+                        f"{_quoted(typed)}; {self._shown[key]} stands for it (spelled alike).")
         if len(said) > TOLD:
             said[TOLD:] = [f"{len(said) - TOLD} more names of the question are none in these "
                            "documents."]
         return Links(tuple(kept), tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])),
                      tuple(said))
+
+    def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[str, str]]:
+        """What is typed and the key it is alike to, where capitals tell a tagger nothing."""
+        words = list(words_of(asked))
+        at = 0
+        while at + 1 < len(words):
+            for size in (4, 3, 2):
+                part = words[at:at + size]
+                text = asked[part[0][1]:part[-1][2]]
+                if {part[0][0], part[-1][0]}.isdisjoint(common) and (
+                        key := self.alike(canonical(text))):
+                    yield text, key
+                    at += len(part) - 1
+                    break
+            at += 1
 
     def _matches(self, text: str) -> Iterator[Found]:
         for typed, start, end in self._index.find(as_typed(text), anyhow=True):
@@ -182,8 +205,13 @@ def _letters(names: Sequence[str]) -> Nodes:
     return np.bincount(27 * row + column, minlength=27 * len(names)).reshape(-1, 27)
 
 
-def _quoted(span: "Span") -> str:
-    text = span.text.removesuffix("'s").removesuffix("\u2019s")
+def _capitals(text: str) -> bool:
+    """Whether a text is typed with capitals."""
+    return any(letter.isupper() for letter in text[1:])
+
+
+def _quoted(typed: str) -> str:
+    text = typed.removesuffix("'s").removesuffix("\u2019s")
     return f"\u201c{text}\u201d is no name in these documents"
 
 

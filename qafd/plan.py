@@ -81,7 +81,7 @@ class Planner:
                     *(Keyword(text, "high") for text in high))
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         links = self._names.link(asked, named, found, {
-            canonical(text): vector for text, vector in zip(low, vectors[1:], strict=False)})
+            canonical(text): vector for text, vector in zip(low, vectors[1:], strict=False)}, common)
         if len(self._names) and not links.keys:
             notices.append("No name in the question is known to this graph, so the passages "
                            "nearest in words and meaning are the only seeds.")

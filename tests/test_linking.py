@@ -22,7 +22,8 @@ def linked(names: Names, question: str, vector: tuple[float, ...] = (1.0, 0.0)) 
     nlp, _ = tagger()
     named = list(named_in(nlp(question)))
     vectors = {canonical(span.text): np.array(vector, np.float32) for span in named}
-    return names.link(question, named, names.find(question, nlp.Defaults.stop_words), vectors)
+    return names.link(question, named, names.find(question, nlp.Defaults.stop_words), vectors,
+                      nlp.Defaults.stop_words)
 
 
 def test_a_misspelled_person_is_not_the_part_of_the_name_that_is_known() -> None:
@@ -38,6 +39,16 @@ def test_a_name_with_its_place_is_also_called_without_where_that_is_clear() -> N
                      "Old Mill, Bath", "Paris, Texas")
     keys = linked(names, "Is Union Mill older than Old Mill and Grant Park in Paris?").keys
     assert keys == ("union mill, leeds", "old mill")
+
+
+def test_misspelled_names_are_found_where_nothing_has_a_capital() -> None:
+    names = names_in("Michael Jordan", "Grand Forks Air Base", "Chicago Bulls")
+    links = linked(names, "did micheal jordan visit the grand fork air base?")
+    assert links.keys == ("michael jordan", "grand forks air base")
+    assert [said.split(";")[0] for said in links.notices] == [
+        "\u201cmicheal jordan\u201d is no name in these documents",
+        "\u201cgrand fork air base\u201d is no name in these documents"]
+    assert linked(names, "did chicago bulls beat micheal jordan?").keys == ("chicago bulls",)
 
 
 def test_without_one_spelled_alike_the_part_stays_and_that_is_said() -> None:
