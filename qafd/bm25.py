@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from qafd.records import Floats
+from qafd.text import as_typed
 
 # Words of questions that say nothing about the passage that answers them.
 FUNCTION_WORDS = frozenset(re.findall(r"\w+", """
@@ -74,5 +75,5 @@ def content_words(question: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, casefolded, in order."""
-    return _WORD.findall(text.casefold())
+    """The words of a text, casefolded and without accents, in order."""
+    return _WORD.findall((text if text.isascii() else as_typed(text)).casefold())

@@ -12,7 +12,7 @@ from qafd.edits import entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.store import Store
-from qafd.text import canonical
+from qafd.text import as_typed, canonical
 
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
 MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
@@ -81,11 +81,18 @@ def entities(store: Store) -> tuple[Entity, ...]:
 
 
 def find(entities: Iterable[Entity], words: str) -> tuple[Entity, ...]:
-    """The entities with all these words, or beginnings of them, in one of their names."""
-    wanted = words.casefold().split()
+    """The entities with all these words, or beginnings of them, in one of their names.
+
+    Accents and dashes do not matter.
+    """
+    wanted = _plain(words).split()
     return tuple(entity for entity in entities if all(
         any(part.startswith(word) for name in (entity.name, *entity.also)
-            for part in name.casefold().replace("-", " ").split()) for word in wanted))
+            for part in _plain(name).split()) for word in wanted))
+
+
+def _plain(text: str) -> str:
+    return as_typed(text).casefold().replace("-", " ")
 
 
 def hubs(entities: Iterable[Entity]) -> tuple[Entity, ...]:

@@ -190,7 +190,8 @@ def _missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, 
     stems = {word[:STEM] for p in passages for word in words(f"{p.title}\n{p.text}")}
     return tuple(dict.fromkeys(
         word for word in re.findall(r"\w+", question)
-        if (len(word) >= STEM or word.isupper()) and word.casefold()[:STEM] not in stems
+        if (len(word) >= STEM or word.isupper()) and stems.isdisjoint(
+            said[:STEM] for said in words(word))
         and word.casefold() not in _ASKING | FUNCTION_WORDS))
 
 

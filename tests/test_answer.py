@@ -308,6 +308,7 @@ def test_words_of_the_question_that_no_passage_has_are_said(fleet: KnowledgeGrap
     assert fleet.answer("Which office did people find in Lisbon?").missing[-1:] == ("Lisbon",)
     assert "find" not in fleet.answer("Which office did they find in Lisbon?").missing
     assert fleet.answer("Who leads the offices?").missing == ()
+    assert fleet.answer("Who l\u00e8ads the offic\u00e9s?").missing == ()
 
 
 def test_what_brings_no_word_and_is_far_is_not_quoted(fleet: KnowledgeGraph) -> None:

@@ -35,3 +35,8 @@ def test_nothing_to_search_scores_nothing(texts):
 def test_words_are_casefolded():
     assert words("The U.S. and STRASSE, stra\u00dfe") == [
         "the", "u", "s", "and", "strasse", "strasse"]
+
+
+def test_accents_do_not_matter():
+    assert words("Jos\u00e9 Guimar\u00e3es") == ["jose", "guimaraes"]
+    assert Bm25(["Jos\u00e9 is here", "nobody is"]).contributions(["jose"])[:, 0].argmax() == 0

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,9 @@ def test_entities_are_found_by_the_beginnings_of_their_words(graph):
     assert [one.name for one in curate.find(known, "kasp garr")] == [
         "Garri Kasparov", "Garry Kasparov"]
     assert not curate.find(known, "asparov")
+    spelled = [replace(known[0], name="Jos\u00e9 Guimar\u00e3es-Brandt")]
+    for words in ("guimaraes", "Jos\u00e9 brandt", "guimar\u00e3es\u2013brandt"):
+        assert [*curate.find(spelled, words)] == spelled
 
 
 def test_the_command_line_lists_edits_and_undoes(graph, capsys):

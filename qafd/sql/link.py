@@ -20,6 +20,7 @@ from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.seeds import NAMED, NEAREST, Passages, Seeds, match
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Schema, Table, stem, stems, words
+from qafd.text import as_typed
 from qafd.weights import Gates, Similarity, Weights, clip
 
 VALUED = "has a value that the question names"
@@ -140,7 +141,7 @@ def _named(schema: Schema, question: str) -> Floats:
 
 
 def _share(name: Sequence[str], asked: set[str]) -> float:
-    return sum(word in asked for word in name) / max(len(name), 1)
+    return sum(as_typed(word) in asked for word in name) / max(len(name), 1)
 
 
 def with_labels(retrieval: Retrieval, schema: Schema) -> Retrieval:
