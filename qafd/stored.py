@@ -1,7 +1,6 @@
 """Records as plain JSON values and back; what comes from a file is checked field by field."""
 
 import base64
-import binascii
 import json
 import math
 from collections.abc import Mapping
@@ -139,9 +138,10 @@ def _vectors(value: Any, where: str) -> Vectors:
     shape = record_of(tuple[int, ...], given.get("shape"), f"{where}.shape")
     try:
         data = base64.b64decode(_of(str, given.get("float32"), where, "text"), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise ParseError(f"{where} is not in base 64.") from error
-    if len(shape) > DIMENSIONS or min(shape, default=0) < 0 or 4 * math.prod(shape) != len(data):
+    if (len(shape) > DIMENSIONS or not all(0 <= size <= VALUES for size in shape)
+            or 4 * math.prod(shape) != len(data)):
         raise ParseError(f"{where} has {len(data)} bytes, which do not fit its shape.")
     found = np.frombuffer(data, "<f4").reshape(shape).astype(np.float32)
     if not np.isfinite(found).all():

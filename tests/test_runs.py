@@ -176,6 +176,8 @@ def test_a_value_of_another_type_is_named(change, sentence, run):
 @pytest.mark.parametrize(("change", "sentence"), [
     ({"shape": [1, 1, 384]}, "do not fit its shape"), ({"shape": [-384]}, "do not fit its shape"),
     ({"shape": [383]}, "do not fit its shape"), ({"float32": "?"}, "not in base 64"),
+    ({"shape": [0, 10**30], "float32": ""}, "do not fit its shape"),
+    ({"float32": "\u202e"}, "not in base 64"),
     ({"shape": [1], "float32": "AADAfw=="}, "holds NaN or infinity")], ids=str)
 def test_vectors_have_the_shape_and_the_numbers_that_they_state(change, sentence, run):
     plain = plain_of(run.plan)
