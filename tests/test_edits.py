@@ -243,6 +243,15 @@ def test_the_page_merges_a_pair_and_takes_it_back(graph, home):
     assert "IBM" in entities(knowledge)
 
 
+def test_the_page_lists_edits_with_the_names_of_entities(graph, home):
+    (home / "edits.db").write_bytes(graph.path.read_bytes())
+    with KnowledgeGraph.open(home / "edits.db").store() as store:
+        curate.keep_apart(store, "garri kasparov", "garry kasparov")
+    app = page("graph", ws="edits", part="Edits")
+    assert any("\u201cGarri Kasparov\u201d is not \u201cGarry Kasparov\u201d" in html.body
+               for html in app.get("html"))
+
+
 def test_hubs_come_first_and_orphans_connect_nothing(graph):
     graph.add_text("alone.md", "It snowed in Tromsø.")
     with graph.store() as store:

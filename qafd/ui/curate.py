@@ -1,6 +1,6 @@
 """The Graph page: entities to look through, pairs that may be one, and what was put right."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -204,10 +204,10 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
         st.caption(plain(f"{pair.why} · names alike by {pair.similarity:.2f}{clash}{both}"))
         with st.container(horizontal=True):
             key = f"{one.id} {other.id}"
-            if st.button(plain(f"Both are {clean(other.name, 60)}"), key=f"second {key}"):
-                _put_right(knowledge, lambda store: curate.call(store, one.name, other.name))
             if st.button(plain(f"Both are {clean(one.name, 60)}"), key=f"first {key}"):
                 _put_right(knowledge, lambda store: curate.call(store, other.name, one.name))
+            if st.button(plain(f"Both are {clean(other.name, 60)}"), key=f"second {key}"):
+                _put_right(knowledge, lambda store: curate.call(store, one.name, other.name))
             if st.button("Different", key=f"apart {key}"):
                 _put_right(knowledge, lambda store: curate.keep_apart(store, one.name, other.name))
 
@@ -219,27 +219,28 @@ def history(knowledge: KnowledgeGraph) -> None:
     if not edits:
         st.write("Nothing was edited yet.")
         return
-    known = {one.key for one in _entities(*_state(knowledge))}
+    known = {one.key: one.name for one in _entities(*_state(knowledge))}
     for edit in reversed(edits):
         words, button = st.columns([6, 1], vertical_alignment="center")
         undone = f" · undone {edit.undone_at[:16].replace('T', ' ')}" if edit.undone_at else ""
         lost = [key for key in (edit.key, edit.name) if merged.get(key, key) not in known]
         waits = (f" · waits until a document names “{safe(lost[0], 80)}”"
                  if lost and (edit.holds("join") or edit.holds("cut")) else "")
-        words.html(f"{safe(sentence(edit))}<br><small style='opacity:.75'>"
+        words.html(f"{safe(sentence(edit, known))}<br><small style='opacity:.75'>"
                    f"{edit.made_at[:16].replace('T', ' ')}{undone}{waits}</small>")
         if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
             _put_right(knowledge, partial(Store.undo_edit, number=edit.id))
 
 
-def sentence(edit: Edit) -> str:
-    """An edit in words."""
+def sentence(edit: Edit, known: Mapping[str, str]) -> str:
+    """An edit in words, with the entities' names where the graph has their keys."""
     note = f": {edit.note}" if edit.note else ""
+    one, other = (known.get(key, key) for key in (edit.key, edit.name))
     return {"same": f"“{edit.key}” is called “{edit.name}”",
-            "apart": f"“{edit.key}” is not “{edit.name}”",
+            "apart": f"“{one}” is not “{other}”",
             "hide": f"“{edit.key}” is no entity",
-            "join": f"“{edit.key}” — {edit.label or 'is related to'} → “{edit.name}”{note}",
-            "cut": f"No edge joins “{edit.key}” and “{edit.name}”"}[edit.action]
+            "join": f"“{one}” — {edit.label or 'is related to'} → “{other}”{note}",
+            "cut": f"No edge joins “{one}” and “{other}”"}[edit.action]
 
 
 def _put_right(knowledge: KnowledgeGraph, change: Callable[[Store], object]) -> None:
