@@ -338,7 +338,8 @@ def _cautions(done: int, asked: int, passages: int) -> Iterator[str]:
         yield (f"With {passages} passage{'s' * (passages != 1)} in all, any method has them among "
                "its first 5: compare what is found in 2, and MRR.")
     if done < FEW:
-        yield f"{done} question{'s' * (done > 1)} cannot tell methods apart; use {FEW} or more."
+        yield (f"{done} question{'s' * (done > 1)} cannot tell methods apart, whatever differs on "
+               f"them; use {FEW} or more.")
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:

@@ -133,8 +133,8 @@ def _beside_kept(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     with knowledge.store() as store:
         rows = runs.kept(store)
     if not rows:
-        st.write("No run is kept in this workspace to compare it with. *Keep this run* on Explore "
-                 "keeps one.")
+        st.write("No run is kept in this workspace to compare it with; press *Keep this run* on "
+                 "Explore to keep one.")
         return
     by_id = {row.id: row for row in rows}
     chosen = st.selectbox("Kept run", list(by_id), key="bundle_beside",
