@@ -135,14 +135,12 @@ def added(store: Store, id: str) -> dict[str, str]:
     It stands where a sentence of a document would: the relation in words, when it was added, and
     the note.
     """
-    joined = {ends: edits for ends, edits in store.joined().items() if id in ends}
-    if not joined:
-        return {}
-    merged = store.merged()
-    with store.snapshot():
+    with store.snapshot():  # an edit in between would give an end another key
+        joined = {ends: edits for ends, edits in store.joined().items() if id in ends}
+        merged = store.merged()
         nodes = store.nodes({end for ends in joined for end in ends})
     names = {node.key: node.name for node in nodes.values()}
     return {next(iter(ends - {id})): " ".join(
         f"{names[merged.get(e.key, e.key)]} — {e.label or 'is related to'} → "
-        f"{names[merged.get(e.name, e.name)]}. {told(e)}." for e in edits)
+        f"{names[merged.get(e.name, e.name)]}. {told(e).rstrip('.')}." for e in edits)
         for ends, edits in joined.items() if nodes.keys() >= ends}

@@ -229,7 +229,7 @@ def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
 
 
 def test_an_edge_by_hand_is_told_where_a_sentence_would_be_quoted(graph):
-    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "her letters. Added by hand")
+    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "her letters. Added by hand.")
     explanation = graph.explain("Where did Margaret Hamilton work?")
     (inflow,) = (one for one in explanation.why("Thomas Watson").inflows
                  if one.name == "Margaret Hamilton")
