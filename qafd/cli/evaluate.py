@@ -110,10 +110,11 @@ def _table(result: "Evaluation") -> None:
     print(f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7} {'node R':>6} {'node P':>6} "
           f"{'node F1':>7} {'answer F1':>9}")
     for score in result.scores:
-        shares = (_share(score.intervals[f"node_{key}"].mean if f"node_{key}" in score.intervals
-                         else None) for key in ("recall", "precision", "f1"))
+        recall, precision, both = (
+            _share(score.intervals[key].mean if key in score.intervals else None)
+            for key in ("node_recall", "node_precision", "node_f1"))
         print(f"{score.name:28} {score.nodes:6.0f} {score.tokens:7,.0f} "
-              f"{score.milliseconds:7.1f} {next(shares):>6} {next(shares):>6} {next(shares):>7} "
+              f"{score.milliseconds:7.1f} {recall:>6} {precision:>6} {both:>7} "
               f"{_share(score.f1):>9}")
     print()
     for score in result.scores[1:]:
