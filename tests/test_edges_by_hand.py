@@ -309,7 +309,7 @@ def test_the_page_connects_removes_and_takes_it_back(graph, home):
         store.delete("firm.md")
     refresh(knowledge.path)
     app = page("graph", ws="edges", part="Edits")
-    assert "No edge joins “margaret hamilton” and “thomas watson”" in shown(app)
+    assert "No edge joins “Margaret Hamilton” and “thomas watson”" in shown(app)
     assert "waits until a document names “thomas watson”" in shown(app)
     press(app, "Undo")
     assert [edit.undone_at is None for edit in knowledge.edits] == [True, False]
