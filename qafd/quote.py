@@ -33,8 +33,9 @@ _PRONOUNS = frozenset((
     "he", "she", "it", "they", "his", "her", "its", "their", "hers", "theirs", "him", "them",
     "this", "that", "these", "those", "both"))
 _ASKING = frozenset((
-    "describe", "explain", "find", "found", "give", "introduce", "know", "known", "list", "mean",
-    "mention", "mentioned", "name", "please", "said", "show", "tell", "total"))
+    "describe", "explain", "find", "found", "give", "happen", "happened", "introduce", "know",
+    "known", "list", "mean", "mention", "mentioned", "name", "please", "said", "show", "tell",
+    "total"))
 _ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
     "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
@@ -137,6 +138,7 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
         left &= ~has[best]
     on_topic = [i for i in chosen if has[i, tells].any()] or chosen
     foremost = spans[max(on_topic, key=lambda i: (total[i], -i))]
+    tells &= [word not in _ASKING for word in asked]
     literal = tells.sum() > 1 and bool(has[chosen][:, tells].all(axis=1).any())
     chosen.sort(key=lambda i: (spans[i].rank, spans[i].start))
     return {spans[i]: float(similarity[i]) for i in chosen}, foremost, literal

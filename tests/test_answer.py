@@ -302,6 +302,16 @@ def test_a_sentence_that_speaks_of_her_comes_with_the_one_that_names_her(
         assert sentence.skips == bool(text[before.end:sentence.start].strip())
 
 
+def test_a_date_answers_what_happened_then_without_the_word(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "dates.db")
+    knowledge.add_text("falls.md", "The falls are 108 metres high. David Livingstone saw them on "
+                       "16 November 1855. Cecil Rhodes wanted a bridge so near to them.")
+    answer = knowledge.answer("What happened on 16 November 1855?")
+    assert answer.literal
+    assert answer.missing == ()
+    assert not knowledge.answer("What happened on 17 November 1855?").literal
+
+
 def test_words_of_the_question_that_no_passage_has_are_said(fleet: KnowledgeGraph) -> None:
     answer = fleet.answer("What did the office pay after the earthquake in Lisbon? Tell me.")
     assert answer.missing == ("earthquake", "Lisbon")
