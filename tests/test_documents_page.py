@@ -70,10 +70,15 @@ def test_a_file_that_left_the_graph_brings_nothing(mine: KnowledgeGraph) -> None
 
 
 def test_pages_are_those_of_all_documents_of_a_file(mine: KnowledgeGraph) -> None:
+    long = "Ada Lovelace wrote notes on the engine of Charles Babbage. " * 200
+    mine.add_text("two.jsonl", "".join(json.dumps({"id": i, "text": text}) + "\n"
+                                       for i, text in (("a", long), ("b", long + long))))
     with mine.store() as store, store.transaction() as connection:
-        connection.execute("UPDATE chunks SET page = 7")
+        connection.execute("UPDATE chunks SET page = position + 2")  # the last is passages + 1
     with mine.store() as store:
-        assert store.contents()["ada.txt"].pages == 7
+        passages = [document.passages for document in store.documents("two.jsonl")]
+        assert min(passages) > 1
+        assert store.contents()["two.jsonl"].pages == sum(passages) + len(passages)
 
 
 def test_the_table_says_what_each_file_brings(mine: KnowledgeGraph) -> None:

@@ -93,6 +93,15 @@ def test_a_changed_speed_is_noticed(clock: Clock) -> None:
     assert pace.left == "about 2 min left"  # 190 in 100 s; 210 are left
 
 
+def test_a_speed_that_has_grown_is_noticed(clock: Clock) -> None:
+    pace = Pace(clock)
+    pace.note(0, 400)
+    steady(pace, clock, 10, 1.0, 400)
+    assert pace.left == "about 6 min left"
+    steady(pace, clock, 10, 20.0, 400)
+    assert pace.left == "about 20 s left"  # 210 in 20 s; 190 are left
+
+
 def test_an_unknown_total_says_nothing_and_a_grown_one_counts(clock: Clock) -> None:
     pace = Pace(clock)
     for done in range(10):
