@@ -85,7 +85,7 @@ def test_a_passage_seed_is_drawn_beside_names_only_where_it_alone_feeds_one() ->
     fed, hanging = (replace(node(p, kind="passage"), seed=True, source=3.0) for p in "pr")
     others = [node("a"), node("b"), node("d"), node("q", kind="passage")]
     lines = [edge("c", "q", 2), edge("q", "a", 1), edge("q", "b", 1), edge("p", "a", 2),
-             edge("r", "d", 3), edge("r", "b", 1)]
+             edge("r", "d", 3), edge("r", "b", 1), edge("p", "d", 0)]
     both = drawn_contracted(retrieval([fed, hanging, named, *others], lines))
     assert {n.id for n in both.nodes} == {"a", "b", "c", "d", "r"}
     assert {(e.source, e.target): e.flow for e in both.edges} == pytest.approx({
