@@ -90,6 +90,15 @@ def test_the_table_says_what_each_file_brings(mine: KnowledgeGraph) -> None:
     assert not {"read", "pages", "documents", "what happened"} & set(table)  # nothing to tell
 
 
+def test_reading_that_nobody_goes_on_with_is_called_interrupted(mine: KnowledgeGraph) -> None:
+    with mine.store() as store:
+        store.reopen(["ada.txt"])
+    assert list(page("documents", ws="mine").dataframe[0].value["state"]) == ["interrupted"]
+    with mine.store() as store:
+        enqueue(store)
+    assert list(page("documents", ws="mine").dataframe[0].value["state"]) == ["extracting"]
+
+
 def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> None:
     for name in ("bad.pdf", "worse.pdf"):
         mine.add_text(name, f"%PDF-1.4 {name}")
