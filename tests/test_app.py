@@ -366,6 +366,18 @@ def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
     assert started == [two_files.path]
 
 
+def test_explore_says_that_documents_are_still_being_read(
+        two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qafd.jobs import enqueue
+
+    monkeypatch.setattr("qafd.ui.workspaces.start_worker", lambda *_: None)
+    asked = {"ws": two_files.path.stem, "q": "Whom did Ada Lovelace meet?"}
+    assert "still being read" not in shown(page("explore", **asked))
+    with two_files.store() as store:
+        enqueue(store, [("late.txt", b"Grace Hopper met Howard Aiken.")])
+    assert "still being read" in shown(page("explore", **asked))
+
+
 def test_a_link_that_asks_for_what_a_page_does_not_have_is_answered():
     app = page("explore", best_mass="9999", ramp="red", best_b="0.5", preset="paper")
     told = app.toast[0].value.replace("\\", "")

@@ -239,6 +239,10 @@ def status_line(view: View, following: str = "") -> None:
         if certificate["optimal"] else None))
     if little:
         st.caption(plain(f"Most of the budget lies on nodes that it cannot fill yet; {following}."))
+    with view.knowledge.store() as store:
+        if open_jobs(store):
+            st.caption(":material/info: Documents are still being read; what they add is not in "
+                       "this result yet.")
     for notice in retrieval.notices:
         st.caption(f":material/info: {plain(notice)}")
 
