@@ -17,6 +17,7 @@ from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 
 WEAK = 0.3  # best cosine below which the documents do not answer the question
+NAMELESS = 0.45  # and where no passage read has a name of the question
 NEAR = 0.05  # how far below that they perhaps do
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.answer import Answer, Citation, Sentence, cite, place_of
+from qafd.answer import NAMELESS, WEAK, Answer, Citation, Sentence, cite, place_of
 from qafd.bm25 import FUNCTION_WORDS, words
 from qafd.expected import asked_for, brings, names_in, unsaid
 from qafd.extract import is_row, is_table
@@ -66,8 +66,10 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         return Answer((), (), 0.0)
     brought = _brought(spans, plan.question, retrieval, store)
     similarity, foremost, literal = _choose(spans, plan, parts, brought)
-    answer = Answer((), (), similarity[foremost], english=english(plan.question),
-                    literal=literal, missing=_missing(plan.question, passages))
+    missing = _missing(plan.question, passages)
+    answer = Answer((), (), similarity[foremost],
+                    threshold=NAMELESS if _has_name(plan.question, missing) else WEAK,
+                    english=english(plan.question), literal=literal, missing=missing)
     return _quoted(answer, similarity, everything,
                    None if answer.abstained else foremost, store)
 
@@ -195,6 +197,13 @@ def _missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, 
         if (len(word) >= STEM or word.isupper()) and stems.isdisjoint(
             said[:STEM] for said in words(word))
         and word.casefold() not in _ASKING | FUNCTION_WORDS))
+
+
+def _has_name(question: str, missing: Sequence[str]) -> bool:
+    """Whether a word that is missing is written as names are: a capital that opens no sentence."""
+    opening = re.search(r"\w+", question)
+    return not question.isupper() and any(
+        word[0].isupper() and opening is not None and word != opening.group() for word in missing)
 
 
 def english(question: str) -> bool:

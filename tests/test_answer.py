@@ -8,7 +8,7 @@ import pytest
 from faults import serving
 from files import pdf
 
-from qafd.answer import Answer, Written
+from qafd.answer import NAMELESS, WEAK, Answer, Written
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Recorded, Reply
@@ -472,3 +472,19 @@ def test_where_nothing_is_near_the_nearest_sentence_is_still_shown(tmp_path: Pat
     answer = rain.answer(retrieval, plan)
     assert answer.abstained
     assert len(answer.sentences) >= 1
+
+
+@pytest.mark.parametrize(("question", "found"), [
+    ("Which river flows through Vienna?", False),  # a cosine of .38 with a sentence on Manaus
+    ("Which river flows through vienna?", True),
+    ("WHICH RIVER FLOWS THROUGH VIENNA?", True),
+    ("Vienna has which river flowing through?", True),
+    ("Which river flows through Manaus?", True)])
+def test_what_lacks_a_name_of_the_question_must_be_nearer_to_it(
+        question: str, found: bool, tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
+    plan = knowledge.plan(question)
+    answer = knowledge.answer(knowledge.retrieve(plan), plan)
+    assert answer.best > WEAK
+    assert answer.threshold == (WEAK if found else NAMELESS)
+    assert answer.abstained is not found
