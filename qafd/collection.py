@@ -11,8 +11,8 @@ from qafd.gold import Passage, Question, read_questions, to_jsonl
 from qafd.graph import Graph
 from qafd.index import Progress, index, never, silent
 from qafd.knowledge import KnowledgeGraph
-from qafd.plaintext import one_line
 from qafd.linking import entities_named
+from qafd.plaintext import one_line
 from qafd.workspace import meta, set_meta
 
 ID = 80  # characters of a record's id that its document is named by

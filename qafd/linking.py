@@ -23,6 +23,7 @@ ALIKE = 0.85  # share of letters from which a name of several words is another o
 ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many letters
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
+ALIKE_SAID = "spelled alike"
 TOLD = 4  # unknown names of a question that are told one by one
 
 Found = tuple[str, int, int]
@@ -33,12 +34,14 @@ Found = tuple[str, int, int]
 class Links:
     """What the names of a question are in a graph: keys of entities, and what people should know.
 
-    `found` are the keys with their places in the question, `keys` these and the stand-ins.
+    `found` are the keys with their places in the question, `keys` these and the stand-ins; `read`
+    is the question with the names that are spelled alike in the place of misspelled ones.
     """
 
     found: tuple[Found, ...]
     keys: tuple[str, ...]
     notices: tuple[str, ...]
+    read: str
 
 
 class Names:
@@ -91,7 +94,7 @@ class Names:
         its vector only a name of two words or more has one.
         """
         if alike := self.alike(key):
-            return alike, "spelled alike"
+            return alike, ALIKE_SAID
         vectors = self._graph.name_vectors
         if " " not in key or vectors is None or not len(self):
             return "", ""
@@ -135,6 +138,14 @@ class Names:
         """
         kept, said = list(found), []
         keys: dict[str, None] = {}
+        right: dict[tuple[int, int], str] = {}
+
+        def stands(start: int, typed: str, key: str, why: str) -> None:
+            keys[key] = None
+            said.append(f"{_quoted(typed)}; {self._shown[key]} stands for it ({why}).")
+            if why == ALIKE_SAID:
+                right[start, start + len(_bare(typed))] = self._shown[key]
+
         for span in named:
             key = canonical(span.text)
             parts = [one for one in kept if span.start_char < one[2] and one[1] < span.end_char]
@@ -143,30 +154,31 @@ class Names:
                 continue
             if any(start <= span.start_char and span.end_char <= end for _, start, end in parts):
                 continue
-            other, why = (self.alike(key), "spelled alike") if parts else self.stand_in(
+            other, why = (self.alike(key), ALIKE_SAID) if parts else self.stand_in(
                 key, vectors[key])
             if other:
                 kept = [one for one in kept if one not in parts]
-                keys[other] = None
-                said.append(f"{_quoted(span.text)}; {self._shown[other]} stands for it ({why}).")
+                stands(span.start_char, span.text, other, why)
             elif not parts and (" " in key or (span.label_ in SOUGHT and len(key) > 2)):
                 said.append(f"{_quoted(span.text)}.")
             elif parts and span.label_ == "PERSON":
                 said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
         if not kept and not _capitals(asked):
-            for typed, key in self._in_passing(asked, common):
+            for start, typed, key in self._in_passing(asked, common):
                 if key not in keys:
-                    keys[key] = None
-                    said.append(
-                        f"{_quoted(typed)}; {self._shown[key]} stands for it (spelled alike).")
+                    stands(start, typed, key, ALIKE_SAID)
         if len(said) > TOLD:
             said[TOLD:] = [f"{len(said) - TOLD} more names of the question are none in these "
                            "documents."]
+        read = asked
+        for (start, end), name in sorted(right.items(), reverse=True):
+            read = read[:start] + name + read[end:]
         return Links(tuple(kept), tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])),
-                     tuple(said))
+                     tuple(said), read)
 
-    def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[str, str]]:
-        """What is typed and the key it is alike to, where capitals tell a tagger nothing."""
+    def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
+        """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
+        nothing."""
         words = list(words_of(asked))
         at = 0
         while at + 1 < len(words):
@@ -175,7 +187,7 @@ class Names:
                 text = asked[part[0][1]:part[-1][2]]
                 if {part[0][0], part[-1][0]}.isdisjoint(common) and (
                         key := self.alike(canonical(text))):
-                    yield text, key
+                    yield part[0][1], text, key
                     at += len(part) - 1
                     break
             at += 1
@@ -210,9 +222,13 @@ def _capitals(text: str) -> bool:
     return any(letter.isupper() for letter in text[1:])
 
 
+def _bare(typed: str) -> str:
+    """A name without the ending of its genitive."""
+    return typed.removesuffix("'s").removesuffix("\u2019s")
+
+
 def _quoted(typed: str) -> str:
-    text = typed.removesuffix("'s").removesuffix("\u2019s")
-    return f"\u201c{text}\u201d is no name in these documents"
+    return f"\u201c{_bare(typed)}\u201d is no name in these documents"
 
 
 _NAMES: WeakKeyDictionary[Graph, Names] = WeakKeyDictionary()

@@ -80,8 +80,10 @@ class Planner:
         keywords = (*(Keyword(text, "low") for text in low),
                     *(Keyword(text, "high") for text in high))
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
-        links = self._names.link(asked, named, found, {
-            canonical(text): vector for text, vector in zip(low, vectors[1:], strict=False)}, common)
+        links = self._names.link(asked, named, found, dict(zip(
+            map(canonical, low), vectors[1:], strict=False)), common)
+        read = links.read if links.read != asked else ""
+        embedding = self._embedder.embed([read])[0] if read else vectors[0]
         if len(self._names) and not links.keys:
             notices.append("No name in the question is known to this graph, so the passages "
                            "nearest in words and meaning are the only seeds.")
@@ -90,8 +92,8 @@ class Planner:
         if not _looks_english(asked, common):
             notices.append("The question does not look English; the bundled models know English "
                            "only, so the result may be poor.")
-        return QueryPlan(question, keywords, vectors[0], vectors[1:], links.keys, tuple(notices),
-                         tuple(self.plan(part) for part in parts))
+        return QueryPlan(question, keywords, embedding, vectors[1:], links.keys, tuple(notices),
+                         tuple(self.plan(part) for part in parts), read=read)
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:

@@ -64,12 +64,12 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     spans = [span for span in spans if _whole(span)] or spans
     if not spans:
         return Answer((), (), 0.0)
-    brought = _brought(spans, plan.question, retrieval, store)
+    brought = _brought(spans, plan.words, retrieval, store)
     similarity, foremost, literal = _choose(spans, plan, parts, brought)
-    missing = _missing(plan.question, passages)
+    missing = _missing(plan.words, passages)
     answer = Answer((), (), similarity[foremost],
-                    threshold=NAMELESS if _has_name(plan.question, missing) else WEAK,
-                    english=english(plan.question), literal=literal, missing=missing)
+                    threshold=NAMELESS if _has_name(plan.words, missing) else WEAK,
+                    english=english(plan.words), literal=literal, missing=missing)
     return _quoted(answer, similarity, everything,
                    None if answer.abstained else foremost, store)
 
@@ -111,7 +111,7 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
     They are in the order of their passages. Also whether one of them has all telling words of the
     question.
     """
-    asked = sorted(set(words(plan.question)))
+    asked = sorted(set(words(plan.words)))
     tells = np.array([word not in FUNCTION_WORDS for word in asked], np.bool_)
     vectors = np.stack([span.vector for span in spans])
     cosines = vectors @ np.stack([p.embedding for p in (plan, *parts)]).T  # (s, 1 + p)

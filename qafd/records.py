@@ -191,6 +191,8 @@ class QueryPlan:
     of `keywords`. `names` are the parts of the question that are names of entities
     in this graph (canonical keys). `subqueries` are the plans of its parts, Eq. (6), none
     for a simple question; `planner` is "local" or the name of the language model that read it.
+    `read` is the question with misspelled names put right, as it is compared with texts, "" where
+    that is the question itself.
     """
 
     question: str
@@ -201,3 +203,9 @@ class QueryPlan:
     notices: tuple[str, ...] = ()
     subqueries: tuple["QueryPlan", ...] = ()
     planner: str = "local"
+    read: str = ""
+
+    @property
+    def words(self) -> str:
+        """The text that passages are compared with."""
+        return self.read or self.question

@@ -97,7 +97,7 @@ def match(passages: Passages, plan: QueryPlan) -> Match:
     """Dense and lexical scores of all passages for a question."""
     dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
              (passages.vectors @ plan.embedding).astype(np.float64))
-    return Match(dense, passages.bm25.contributions(content_words(plan.question)))
+    return Match(dense, passages.bm25.contributions(content_words(plan.words)))
 
 
 @dataclass(frozen=True)

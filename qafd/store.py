@@ -368,7 +368,7 @@ class Store(LogStore, FileStore):
     def save_plan(self, plan: QueryPlan) -> None:
         """Keep a plan, so that its question can be asked again without a model."""
         body = json.dumps({"keywords": [[k.text, k.level] for k in plan.keywords],
-                           "names": plan.names, "notices": plan.notices})
+                           "names": plan.names, "notices": plan.notices, "read": plan.read})
         with self.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)",
@@ -388,7 +388,7 @@ class Store(LogStore, FileStore):
         return QueryPlan(
             question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
             np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
-            tuple(body["notices"]))
+            tuple(body["notices"]), read=body.get("read", ""))
 
 
 _GRAPH_TABLES = {

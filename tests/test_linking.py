@@ -32,6 +32,14 @@ def test_a_misspelled_person_is_not_the_part_of_the_name_that_is_known() -> None
     assert links.found == ()
     assert links.notices == ("\u201cMicheal Jordan\u201d is no name in these documents; "
                              "Michael Jordan stands for it (spelled alike).",)
+    assert links.read == "Where was Michael Jordan born?"
+
+
+def test_what_is_read_keeps_all_but_the_misspelled_names() -> None:
+    names = names_in("Michael Jordan", "Scottie Pippen")
+    links = linked(names, "Is Micheal Jordan's team that of Scotie Pippen and Magic Johnson?")
+    assert links.read == "Is Michael Jordan's team that of Scottie Pippen and Magic Johnson?"
+    assert linked(names, "Where was Michael Jordan?").read == "Where was Michael Jordan?"
 
 
 def test_a_name_with_its_place_is_also_called_without_where_that_is_clear() -> None:

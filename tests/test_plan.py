@@ -86,6 +86,14 @@ def test_what_stands_for_an_unknown_name_is_said(planner):
         "(spelled alike).",)
 
 
+def test_what_is_compared_with_texts_has_the_right_spelling(planner):
+    plan = planner.plan("Where was Steven Jobs born?")
+    assert (plan.question, plan.words) == ("Where was Steven Jobs born?",
+                                           "Where was Steve Jobs born?")
+    assert np.array_equal(plan.embedding, embedder().embed(["Where was Steve Jobs born?"])[0])
+    assert planner.plan("Where was Steve Jobs born?").read == ""
+
+
 def test_an_unknown_name_beside_known_ones_is_said(planner):
     assert planner.plan("Was Apple founded in Reykjavik?").notices == (
         "\u201cReykjavik\u201d is no name in these documents.",)

@@ -104,7 +104,8 @@ class _Speaker:
         place = f" in {shown(self.graph, rows[1])}" if len(rows) == 3 else ""
         for edge in self.said.get(frozenset((u, v)), ()):
             if by is None or by in {chunk for chunk, _ in edge.evidence}:
-                label = one_line(edge.label, 60) + " (added by hand)" * (not edge.evidence)
+                added = not edge.evidence and "by_hand" in self._kinds(rows[0], rows[-1])
+                label = one_line(edge.label, 60) + " (added by hand)" * added
                 if place and label.rpartition(" ")[2] == "in":
                     label = f"“{label}”"
                 return f" — {label}{place} → " if edge.source == u else f" ← {label}{place} — "
@@ -114,9 +115,9 @@ class _Speaker:
             return " — names → "
         if self._passage(rows[-1]):
             return " — is named in → "
-        return {"synonym": " — has nearly the same name as → "}.get(
-            self._kind(rows[0], rows[-1]), " — is related to → ")
+        return (" — has nearly the same name as → "
+                if self._kinds(rows[0], rows[-1])[:1] == ("synonym",) else " — is related to → ")
 
-    def _kind(self, u: int, v: int) -> str:
+    def _kinds(self, u: int, v: int) -> tuple[str, ...]:
         at = self.layer.entry(u, v)
-        return "" if at is None else kind_names(int(self.layer.edge_kinds[at]))[0]
+        return () if at is None else kind_names(int(self.layer.edge_kinds[at]))

@@ -36,7 +36,7 @@ class LexicalPassages(Method):
         """The passages with the highest BM25 and the names they mention."""
         started = time.perf_counter()
         found = match(corpus.passages, plan)
-        words = content_words(plan.question)
+        words = content_words(plan.words)
         scores = np.where(found.lexical > 0, found.lexical, -np.inf)
 
         def because(place: int) -> str:

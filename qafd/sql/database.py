@@ -173,6 +173,16 @@ class _Relations:
     def __exit__(self, *_: Any) -> None:
         pass
 
+    def snapshot(self) -> Self:
+        """Itself: nothing changes it."""
+        return self
+
+    def joined(self) -> dict[str, Any]:
+        """Edges added by hand: none can be."""
+        return {}
+
+    merged = joined
+
     def nodes(self, _: Iterable[str]) -> dict[str, Node]:
         """Texts of passages: there are none."""
         return {}
