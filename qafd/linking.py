@@ -34,11 +34,10 @@ Found = tuple[str, int, int]
 class Links:
     """What the names of a question are in a graph: keys of entities, and what people should know.
 
-    `found` are the keys with their places in the question, `keys` these and the stand-ins; `read`
-    is the question with the names that are spelled alike in the place of misspelled ones.
+    `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
+    alike in the place of misspelled ones.
     """
 
-    found: tuple[Found, ...]
     keys: tuple[str, ...]
     notices: tuple[str, ...]
     read: str
@@ -139,12 +138,14 @@ class Names:
         kept, said = list(found), []
         keys: dict[str, None] = {}
         right: dict[tuple[int, int], str] = {}
+        capitals = _capitals(asked)
 
         def stands(start: int, typed: str, key: str, why: str) -> None:
             keys[key] = None
             said.append(f"{_quoted(typed)}; {self._shown[key]} stands for it ({why}).")
             if why == ALIKE_SAID:
-                right[start, start + len(_bare(typed))] = self._shown[key]
+                name = self._shown[key]
+                right[start, start + len(_bare(typed))] = name if capitals else name.lower()
 
         for span in named:
             key = canonical(span.text)
@@ -163,7 +164,7 @@ class Names:
                 said.append(f"{_quoted(span.text)}.")
             elif parts and span.label_ == "PERSON":
                 said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
-        if not kept and not _capitals(asked):
+        if not kept and not capitals:
             for start, typed, key in self._in_passing(asked, common):
                 if key not in keys:
                     stands(start, typed, key, ALIKE_SAID)
@@ -173,8 +174,7 @@ class Names:
         read = asked
         for (start, end), name in sorted(right.items(), reverse=True):
             read = read[:start] + name + read[end:]
-        return Links(tuple(kept), tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])),
-                     tuple(said), read)
+        return Links(tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])), tuple(said), read)
 
     def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
         """Where something is typed, what, and the key it is alike to, where capitals tell a tagger

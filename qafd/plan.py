@@ -66,6 +66,16 @@ class Planner:
             notices.append(f"The question has {len(asked):,} characters; only the first {READ:,} "
                            "are read, so put what you ask first.")
             asked = asked[:READ]
+        plan, read, parts = self._read(asked, subqueries)
+        notices += plan.notices
+        if read != asked:
+            plan, _, parts = self._read(read, subqueries)
+            plan = replace(plan, read=read)
+        return replace(plan, question=question, notices=tuple(notices),
+                       subqueries=tuple(self.plan(part) for part in parts))
+
+    def _read(self, asked: str, subqueries: bool) -> tuple[QueryPlan, str, tuple[str, ...]]:
+        """The plan of a text; the text with its misspelled names put right; its parts, if asked."""
         nlp, _ = tagger()
         with _READING:
             doc = nlp(asked)
@@ -82,18 +92,15 @@ class Planner:
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
         links = self._names.link(asked, named, found, dict(zip(
             map(canonical, low), vectors[1:], strict=False)), common)
-        read = links.read if links.read != asked else ""
-        embedding = self._embedder.embed([read])[0] if read else vectors[0]
+        notices = list(links.notices if links.keys else ())
         if len(self._names) and not links.keys:
             notices.append("No name in the question is known to this graph, so the passages "
                            "nearest in words and meaning are the only seeds.")
-        elif links.keys:
-            notices += links.notices
         if not _looks_english(asked, common):
             notices.append("The question does not look English; the bundled models know English "
                            "only, so the result may be poor.")
-        return QueryPlan(question, keywords, embedding, vectors[1:], links.keys, tuple(notices),
-                         tuple(self.plan(part) for part in parts), read=read)
+        return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices)),
+                links.read, tuple(parts))
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
                planner: str) -> QueryPlan:

@@ -201,9 +201,9 @@ def _missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, 
 
 def _has_name(question: str, missing: Sequence[str]) -> bool:
     """Whether a word that is missing is written as names are: a capital that opens no sentence."""
-    opening = re.search(r"\w+", question)
+    opening = re.findall(r"\w+", question)[:1]
     return not question.isupper() and any(
-        word[0].isupper() and opening is not None and word != opening.group() for word in missing)
+        word[0].isupper() and word not in opening for word in missing)
 
 
 def english(question: str) -> bool:

@@ -91,7 +91,10 @@ def test_what_is_compared_with_texts_has_the_right_spelling(planner):
     assert (plan.question, plan.words) == ("Where was Steven Jobs born?",
                                            "Where was Steve Jobs born?")
     assert np.array_equal(plan.embedding, embedder().embed(["Where was Steve Jobs born?"])[0])
-    assert planner.plan("Where was Steve Jobs born?").read == ""
+    right = planner.plan("Where was Steve Jobs born?")
+    assert right.read == ""
+    assert (plan.keywords, plan.names) == (right.keywords, right.names)
+    assert np.array_equal(plan.keyword_embeddings, right.keyword_embeddings)
 
 
 def test_an_unknown_name_beside_known_ones_is_said(planner):

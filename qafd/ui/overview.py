@@ -65,11 +65,11 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
         return
     st.html(f"<b>{safe(node.name)}</b>")
     st.caption(counted(int(node.importance), "passage"))
-    ask, question = ("Ask about it", ":material/hub:"), {"q": f"What is said about {node.name}?"}
+    question = {"q": f"What is said about {node.name}?"}
     if asking:  # a link to the page itself would not reach its box
-        st.button(ask[0], icon=ask[1], type="tertiary", on_click=st.session_state.update,
-                  kwargs=question)
+        st.button("Ask about it", icon=":material/hub:", type="tertiary",
+                  on_click=st.session_state.update, kwargs=question)
     else:
-        st.page_link(page("explore"), label=ask[0], icon=ask[1],
+        st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
                      query_params={"ws": knowledge.path.stem, **question})
     said_of(knowledge, node.id)
