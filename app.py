@@ -3,14 +3,15 @@
 import streamlit as st
 
 from qafd.package import assets
-from qafd.ui.pages import pages
+from qafd.ui.pages import for_a_class, pages
 from qafd.ui.shortcuts import listen
 from qafd.ui.signing import refuse_unasked
 from qafd.ui.workspaces import keep_workers_going, run
 
 st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
 refuse_unasked()
-page = st.navigation(pages())
+# With nothing in it there is no sidebar.
+page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
 st.logo(assets() / "logo.png", size="large")
 # The accent of the dark theme is too light for white text.
 st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem}"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, settings_of
 from qafd.learn.cards import CARDS
+from qafd.ui.pages import for_a_class
 from qafd.ui.workspaces import keep
 from qafd.view.movie import movie, movie_data
 
@@ -18,10 +19,8 @@ WORDS = {"unit": "1 each", "degree": "number of pipes"}
 
 def taught() -> Card | None:
     """The card of a teacher's link, which hides all controls; None without such a link."""
-    if st.query_params.get("teach") != "1":
+    if not for_a_class():
         return None
-    st.html("<style>[data-testid=stSidebar],[data-testid=stSidebarCollapsedControl],"
-            "[data-testid=stExpandSidebarButton]{display:none}</style>")
     return next((card for card in CARDS if card.key == st.query_params.get("card")), CARDS[0])
 
 

@@ -30,6 +30,11 @@ def pages(default: str = "explore") -> list[StreamlitPage]:
     return [page(name, default) for name in PAGES]
 
 
+def for_a_class() -> bool:
+    """Whether the address is a teacher's link: one card of Learn, without navigation."""
+    return st.query_params.get("teach") == "1"
+
+
 def script(page: StreamlitPage) -> Path:
     """The file that draws a page."""
     return next(_script(name) for name, (title, _) in PAGES.items() if title == page.title)

@@ -16,7 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
 from qafd.ui.home import home
 from qafd.ui.keys import keys
-from qafd.ui.pages import PAGES, script
+from qafd.ui.pages import PAGES, for_a_class, script
 from qafd.ui.provider import spending
 from qafd.view.panel import clean
 
@@ -125,7 +125,7 @@ def run(page: StreamlitPage) -> None:
         key: st.query_params.get_all(key) for key in st.query_params}
     st.session_state["linked"] = True
     try:
-        if page.title != PAGES["learn"][0] or st.query_params.get("teach") != "1":
+        if page.title != PAGES["learn"][0] or not for_a_class():
             _choose_workspace()
         _draw(page)
     except QafdError as error:
