@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from qafd.assemble import node_id
 from qafd.edits import entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
@@ -51,9 +52,9 @@ class Suggestion:
     together: int
 
 
-def entities(store: Store) -> tuple[Entity, ...]:
-    """All entities, those in most passages first; what edits took out of the graph is left out,
-    also before the graph has followed."""
+def entities(store: Store, only: str = "") -> tuple[Entity, ...]:
+    """All entities, those in most passages first, or the one of the key `only`; what edits took
+    out of the graph is left out, also before the graph has followed."""
     spoken: dict[str, Counter[str]] = defaultdict(Counter)
     types: dict[str, Counter[str]] = defaultdict(Counter)
     with store.snapshot() as connection:
@@ -62,19 +63,23 @@ def entities(store: Store) -> tuple[Entity, ...]:
         gone = hidden_keys(edits) | {
             key for key, name in names.items() if canonical(name) != key}
         rows = connection.execute(
-            "WITH ends AS (SELECT source AS id, kind FROM edges UNION ALL "
-            "  SELECT target, kind FROM edges) "
-            "SELECT nodes.id, name, key, text, sum(ends.kind = 'mention'), "
-            "  sum(ends.kind = 'relation') FROM nodes LEFT JOIN ends ON ends.id = nodes.id "
-            "WHERE nodes.kind = 'entity' GROUP BY nodes.id").fetchall()
+            "SELECT id, name, key, text, "
+            "  (SELECT count(*) FROM edges WHERE edges.kind = 'mention' AND source = nodes.id), "
+            "  (SELECT count(*) FROM edges WHERE edges.kind = 'relation' "
+            "  AND (source = nodes.id OR target = nodes.id)) "
+            "FROM nodes WHERE kind = 'entity'" + " AND id = ?" * bool(only),
+            [node_id("entity", only)] * bool(only)).fetchall()
+        merged = [only, *(key for key, name in names.items() if canonical(name) == only)]
         for key, name, kind, count in connection.execute(
                 "SELECT key, name, mentions.kind, count(*) FROM live "
-                "JOIN mentions USING (extraction) GROUP BY 1, 2, 3"):
+                "JOIN mentions USING (extraction) WHERE ? = '' OR "
+                "key IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3",
+                (only, json.dumps(merged))):
             entity = canonical(names[key]) if key in names else key
             spoken[entity][name] += count
             if kind not in MENTION_KINDS:
                 types[entity][kind] += count
-    found = [Entity(node, name, key, _first(types[key]), passages or 0, relations or 0,
+    found = [Entity(node, name, key, _first(types[key]), passages, relations,
                     tuple(_also(name, spoken[key])), text)
              for node, name, key, text, passages, relations in rows if key not in gone]
     return tuple(sorted(found, key=lambda entity: (-entity.passages, entity.name, entity.id)))
@@ -114,10 +119,8 @@ def entity(store: Store, name: str) -> Entity:
         There is none.
     """
     key = canonical(name)
-    key = store.merged().get(key, key)
-    for one in entities(store):
-        if one.key == key:
-            return one
+    for one in entities(store, store.merged().get(key, key)) if key else ():
+        return one
     raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
 
 

@@ -102,6 +102,14 @@ def test_two_names_become_one_entity_with_the_sentences_of_both(graph):
     assert marked == ["IBM", "IBM", *["International Business Machines"] * 2]
 
 
+def test_one_entity_is_told_of_as_among_all(graph):
+    call(graph, "IBM", "International Business Machines")
+    with graph.store() as store:
+        for one in curate.entities(store):
+            assert curate.entity(store, one.name) == one
+        assert curate.entity(store, "IBM").also == ("IBM",)
+
+
 def test_a_question_finds_an_entity_by_the_name_it_had(graph):
     assert graph.plan("Who founded IBM?").names == ("ibm",)
     call(graph, "IBM", "International Business Machines")
