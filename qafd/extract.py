@@ -72,7 +72,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-7/{version}"
+        self.name = f"local-8/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -170,6 +170,9 @@ def tagger() -> tuple["Language", str]:
     for module, package in TAGGERS:
         if util.find_spec(module) is not None:
             nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
+            # "Ive" is a name: without an apostrophe only small letters are "I have".
+            nlp.tokenizer.rules = {word: parts for word, parts in nlp.tokenizer.rules.items()
+                                   if len(parts) == 1 or not word.isalpha() or word.islower()}
             type(nlp).component("paragraphs", func=_paragraphs)
             nlp.add_pipe("paragraphs", before="parser")
             return nlp, f"{module}-{metadata.version(package)}"
