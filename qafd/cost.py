@@ -49,6 +49,15 @@ class Cap:
             if most is not None and not most >= 0:  # NaN neither
                 raise ParameterError(f"a cap of {most} {what} caps nothing; it is at least 0")
 
+    @property
+    def sentence(self) -> str:
+        """The cap in words."""
+        caps = [before + format(value, style) + after for value, before, style, after in (
+            (self.calls, "", ",", " calls"), (self.tokens, "", ",", " tokens"),
+            (self.cost, "$", ",.2f", "")) if value is not None]
+        return (f"The run stops before it exceeds {', '.join(caps)}." if caps
+                else "No cap is set.")
+
 
 @dataclass(frozen=True)
 class Spent:
@@ -89,14 +98,15 @@ class Meter:
         """
         with self._lock:
             after = self.spent + most
-            for cap, name, value, had in (
-                    (self.cap.calls, "calls", after.calls, self.spent.calls),
-                    (self.cap.tokens, "tokens", after.tokens, self.spent.tokens),
-                    (self.cap.cost, "dollars", after.cost, self.spent.cost)):
+            for cap, name, option, value, had in (
+                    (self.cap.calls, "calls", "calls", after.calls, self.spent.calls),
+                    (self.cap.tokens, "tokens", "tokens", after.tokens, self.spent.tokens),
+                    (self.cap.cost, "dollars", "cost", after.cost, self.spent.cost)):
                 if cap is not None and value > cap:
                     raise SpendingCapError(
                         f"The next call could exceed the cap of {cap:,} {name} ({had:,.6g} spent "
-                        "or under way), so it was not made; raise the cap and go on.")
+                        "or under way), so it was not made; raise the cap, in Settings or with "
+                        f"--max-{option}, and go on.")
             self.spent = after
 
     def settle(self, reserved: Spent, real: Spent) -> None:

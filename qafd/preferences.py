@@ -8,6 +8,8 @@ from pathlib import Path
 from qafd.address import OPENAI
 from qafd.cost import Cap, Price
 from qafd.errors import ParameterError
+from qafd.reader import Choice, choose, chosen
+from qafd.store import Store
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,26 @@ class Preferences:
         """Of a model, None when the table does not have it."""
         return dict(self.prices).get(model)
 
-    def cap(self, model: str) -> Cap:
-        """The most that a run with a model may spend; its dollars only when its price is known."""
-        return self.cap_where(self.price(model) is not None)
-
     def cap_where(self, priced: bool) -> Cap:
-        """The caps; that on dollars only where all prices are known."""
+        """The most that a run may spend; dollars count only where all prices are known."""
         return Cap(self.most_calls or None, self.most_tokens or None,
                    (self.most_dollars or None) if priced else None)
+
+    def priced(self, choice: Choice) -> Choice:
+        """What reads a workspace, at these prices and under these caps."""
+        if not choice.model and not choice.embedder:
+            return choice
+        priced = replace(choice, price=self.price(choice.model) or choice.price,
+                         embed_price=self.price(choice.embedder) or choice.embed_price)
+        rates = [rate for name, rate in ((choice.model, priced.rate),
+                                         (choice.embedder, priced.embed_rate)) if name]
+        return replace(priced, cap=self.cap_where(None not in rates))
+
+    def hold_for(self, store: Store) -> None:
+        """Let the next runs of a workspace pay these prices and stop at these caps."""
+        now = chosen(store)
+        if (priced := self.priced(now)) != now:
+            choose(store, priced)
 
 
 def load(path: Path) -> Preferences:

@@ -48,9 +48,10 @@ def test_unknown_settings_of_another_version_are_left_alone(tmp_path: Path) -> N
 
 
 def test_dollars_are_capped_only_where_the_price_is_known() -> None:
-    assert CHOSEN.cap("qwen") == Cap(10, 2000, 1.5)
-    assert CHOSEN.cap("other") == Cap(10, 2000, None)
-    assert replace(CHOSEN, most_calls=0, most_tokens=0, most_dollars=0.0).cap("qwen") == Cap()
+    assert CHOSEN.cap_where(priced=True) == Cap(10, 2000, 1.5)
+    assert CHOSEN.cap_where(priced=False) == Cap(10, 2000, None)
+    none = replace(CHOSEN, most_calls=0, most_tokens=0, most_dollars=0.0)
+    assert none.cap_where(priced=True) == Cap()
 
 
 def says(fault: str = "ok", **named: object) -> dict[str, tuple[bool, str]]:

@@ -21,6 +21,7 @@ from qafd.cli.common import (
     print_json,
     settings,
 )
+from qafd.cli.model import cap_of
 from qafd.errors import ModelError, ParameterError, SpendingCapError
 from qafd.plaintext import one_line
 
@@ -98,9 +99,7 @@ def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Met
 
     endpoint, chosen = endpoint_of(arguments), settings()
     price = chosen.price(endpoint.name) or (FREE if is_local(endpoint.base_url) else None)
-    cap = chosen.cap(endpoint.name)
-    for name, value in (("tokens", arguments.max_tokens), ("cost", arguments.max_cost)):
-        cap = cap if value is None else replace(cap, **{name: value})
+    cap = cap_of(arguments, chosen.cap_where(price is not None))
     return Metered(endpoint, path, Meter(cap), price, endpoint.base_url, "answer",
                    f"answer {now()}", question=question)
 

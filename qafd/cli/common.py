@@ -117,6 +117,7 @@ def print_json(value: Any) -> None:
 
 def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     """The workspace named by --db or $QAFD_DB."""
+    from qafd.cost import Meter
     from qafd.knowledge import KnowledgeGraph
 
     if arguments.db is None:
@@ -128,7 +129,12 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     if path.is_file() and not path.stat().st_size:
         raise ParameterError(f"{path} is empty and no workspace; 'qafd index FILE --db {path}' "
                              "makes one of it")
-    return KnowledgeGraph.open(path, keys_of_environment())
+    knowledge = KnowledgeGraph.open(path, keys_of_environment())
+    with knowledge.store() as store:
+        if not store.choice:  # nothing here is paid
+            return knowledge
+    return KnowledgeGraph(path, keys=keys_of_environment(),
+                          meter=Meter(settings().cap_where(priced=True)))
 
 
 def check_output(out: Path, *others: Path | None) -> None:
@@ -161,7 +167,11 @@ def _database(path: Path) -> bool:
 
 
 def settings() -> "Preferences":
-    """What the Settings page keeps: caps and prices."""
+    """What the Settings page keeps; the commands take its caps and prices.
+
+    They do not take its endpoint and model: what is sent where is said on the command line, in the
+    environment, or in the workspace.
+    """
     from qafd.preferences import load
 
     home = Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")

@@ -12,6 +12,7 @@ from qafd.cli.common import (
     keys_of_environment,
     open_workspace,
     print_json,
+    settings,
 )
 from qafd.errors import ParameterError
 from qafd.plaintext import one_line
@@ -108,6 +109,8 @@ def _edit(arguments: argparse.Namespace) -> int:
         if arguments.undo is not None:
             store.undo_edit(arguments.undo)
         changed = store.edits() != before
+        if changed:
+            settings().hold_for(store)
     if changed:
         refresh(knowledge.path, keys=keys_of_environment())
     with knowledge.store() as store:

@@ -12,6 +12,7 @@ from qafd.cli.common import (
     keys_of_environment,
     on_interrupt,
     print_json,
+    settings,
 )
 from qafd.cli.meter import Meter
 from qafd.errors import ParameterError
@@ -45,6 +46,8 @@ def _import(arguments: argparse.Namespace) -> int:
 
     stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with Store.open(path) as store:
+        settings().hold_for(store)
     with Meter() as meter:
         index(path, [(name, graph.to_json())], progress=meter.show, stopped=stopped,
               keys=keys_of_environment())

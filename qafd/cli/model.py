@@ -22,7 +22,7 @@ from qafd.plaintext import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qafd.cost import Price
+    from qafd.cost import Cap
     from qafd.reader import Choice
 
 
@@ -39,7 +39,8 @@ def add(commands: Commands) -> None:
 def add_reader(index: argparse.ArgumentParser) -> None:
     """The options that choose what reads and embeds; the workspace remembers all but keys."""
     group = index.add_argument_group(
-        "language model", "what is not given stays as it was for this workspace")
+        "language model", "what is not given stays as it was for this workspace; caps are those "
+        "of the settings, unless given for this run")
     group.add_argument("--model", help=f"extract with this model; '{LOCAL}' for the bundled way")
     group.add_argument("--base-url", help="its OpenAI-compatible address (default: "
                                           "$OPENAI_BASE_URL, else OpenAI's)")
@@ -48,10 +49,12 @@ def add_reader(index: argparse.ArgumentParser) -> None:
     group.add_argument("--gleaning", type=int, metavar="N", help="ask N times for what was missed")
     group.add_argument("--in-flight", type=int, metavar="N", help="calls at a time")
     group.add_argument("--deadline", type=float, metavar="SECONDS", help="of one call")
-    group.add_argument("--max-calls", type=int, metavar="N", help="stop before more calls")
-    group.add_argument("--max-tokens", type=int, metavar="N", help="stop before more tokens")
+    group.add_argument("--max-calls", type=int, metavar="N",
+                       help="stop before more calls (default: from the settings)")
+    group.add_argument("--max-tokens", type=int, metavar="N",
+                       help="stop before more tokens (default: from the settings)")
     group.add_argument("--max-cost", type=float, metavar="DOLLARS",
-                       help="stop before it costs more")
+                       help="stop before it costs more (default: from the settings)")
     group.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),
                        help="dollars per million tokens (default: from the settings)")
     group.add_argument("--embed-model", help=f"embed with this model; '{LOCAL}' for the bundled "
@@ -66,7 +69,7 @@ def add_reader(index: argparse.ArgumentParser) -> None:
 def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
     """The choice of a workspace with the options that were given."""
     from qafd.address import OPENAI
-    from qafd.cost import Cap, Price
+    from qafd.cost import Price
 
     names = {"model": "model", "base_url": "base_url", "language": "language",
              "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline",
@@ -83,25 +86,26 @@ def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
         given.setdefault("embedder_url", given.get("base_url", before.base_url))
     if arguments.entity_types is not None:
         given["types"] = tuple(t.strip() for t in arguments.entity_types.split(",") if t.strip())
-    choice = replace(before, **given) if given else before
-    caps = (arguments.max_calls, arguments.max_tokens, arguments.max_cost)
-    if any(cap is not None for cap in caps) or "model" in given:
-        choice = replace(choice, cap=Cap(*caps))
-    if choice.model:
-        choice = replace(choice, price=_price(arguments, choice.model) or choice.price)
-    if choice.embedder:
-        price = (Price(arguments.embed_price, 0.0) if arguments.embed_price is not None
-                 else settings().price(choice.embedder))
-        choice = replace(choice, embed_price=price or choice.embed_price)
-    return choice
-
-
-def _price(arguments: argparse.Namespace, model: str) -> "Price | None":
-    from qafd.cost import Price
-
+    if given.get("model", before.model) != before.model:
+        given["price"] = None  # it was the other's
+    if given.get("embedder", before.embedder) != before.embedder:
+        given["embed_price"] = None
+    choice = replace(before, **given)
+    prices = {}
     if arguments.price is not None:
-        return Price(*arguments.price)
-    return settings().price(model)
+        prices[choice.model] = Price(*arguments.price)
+    if arguments.embed_price is not None:
+        prices[choice.embedder] = Price(arguments.embed_price, 0.0)
+    wanted = settings()
+    choice = replace(wanted, prices=(*wanted.prices, *prices.items())).priced(choice)
+    return replace(choice, cap=cap_of(arguments, choice.cap))
+
+
+def cap_of(arguments: argparse.Namespace, usual: "Cap") -> "Cap":
+    """The usual cap, where no option names another."""
+    options = {"calls": "max_calls", "tokens": "max_tokens", "cost": "max_cost"}
+    return replace(usual, **{name: most for name, option in options.items()
+                             if (most := getattr(arguments, option, None)) is not None})
 
 
 def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice",
@@ -114,12 +118,13 @@ def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice"
                              "name one with --model or --embed-model")
     planned = plan(path, sources, choice, anew)
     if as_json:
-        print_json(asdict(planned))
+        print_json(asdict(planned) | {"cap": asdict(choice.cap)})
         return DONE
     if choice.model:
         print(f"{one_line(choice.model, 100)}: {planned.sentence}")
     if planned.embedding is not None:
         print(f"{one_line(choice.embedder, 100)}: {planned.embedding.sentence}")
+    print(choice.cap.sentence)
     return DONE
 
 

@@ -18,6 +18,7 @@ from qafd.cli.common import (
     on_interrupt,
     open_workspace,
     print_json,
+    settings,
     stdin,
 )
 from qafd.cli.meter import Meter
@@ -88,6 +89,8 @@ def _index(arguments: argparse.Namespace) -> int:
     with Store.open(path) as store:
         if choice != before:
             choose(store, choice)
+        if choice.model or choice.embedder:
+            _say(choice.cap.sentence)
         if choice.model and not arguments.files:  # to go on after a cap or an outage
             store.retry(file.name for file in store.files() if file.deleted_at is None)
     if arguments.rebuild or arguments.re_embed:
@@ -152,7 +155,8 @@ def _docs(arguments: argparse.Namespace) -> int:
                 store.delete(name)
             for name in arguments.undo:
                 store.undo(name)
-        refresh(knowledge.path)
+            settings().hold_for(store)
+        refresh(knowledge.path, keys=keys_of_environment())
     with knowledge.store() as store:
         files = store.files()
         contents = store.contents()

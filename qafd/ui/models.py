@@ -25,25 +25,13 @@ _BY = {"run": "run", "document": "document", "chunk": "passage", "question": "qu
 def choice_of(knowledge: KnowledgeGraph) -> Choice:
     """What the workspace is read with, at the prices and under the caps of the settings."""
     with knowledge.store() as store:
-        return _priced(chosen(store))
-
-
-def _priced(choice: Choice) -> Choice:
-    wanted = preferences()
-    if not choice.model and not choice.embedder:
-        return choice
-    priced = replace(choice, price=wanted.price(choice.model) or choice.price,
-                     embed_price=wanted.price(choice.embedder) or choice.embed_price)
-    rates = [rate for name, rate in ((choice.model, priced.rate),
-                                     (choice.embedder, priced.embed_rate)) if name]
-    return replace(priced, cap=wanted.cap_where(None not in rates))
+        return preferences().priced(chosen(store))
 
 
 def start(knowledge: KnowledgeGraph) -> None:
     """Start a worker with the keys, prices and caps of this session."""
     with knowledge.store() as store:
-        if (now := chosen(store)) != (priced := _priced(now)):
-            choose(store, priced)
+        preferences().hold_for(store)
     start_worker(knowledge.path, keys())
 
 
@@ -80,8 +68,8 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                         pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
                         language=language.strip() or "English", gleanings=int(gleanings))
                 with knowledge.store() as store:
-                    choose(store, _priced(replace(pick, embedder=now.embedder,
-                                                  embedder_url=now.embedder_url)))
+                    choose(store, wanted.priced(replace(pick, embedder=now.embedder,
+                                                        embedder_url=now.embedder_url)))
                 st.rerun()
 
 
@@ -119,20 +107,20 @@ def use_embedder(knowledge: KnowledgeGraph, choice: Choice) -> None:
         allow(choice.embedder_url)
         check_address(choice.embedder_url, keys().get(choice.embedder_url))
     with knowledge.store() as store:
-        choose(store, _priced(choice))
+        choose(store, preferences().priced(choice))
 
 
 def embedding_plan(knowledge: KnowledgeGraph, choice: Choice) -> None:
     """What all vectors would cost when they are computed anew by an endpoint."""
     if not choice.embedder:
         return
-    stamp = repr((knowledge.path, knowledge.graph.revision, choice := _priced(choice)))
+    stamp = repr((knowledge.path, knowledge.graph.revision, choice := preferences().priced(choice)))
     kept = st.session_state.get("embedding_plan")
     if kept is None or kept[0] != stamp:
         kept = st.session_state["embedding_plan"] = (stamp, plan(
             knowledge.path, (), replace(choice, model=""), anew=True))
     if kept[1].embedding is not None:
-        st.caption(plain(kept[1].embedding.sentence + _caps(choice)))
+        st.caption(plain(f"{kept[1].embedding.sentence} {choice.cap.sentence}"))
 
 
 def plan_card(knowledge: KnowledgeGraph) -> None:
@@ -165,7 +153,8 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
         if vectors is not None:
             st.markdown(f"**To be embedded by {plain(embedder_name(choice))}**")
             st.markdown(plain(vectors.sentence))
-        st.caption(plain(_caps(choice) + " Caps and prices are in Settings; ~ marks estimates."))
+        st.caption(plain(
+            f"{choice.cap.sentence} Caps and prices are in Settings; ~ marks estimates."))
         if doubted:
             many = sum(map(len, doubted.values()))
             st.caption(f"Also {many:,} passages again that were not read as they should be.")
@@ -174,15 +163,6 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
                 retry(store, waiting)
             start(knowledge)
             st.rerun()
-
-
-def _caps(choice: Choice) -> str:
-    cap = choice.cap
-    caps = [before + format(value, style) + after for value, before, style, after in (
-        (cap.calls, "", ",", " calls"), (cap.tokens, "", ",", " tokens"),
-        (cap.cost, "$", ",.2f", "")) if value is not None]
-    return (f" The run stops before it exceeds {', '.join(caps)}." if caps
-            else " No cap is set.")
 
 
 def meter(knowledge: KnowledgeGraph, job: int) -> None:
