@@ -27,7 +27,7 @@ from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
 from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
 from qafd.neighbors import connect, disconnect
-from qafd.plaintext import storable
+from qafd.plaintext import one_line, storable
 from qafd.plan import Planner, plan_by
 from qafd.prompts_answer import ANSWER_TOKENS
 from qafd.quote import extract_answer
@@ -277,7 +277,8 @@ class KnowledgeGraph:
         if client is None:
             return plan
         with self.store():  # else the call would open and close the file
-            return plan_by(_language_model(client, model), planner, plan, subqueries=subqueries)
+            llm = self._language_model(client, model)
+            return plan_by(llm, planner, plan, subqueries=subqueries)
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:
@@ -455,7 +456,8 @@ class KnowledgeGraph:
             Writes `Answer.written` from the retrieval; it is not asked when the evidence is too
             weak for an answer.
         model : str
-            The model of an `openai.OpenAI` client, as its endpoint calls it.
+            The model of an `openai.OpenAI` client, as its endpoint calls it; by default the one
+            that reads this workspace, if the endpoint has it, else the only one that it has.
         budget : int
             Tokens of what it is shown.
         length : str
@@ -466,9 +468,9 @@ class KnowledgeGraph:
         ModelError
             From the model.
         ParameterError
-            A client without its model.
+            No model is named, and the endpoint has none or several.
         """
-        llm = None if client is None else _language_model(client, model)
+        llm = None if client is None else self._language_model(client, model)
         if isinstance(asked, str):
             apart = not isinstance(method, str) and params_of(method).get("subqueries") == "on"
             plan = self.plan(asked, subqueries=apart)
@@ -510,6 +512,19 @@ class KnowledgeGraph:
         with self.store() as store:
             return written(draft, reply, model, store, self._asked(draft.question))
 
+    def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
+        if hasattr(client, "complete"):
+            return cast("LLM", client)
+        from qafd.endpoint import Endpoint
+        from qafd.reader import chosen
+
+        url = str(client.base_url)
+        if not model:
+            with self.store() as store:
+                reads = chosen(store).model
+            model = _meant(Endpoint("", url, client=client).models(), reads)
+        return Endpoint(model, url, client=client)
+
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""
         with self.store() as store:
@@ -534,14 +549,14 @@ def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -
     return tuned(method_of(canonical(method)), params, graph)
 
 
-def _language_model(client: "LLM | openai.OpenAI", model: str) -> LLM:
-    if hasattr(client, "complete"):
-        return cast("LLM", client)
-    if not model:
-        raise ParameterError("the client does not say which model is meant; add model=...")
-    from qafd.endpoint import Endpoint
-
-    return Endpoint(model, str(client.base_url), client=client)
+def _meant(names: Sequence[str], reads: str) -> str:
+    """The model of an endpoint that is meant by none: the one that reads here, or its only one."""
+    if reads in names:
+        return reads
+    if len(names) != 1:
+        raise ParameterError(f"the client's endpoint has {len(names)} models, so model= has to "
+                             f"name one{': ' if names else ''}{one_line(', '.join(names), 600)}")
+    return names[0]
 
 
 @cache

@@ -37,6 +37,7 @@ class FaultServer:
         self.usage: Body | None = {"prompt_tokens": 11, "completion_tokens": 7}
         self.embedding_usage: Body | None = None
         self.dimension, self.largest = 4, 1000
+        self.models = ["tiny"]
         self.over = threading.Event()
         self._lock = threading.Lock()
         self.hold: threading.Event | None = None
@@ -105,7 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The list of models."""
-        self._json(200, {"object": "list", "data": [{"id": "tiny", "object": "model"}]})
+        self._json(200, {"object": "list", "data": [
+            {"id": name, "object": "model"} for name in self.server_of.models]})
 
     def do_POST(self) -> None:
         """A chat completion or embeddings, or a fault."""

@@ -15,6 +15,7 @@ from qafd.llm import Recorded, Reply
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ABSENT, LENGTHS, answer_messages, fence
 from qafd.quote import english
+from qafd.reader import Choice, choose
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.text import count_tokens
 
@@ -173,13 +174,36 @@ def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
         assert written is not None
         assert (written.text, written.model) == ("In Valparaíso [1].", "tiny")
         assert server.bodies[0]["model"] == "tiny"
-        with pytest.raises(ParameterError, match="model="):
-            songs.answer(BORN, client=client)
         server.fault = lambda *_: "400"
         with pytest.raises(ModelError) as caught:
             songs.answer(BORN, client=client, model="tiny")
         assert "CANARY" not in str(caught.value)
         client.close()
+
+
+def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one_there_is(
+        tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.sample("songbook", tmp_path)
+    with serving(lambda _: "In Valparaíso [1].") as server, openai.OpenAI(
+            base_url=server.url, api_key="none", max_retries=0) as client:
+        def asked() -> str:
+            knowledge.answer(BORN, client=client)
+            return str(server.bodies[-1]["model"])
+
+        server.models = ["only"]
+        assert asked() == "only"
+        with knowledge.store() as store:
+            choose(store, Choice("reads", server.url))
+        assert asked() == "only"
+        server.models = ["large", "reads", "small"]
+        assert asked() == "reads"
+        server.models = ["small", "large"]
+        with pytest.raises(ParameterError, match="2 models, .* model= .*: large, small"):
+            asked()
+        server.models = []
+        with pytest.raises(ParameterError, match="0 models"):
+            asked()
+        assert len(server.bodies) == 3
 
 
 def test_the_prompt_asks_for_the_length_chosen_and_for_abstaining() -> None:
