@@ -99,6 +99,7 @@ function update(p, data) {
   p.theme = luminance([r, g, b]) < 0.35 ? "dark" : "light";
   p.root.dataset.theme = p.theme;
   p.root.classList.toggle("lone", data.lone);
+  p.root.classList.toggle("lines", !!data.edges);
   p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
   p.ink = data.signed ? [140, 140, 140] : p.stops[3];
   p.font = style.fontFamily;
@@ -540,7 +541,10 @@ function mark(p) {
   const path = p.data.path ?? [], steps = new Set(path.slice(1).map((id, i) => JSON.stringify([path[i], id].sort())));
   for (const c of p.cards) {
     c.svg.classList.toggle("traced", path.length > 0);
-    for (const [key, e] of c.edges) e.el.classList.toggle("step", steps.has(key));
+    for (const [key, e] of c.edges) {
+      e.el.classList.toggle("step", steps.has(key));
+      e.el.classList.toggle("selected", meant(p, e));
+    }
     for (const n of c.nodes.values()) {
       n.el.classList.toggle("step", path.includes(n.id));
       n.el.classList.toggle("selected", n.id === p.selected);
@@ -565,6 +569,17 @@ function walk(p, c, n, dx, dy) {
     if (far < least) { least = far; best = other; }
   }
   best?.shape.focus();
+}
+
+// The edges of a page that tells of them have an id too: those of their ends.
+const named = (p, e) => p.data.edges && e ? `${e.u.id}|${e.v.id}` : null;
+const meant = (p, e) => [`${e.u.id}|${e.v.id}`, `${e.v.id}|${e.u.id}`].includes(p.selected);
+
+// To the next edge of a node, the thickest first.
+function turn(p, c, n) {
+  const lines = (c.near.get(n.id) ?? []).map(([, e]) => e).sort((a, b) => b.w - a.w);
+  const next = lines[(lines.findIndex((e) => meant(p, e)) + 1) % lines.length];
+  if (next) select(p, named(p, next));
 }
 
 // To the node that is `by` places less important, or as far as there are any.
@@ -593,9 +608,9 @@ function pointers(p, c) {
   s.addEventListener("focusout", () => hover(p, null));
   s.addEventListener("click", (event) => {
     if (moved) return;
-    const id = (finger ? touched(c, finger) : key(event)) ?? null;
+    const id = finger ? touched(c, finger) : key(event), line = id ?? named(p, event.target.edge);
     finger = null;
-    select(p, id !== p.selected ? id : null);
+    select(p, line !== p.selected ? line : null);
     if (id) hover(p, id, c, event);
   });
   s.addEventListener("dblclick", (event) => key(event) || reset(p));
@@ -606,6 +621,7 @@ function pointers(p, c) {
     if (step) walk(p, c, n, ...step);
     else if (far) leap(c, n, far);
     else if (event.key === "Enter" || event.key === " ") select(p, n.id !== p.selected ? n.id : null);
+    else if (event.key === "e") turn(p, c, n);
     else return;
     event.preventDefault();
     event.stopPropagation();

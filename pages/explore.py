@@ -2,14 +2,16 @@
 
 import streamlit as st
 
+from qafd.ui.along import edge_detail
 from qafd.ui.answer import answer_tab
 from qafd.ui.contrast import contrast_tab
-from qafd.ui.detail import node_detail
+from qafd.ui.detail import card, node_detail
 from qafd.ui.explained import next_in
 from qafd.ui.explore import (
     ask_something,
     drawing_controls,
     empty_workspace,
+    ends_of,
     explored,
     method_controls,
     picture,
@@ -51,8 +53,11 @@ with left:
     status_line(view, next_in(view))
     selected = picture(view, drawing, chosen_path(view))
     keep_button(view)
-with right:
-    node_detail(view, selected)
+with right, card():
+    if ends := ends_of(selected, view):
+        edge_detail(view, ends, drawing.contract)
+    else:
+        node_detail(view, selected)
 
 for tab, draw in zip(st.tabs(list(TABS), key="tab", bind="query-params"), TABS.values(),
                      strict=True):

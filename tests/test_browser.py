@@ -101,6 +101,32 @@ def test_selecting_a_node_explains_it_and_the_link_restores_it(
     again.get_by_text(re.compile("^iPod is here because")).wait_for(timeout=30_000)
 
 
+def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
+        open_page: Open, app_url: str) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    at = page.locator("path.edge.flow").evaluate_all("""edges => {
+        const named = (e) => [e.edge.u.name, e.edge.v.name].join() === "Steve Jobs,iPad";
+        const line = edges.find(named), { u, v } = line.edge;
+        const { left, top } = line.ownerSVGElement.getBoundingClientRect();
+        const at = (t) => [left + u.px + t * (v.px - u.px), top + u.py + t * (v.py - u.py)];
+        return [...Array(100).keys()].map((i) => at(i / 100))
+            .find((point) => line.getRootNode().elementFromPoint(...point) === line);
+    }""")
+    page.mouse.click(*at)
+    card = page.locator(".st-key-card")
+    expect(card).to_contain_text("units of mass run from Steve Jobs to iPad", timeout=30_000)
+    expect(card).to_contain_text("Steve Jobs showed the iPad")
+    again = open_page(page.url.removeprefix(app_url))
+    expect(again.locator(".st-key-card")).to_contain_text("from Steve Jobs to iPad", timeout=30_000)
+    again.locator("[data-node][tabindex='0']").focus()
+    again.keyboard.press("e")
+    expect(again.locator("path.edge.selected")).to_have_count(1)
+    expect(again.locator(".st-key-card")).to_contain_text("units of mass run from Steve Jobs to",
+                                                          timeout=30_000)
+
+
 def test_the_link_to_a_view_is_copied(open_page: Open) -> None:
     page = open_page("/?ws=songbook&best_mass=12")
     page.wait_for_selector(PAINTED, timeout=30_000)

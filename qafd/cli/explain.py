@@ -20,6 +20,7 @@ from qafd.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.explain import Explanation
+    from qafd.rows import Evidence
 
 
 def add(commands: Commands) -> None:
@@ -27,6 +28,8 @@ def add(commands: Commands) -> None:
     why = add_question(commands, "why", _why, "say why a node is retrieved, or why not")
     why.add_argument("node", help="its name, '¶ title' for a passage, or its id")
     why.add_argument("--elsewhere", action="store_true", help="ask all other methods as well")
+    why.add_argument("--to", metavar="NAME", help="tell of the edge to this node instead, with "
+                     "what passages carry from one to the other")
     paths = add_question(commands, "paths", _paths, "list the paths that the mass took")
     paths.add_argument("--to", help="only those that end at this node")
     paths.add_argument("--most", type=int, default=20, help="how many (default: 20)")
@@ -49,10 +52,13 @@ def _explanation(arguments: argparse.Namespace) -> "Explanation":
 def _why(arguments: argparse.Namespace) -> int:
     explanation = _explanation(arguments)
     try:
-        explanation.find(arguments.node)
+        for node in filter(None, (arguments.node, arguments.to)):
+            explanation.find(node)
     except ParameterError as unknown:
         print(f"qafd: {unknown}", file=sys.stderr)
         return NOTHING_FOUND
+    if arguments.to:
+        return _along(explanation, arguments)
     said = explanation.elsewhere(arguments.node) if arguments.elsewhere else {}
     found: dict[str, Any]
     if explanation.retrieved(arguments.node):
@@ -62,8 +68,7 @@ def _why(arguments: argparse.Namespace) -> int:
                  *(f"subquery {part.number}: {part.why.sentence}" for part in why.parts
                    if part.why is not None)]
         for inflow in why.inflows:
-            lines += [f"from {inflow.name} ({inflow.share:.0%}): {one_line(e.text, 300)} "
-                      f"[{e.document}{'' if e.page is None else f', page {e.page}'}]"
+            lines += [f"from {inflow.name} ({inflow.share:.0%}): {_quote(e)}"
                       for e in inflow.sentences]
             if inflow.added:
                 lines.append(f"from {inflow.name} ({inflow.share:.0%}): {inflow.added}")
@@ -78,6 +83,28 @@ def _why(arguments: argparse.Namespace) -> int:
         for method, reason in said.items():
             print(f"{method}: {one_line(reason, 300)}")
     return DONE
+
+
+def _along(explanation: "Explanation", arguments: argparse.Namespace) -> int:
+    along = explanation.along(arguments.node, arguments.to, contracted=True)
+    if arguments.json:
+        print_json(asdict(along))
+        return DONE
+    lines = [along.sentence]
+    for strand in along.strands:
+        way = strand.passage or along.label or "directly"
+        lines += [f"{way} ({strand.flow:.3g}): {said}" for said in (
+            *map(_quote, strand.sentences), *filter(None, [strand.added]))]
+    lines += [f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, of strength "
+              f"{gate.structure:.3g} and likeness {gate.alignment_source:.3g} and "
+              f"{gate.alignment_target:.3g}" for strand in along.strands for gate in strand.gates]
+    print(*(one_line(line, 600) for line in lines), sep="\n")
+    return DONE
+
+
+def _quote(said: "Evidence") -> str:
+    return (f"{one_line(said.text, 300)} "
+            f"[{said.document}{'' if said.page is None else f', page {said.page}'}]")
 
 
 def _paths(arguments: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """Why a retrieval is what it is: balances, paths, entries, what-if, leaning, contrast."""
 
+from qafd.explain.along import Along, Strand
 from qafd.explain.balance import Balance, balance_sentence, mass_balance
 from qafd.explain.contrast import Contrast, contrast, core
 from qafd.explain.entry import Entry, entries, entry_of
@@ -14,8 +15,8 @@ from qafd.explain.why import Inflow, Part, Why
 from qafd.explain.whynot import WhyNot
 
 __all__ = [
-    "Balance", "Change", "Contrast", "Difference", "Entry", "Explanation", "FlowPath", "Inflow",
-    "Lean", "Part", "Paths", "RunExplanation", "Streams", "UnitedExplanation", "Why", "WhyNot",
-    "WordedPath", "balance_sentence", "changed", "contrast", "core", "entries", "entry_of",
-    "links", "mass_balance", "shown",
+    "Along", "Balance", "Change", "Contrast", "Difference", "Entry", "Explanation", "FlowPath",
+    "Inflow", "Lean", "Part", "Paths", "RunExplanation", "Strand", "Streams", "UnitedExplanation",
+    "Why", "WhyNot", "WordedPath", "balance_sentence", "changed", "contrast", "core", "entries",
+    "entry_of", "links", "mass_balance", "shown",
 ]

@@ -4,8 +4,10 @@ import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qafd.errors import ParameterError, QafdError
+from qafd.explain.along import Along, along
 from qafd.explain.contrast import Contrast, contrast
 from qafd.explain.leaning import Lean
 from qafd.explain.paths import Paths, shown
@@ -18,6 +20,9 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.rows import Evidence
 from qafd.store import Store
+
+if TYPE_CHECKING:
+    from qafd.explain.run import RunExplanation
 
 WAYS = 5
 
@@ -74,6 +79,28 @@ class Explanation(ABC):
         ParameterError
             When it is retrieved.
         """
+
+    @property
+    @abstractmethod
+    def diffusions(self) -> "tuple[RunExplanation, ...]":
+        """The diffusions that the retrieval is the sum of."""
+
+    def along(self, source: str, target: str, contracted: bool = False) -> Along:
+        """What runs along the edge between two touched nodes, and what is said of it.
+
+        Parameters
+        ----------
+        contracted : bool
+            As drawn without passages: the flow that they carry between the two counts too.
+
+        Raises
+        ------
+        ParameterError
+            When no edge joins them in the retrieval.
+        """
+        ids = self.graph.ids
+        return along(self.retrieval, self.diffusions, ids[self.find(source)],
+                     ids[self.find(target)], contracted)
 
     @abstractmethod
     def seed_shares(self, node: str) -> tuple[SeedShare, ...]:

@@ -1,11 +1,12 @@
 """The explanation of one diffusion: of an undivided question, or of one subquery."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from qafd.diffusion import Diffusion
 from qafd.errors import ParameterError
+from qafd.explain.along import joining
 from qafd.explain.balance import balance_sentence, mass_balance
 from qafd.explain.entry import entries
 from qafd.explain.explanation import WAYS, Explanation
@@ -20,9 +21,8 @@ from qafd.homotopy import Path
 from qafd.neighbors import added
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
-from qafd.rows import Evidence
 
-INFLOWS, SENTENCES = 3, 2
+INFLOWS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,11 @@ class RunExplanation(Explanation):
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """See `Explanation`."""
         return why_not(self.problem, self.diffusion, self.missing(node), nodes, self.runs)
+
+    @property
+    def diffusions(self) -> tuple["RunExplanation", ...]:
+        """See `Explanation`."""
+        return (self,)
 
     def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
         """See `Explanation`."""
@@ -157,16 +162,6 @@ class RunExplanation(Explanation):
         edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
         return tuple(Inflow(
             i, shown(graph, graph.row[i]), flow, flow / reached if reached > 0 else 0.0,
-            edge[i].weight, edge[i].kind, _joining(found, chunks, i, wanted), by_hand.get(i, ""))
+            edge[i].weight, edge[i].kind, joining(found, chunks, i, wanted), by_hand.get(i, ""))
             for i, flow in inflows)
 
-
-def _joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,
-             v: str) -> tuple[Evidence, ...]:
-    """Sentences of a passage that mention its name, or that mention both names."""
-    for passage, name in ((u, v), (v, u)):
-        if passage in chunks:
-            return tuple(e for e in found
-                         if e.node == name and e.chunk == chunks[passage])[:SENTENCES]
-    places = {(e.chunk, e.start) for e in found if e.node == u}
-    return tuple(e for e in found if e.node == v and (e.chunk, e.start) in places)[:SENTENCES]

@@ -90,6 +90,11 @@ class UnitedExplanation(Explanation):
             f"“{self.parts[best].retrieval.query}”, comes nearest.",
             *near.sentences), parts=tuple(found))
 
+    @property
+    def diffusions(self) -> tuple[RunExplanation, ...]:
+        """See `Explanation`."""
+        return self.parts
+
     def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
         """See `Explanation`."""
         row, at = self.find(node), self.graph.ids[self.find(node)]

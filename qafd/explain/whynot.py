@@ -101,9 +101,9 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000,
     gate = beside = None
     if way is not None:
         u, v = _starving(problem, diffusion, row) if len(way) == 2 else (way[0], way[1])
-        gate = _gate(problem, u, v)
+        gate = gate_of(problem, u, v)
         other = _most(diffusion, u, v)
-        beside = None if other is None else _gate(problem, u, other)
+        beside = None if other is None else gate_of(problem, u, other)
     entry = entry_of(problem, row, diffusion, nodes=nodes)
     remedies = sorted(_remedies(problem, diffusion, row, capacity - held, entry, gate, way, runs),
                       key=lambda r: r.length)
@@ -148,7 +148,8 @@ def _most(diffusion: Diffusion, u: int, but: int) -> int | None:
     return max(out)[1] if out else None
 
 
-def _gate(problem: Problem, u: int, v: int) -> Gate:
+def gate_of(problem: Problem, u: int, v: int) -> Gate:
+    """The edge between two rows, and what makes its weight."""
     layer, f = problem.layer, factors(problem, u, v)
     return Gate(layer.ids[u], layer.ids[v], shown(layer, u), shown(layer, v), f["weight"],
                 f["structure"], f["alignment_u"], f["alignment_v"])

@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from qafd.answer import Citation, Sentence
 from qafd.explain import Balance, balance_sentence, mass_balance
 from qafd.extract import is_row
 from qafd.knowledge import KnowledgeGraph
 from qafd.neighbors import added
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.rows import Evidence
+from qafd.ui.document import in_document
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.pages import page
@@ -26,14 +29,14 @@ STYLE = ("<style>mark{background:rgba(240,180,0,.3);color:inherit}@media (min-wi
          "mask-image:linear-gradient(to top,transparent,#000 3.5rem)}}</style>")
 
 
-def node_detail(view: View, selected: str | None) -> None:
-    """The card beside the picture: the selected node, or the most important ones."""
+def card() -> DeltaGenerator:
+    """The card beside the picture."""
     st.html(STYLE)
-    with st.container(key="card"):
-        _shown(view, selected)
+    return st.container(key="card")
 
 
-def _shown(view: View, selected: str | None) -> None:
+def node_detail(view: View, selected: str | None) -> None:
+    """The selected node, or the most important ones."""
     node = next((n for n in view.retrieval.nodes if n.id == selected), None)
     if node is not None:
         _card(view, node)
@@ -129,9 +132,11 @@ def quoted(evidence: Evidence) -> str:
             at = end
     page = "" if evidence.page is None else f", page {evidence.page}"
     where = evidence.document + page
+    link = in_document(evidence.document, evidence.chunk, [(evidence.start, evidence.end)],
+                       safe(where))
     return (f"<p style='margin:0 0 .6em'>{''.join(parts)}"
             f"{_quote(text[at:].replace(chr(10), between))}<br>"
-            f"<small style='opacity:.7'>{safe(where)}</small></p>")
+            f"<small style='opacity:.7'>{link}</small></p>")
 
 
 def by_hand(words: str) -> str:
@@ -156,8 +161,14 @@ def _lead(view: View) -> None:
         st.html("".join(
             f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 300)}"
             f"{'</b>' * s.best} <small style='opacity:.7'>"
-            f"{safe(answer.citations[s.citation - 1].title, 60)}</small></p>"
+            f"{_source(answer.citations[s.citation - 1], s)}</small></p>"
             for s in answer.sentences))
+
+
+def _source(citation: Citation, sentence: Sentence) -> str:
+    """The title of a source, which opens the sentence in its document."""
+    return in_document(citation.passage.document, citation.passage.chunk,
+                       [(sentence.start, sentence.end)], safe(citation.title, 60))
 
 
 def _foremost(view: View) -> None:
@@ -167,8 +178,8 @@ def _foremost(view: View) -> None:
         st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see "
                    "why.")
         return
-    st.caption("The most important names. Click a node, or press Tab, arrow keys and Enter, to "
-               "see why it is there.",
+    st.caption("The most important names. Click a node or an edge, or press Tab, arrow keys and "
+               "Enter, to see why it is there.",
                help="Importance is the dual variable x of the diffusion, which is above 0 on full "
                "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
                "all nodes, passages too. The Table tab has x itself.")

@@ -28,6 +28,7 @@ from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 150
 ASPECT = 1.6
+SEPARATOR = "|"  # of the two ends in the id of an edge
 LITTLE = 0.1  # of a token budget: below it a caption says what fits next
 
 
@@ -256,20 +257,29 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     """The drawn subgraph, in which a path of node ids may stand out; returns the selected node."""
     positions, others = placed(view)
     key = f"picture-{view.knowledge.path.stem}"
-    chosen = selected(key) or st.query_params.get("node")
+    chosen = selected(key) or st.query_params.get("edge") or st.query_params.get("node")
     data = panel_data(
         [view.retrieval], positions=positions, others=others, contract=drawing.contract,
         thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path, limit=DRAWN,
         aspect=ASPECT, graph_size=len(view.graph),
         captions=[Caption("QAFD", "query-aware flow diffusion")])
-    return pick(data, key)
+    return pick({**data, "edges": True}, key)
 
 
 def pick(data: dict[str, Any], key: str) -> str | None:
-    """Draw panels; returns the selected node, which the link then has too."""
+    """Draw panels; returns the selected node or edge, which the link then has too."""
     picked = panels(data, key=key)
-    if picked:
-        st.query_params["node"] = picked
-    else:
-        st.query_params.pop("node", None)
+    kind = "edge" if picked and SEPARATOR in picked else "node"
+    for one in ("node", "edge"):
+        if picked and one == kind:
+            st.query_params[one] = picked
+        else:
+            st.query_params.pop(one, None)
     return picked
+
+
+def ends_of(selected: str | None, view: View) -> list[str]:
+    """The two ends of a selected edge; empty for a node, and where the edge is not any more."""
+    ends = (selected or "").split(SEPARATOR)
+    touched = {node.id for node in view.retrieval.nodes}
+    return ends if len(ends) == 2 and touched.issuperset(ends) else []

@@ -26,6 +26,7 @@ SHORTCUTS = (
     Shortcut(("N", "P"), "next and previous tab"),
     Shortcut(("T",), "to the tab Table: the picture as rows"),
     Shortcut(("G",), "to the picture: arrow keys walk, Page keys follow importance, Enter selects"),
+    Shortcut(("E",), "at a node of the picture: its next edge, the widest first"),
     Shortcut(("+", "-", "0"), "zoom in, zoom out, show everything"),
     Shortcut(("Esc",), "select nothing"),
     Shortcut(("Space", "."), "play or pause the film in Lab, one push"),

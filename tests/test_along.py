@@ -1,0 +1,115 @@
+"""What runs along an edge of the picture, against sums over the drawn flows by another rule."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from clicks import page, shown
+
+from qafd.cli import main
+from qafd.errors import ParameterError
+from qafd.explain import Explanation
+from qafd.knowledge import KnowledgeGraph
+from qafd.view.contraction import drawn_contracted
+
+WHOLE = "What did Mara Delgado sing in Lisbon?"
+PARTS = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module", params=[WHOLE, PARTS], ids=["one diffusion", "subqueries"])
+def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
+    return songs.explain(request.param, subqueries="on" if request.param == PARTS else "off")
+
+
+def test_the_strands_add_up_to_the_drawn_flow(songs: KnowledgeGraph) -> None:
+    told = songs.explain(WHOLE, subqueries="off")
+    for edge in drawn_contracted(told.retrieval).edges:
+        found = told.along(edge.source, edge.target, contracted=True)
+        assert sum(s.flow for s in found.strands) + found.rest == pytest.approx(edge.flow)
+        assert found.flow == edge.flow
+
+
+def test_the_share_is_of_all_that_reached_the_end(told: Explanation) -> None:
+    source = {n.id: n.source for n in told.retrieval.nodes}
+    for edge in told.retrieval.edges:
+        if edge.flow > 0:
+            reached = source[edge.target] + sum(
+                e.flow for e in told.retrieval.edges if e.target == edge.target)
+            found = told.along(edge.source, edge.target)
+            assert found.share == pytest.approx(edge.flow / reached)
+            assert f"{found.share:.0%} of all" in found.sentence
+
+
+def test_either_end_may_be_named_first(told: Explanation) -> None:
+    edge = max(told.retrieval.edges, key=lambda e: e.flow)
+    assert told.along(edge.source, edge.target) == told.along(edge.target, edge.source)
+
+
+def test_an_edge_without_flow_says_so(songs: KnowledgeGraph) -> None:
+    told = songs.explain(WHOLE, subqueries="off", mass=2.0)
+    x = {n.id: n.importance for n in told.retrieval.nodes}
+    still = [e for e in told.retrieval.edges if e.flow == 0]
+    assert all(x[e.source] == x[e.target] == 0 for e in still)
+    for edge in still[:5]:
+        assert told.along(edge.source, edge.target).sentence.startswith("No mass runs between")
+
+
+def test_sentences_name_what_the_edge_joins(songs: KnowledgeGraph) -> None:
+    told = songs.explain(WHOLE, subqueries="off")
+    with songs.store() as store:
+        texts = {node.id: node for node in store.nodes(told.graph.ids).values()}
+        for edge in drawn_contracted(told.retrieval).edges:
+            found = told.along(edge.source, edge.target, contracted=True)
+            for strand in found.strands:
+                assert strand.sentences or strand.kind == "synonym"
+                for said in strand.sentences:
+                    marked = {said.text[a - said.start:b - said.start].casefold()
+                              for a, b in said.mentions}
+                    assert marked <= {n.casefold() for n in _spellings(
+                        store, texts[edge.source].key, texts[edge.target].key)}
+
+
+def _spellings(store: object, *keys: str) -> set[str]:
+    """All that the log writes for these keys, whole names and their last words."""
+    names = {mention.name for extraction in store.log().extractions  # type: ignore[attr-defined]
+             for mention in extraction.mentions if mention.key in keys}
+    return names | {name.split()[-1] for name in names} | set(keys) | {
+        " ".join(pair) for name in names for pair in pairwise(name.split())}
+
+
+def test_two_nodes_without_an_edge_are_refused(told: Explanation) -> None:
+    joined = {frozenset((e.source, e.target)) for e in told.retrieval.edges}
+    ids = [n.id for n in told.retrieval.nodes]
+    apart = next((u, v) for u in ids for v in ids if u != v and frozenset((u, v)) not in joined)
+    with pytest.raises(ParameterError, match="no edge joins"):
+        told.along(*apart)
+
+
+def test_a_link_to_an_edge_opens_its_card(songs: KnowledgeGraph) -> None:
+    told = songs.explain(WHOLE, subqueries="off")
+    edge = max(drawn_contracted(told.retrieval).edges, key=lambda e: e.flow)
+    text = shown(page("explore", ws=songs.path.stem, q=WHOLE,
+                      edge=f"{edge.source}|{edge.target}"))
+    assert "units of mass run from" in text
+    gone = shown(page("explore", ws=songs.path.stem, q=WHOLE, edge=f"{edge.source}|none"))
+    assert "units of mass run from" not in gone
+
+
+def test_the_command_tells_of_an_edge(songs: KnowledgeGraph, capsys: pytest.CaptureFixture[str]
+                                      ) -> None:
+    asked = ["why", WHOLE, "Mara Delgado", "--db", str(songs.path), "--to"]
+    assert main([*asked, "Paper Lanterns"]) == 0
+    told = songs.explain(WHOLE).along("Mara Delgado", "Paper Lanterns", contracted=True)
+    said = capsys.readouterr().out
+    assert said.splitlines()[0] == told.sentence
+    assert "Paper Lanterns is a song by Mara Delgado, released in March 2011. [paper-" in said
+    assert main([*asked, "Paper Lanterns", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["flow"] == told.flow
+    assert main([*asked, "Nobody at all"]) == 3
+    assert main([*asked, "Lisbon"]) == 2
+    assert "no edge joins Mara Delgado and Lisbon" in capsys.readouterr().err
