@@ -2,12 +2,15 @@
 
 import streamlit as st
 
+from qafd.ui.document import opened
 from qafd.ui.documents import documents_table, intake, jobs_panel
 from qafd.ui.models import ledger, plan_card, reading_controls
 from qafd.ui.workspaces import workspace
 
 knowledge = workspace()
 st.title("Documents")
+if opened(knowledge):
+    st.stop()
 intake(knowledge)
 reading_controls(knowledge)
 plan_card(knowledge)

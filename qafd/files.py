@@ -202,6 +202,12 @@ class FileStore(LedgerStore):
             raise StoreError(f"There is no document called {name!r} in this workspace.")
         return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
 
+    def original(self, name: str) -> bytes | None:
+        """The bytes of a file as it was given; None once it is read, since its text is stored."""
+        with self.snapshot() as connection:
+            row = connection.execute("SELECT data FROM files WHERE name = ?", (name,)).fetchone()
+        return None if row is None else row[0]
+
     def put_documents(
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
         notices: Sequence[str] = (),

@@ -1,0 +1,116 @@
+"""A document on the Documents page: its passages, marks and links, and hostile ones."""
+
+import html
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from clicks import page, press, shown
+from hostile import STRINGS
+
+from qafd.excerpt import SIZE, outline
+from qafd.knowledge import KnowledgeGraph
+from qafd.records import Chunk, Document
+from qafd.store import Store
+
+TEXT = "Ada Lovelace met Charles Babbage in London. They spoke of the engine. She wrote notes."
+
+
+@pytest.fixture
+def mine(home: Path) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph(home / "mine.db")
+    knowledge.add_text("ada.txt", TEXT)
+    return knowledge
+
+
+def put(path: Path, name: str, texts: list[str]) -> list[Chunk]:
+    """Store a document of these passages as if it was read."""
+    whole, chunks = "\n\n".join(texts), []
+    for number, text in enumerate(texts):
+        start = sum(map(len, texts[:number])) + 2 * number
+        chunks.append(Chunk(f"{number:024x}", name, name, text, start, start + len(text)))
+    with Store.open(path) as store:
+        store.add_file(name, whole.encode("utf-8", "replace"))
+        store.begin(name)
+        store.put_documents(name, [(Document(name, name, "txt", whole), tuple(chunks))])
+        store.cancel([name])
+    return chunks
+
+
+def drawn(text: str) -> str:
+    """What a page shows of the sections of a document, without markup."""
+    return html.unescape(re.sub(r"<[^>]*>", "", "".join(
+        re.findall(r"<section.*?</section>", text, re.S))))
+
+
+def test_a_link_opens_the_passage_with_its_sentence_marked(mine: KnowledgeGraph) -> None:
+    with mine.store() as store:
+        chunk, = outline(store, "ada.txt")
+    start = TEXT.index("They")
+    app = page("documents", ws="mine", doc="ada.txt", passage=chunk.chunk,
+               at=f"{start}-{start + len('They spoke of the engine.')}")
+    text = shown(app)
+    assert "<section id='passage-1' class=asked>" in text
+    assert "<mark>They spoke of the engine.</mark>" in text
+    assert "<dfn>Ada Lovelace</dfn>" in text
+    assert TEXT in drawn(text)
+    press(app, "All documents")
+    assert "<section" not in shown(app)
+    assert "doc" not in app.query_params
+
+
+def test_a_marked_sentence_keeps_the_names_in_it(mine: KnowledgeGraph) -> None:
+    with mine.store() as store:
+        chunk, = outline(store, "ada.txt")
+    text = shown(page("documents", ws="mine", doc="ada.txt", passage=chunk.chunk, at="0-43"))
+    assert "<mark><dfn>Ada Lovelace</dfn></mark><mark> met </mark>" in text
+
+
+def test_a_long_document_shows_a_window_around_the_passage(mine: KnowledgeGraph) -> None:
+    chunks = put(mine.path, "long.txt", [f"This is passage {n}." for n in range(1, 501)])
+    app = page("documents", ws="mine", doc="long.txt", passage=chunks[249].id)
+    numbers = [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))]
+    assert len(numbers) == SIZE
+    assert 250 in numbers
+    press(app, "Later")
+    after = [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))]
+    assert after == list(range(numbers[-1] + 1, numbers[-1] + 1 + SIZE))
+    press(app, "Earlier")
+    assert [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))] == numbers
+
+
+@pytest.mark.parametrize(("query", "said"), [
+    ({"doc": "eve.txt"}, "There is no document called 'eve.txt'"),
+    ({"doc": "ada.txt", "passage": "gone"}, "no longer in this document"),
+    ({"doc": "ada.txt", "from": "9" * 30, "at": "x"}, "Ada Lovelace"),
+    ({"doc": "ada.txt", "from": "-1", "at": "5-2"}, "Ada Lovelace")])
+def test_a_link_to_what_is_not_there_says_so(
+        mine: KnowledgeGraph, query: dict[str, str], said: str) -> None:
+    assert said in shown(page("documents", ws="mine", **query))
+
+
+def test_hostile_texts_and_names_are_shown_as_text(mine: KnowledgeGraph) -> None:
+    texts = [text for text in STRINGS if text.strip() and text.isprintable()][:SIZE]
+    put(mine.path, "<script>alert(1)</script>.txt", texts)
+    app = page("documents", ws="mine", doc="<script>alert(1)</script>.txt")
+    text = shown(app)
+    sections = re.findall(r"<section.*?</section>", text, re.S)
+    assert len(sections) == len(texts)
+    for section, given in zip(sections, texts, strict=True):
+        assert set(re.findall(r"</?(\w+)", section)) <= {"section", "small", "p", "br"}
+        assert " ".join(given.split()) in " ".join(drawn(section).split())
+
+
+def test_explore_links_its_quotes_to_the_sentences_in_the_document(mine: KnowledgeGraph) -> None:
+    asked = {"ws": "mine", "q": "Whom did Ada Lovelace meet?"}
+    text = "".join(shown(page("explore", **asked, tab=tab)) for tab in ("Answer", "Passages"))
+    links = [parse_qs(urlsplit(html.unescape(link)).query)
+             for link in re.findall(r"href='(documents\?[^']*)'", text)]
+    assert links
+    for link in links:
+        assert (link["ws"], link["doc"]) == (["mine"], ["ada.txt"])
+        for place in link.get("at", []):
+            start, end = map(int, place.split("-"))
+            assert TEXT[start:end].strip().endswith(".")
+    assert any("at" not in link for link in links)  # of the tab Passages

@@ -1,0 +1,94 @@
+"""Documents as they are read: excerpts, their names, and where passages are."""
+
+from pathlib import Path
+
+import pytest
+from tiny import TinyEmbedder, TinyExtractor, tiny_index
+
+from qafd.errors import StoreError
+from qafd.excerpt import Named, around, excerpt, number_of, outline
+from qafd.index import refresh
+from qafd.store import Store
+
+ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
+LONG = ("long.txt", b"\n\n".join(b"Cyd went to room %d, and saw nobody there at all. " % i * 12
+                                 for i in range(100)))
+
+
+def test_an_excerpt_has_the_text_as_stored_with_its_names(path: Path) -> None:
+    tiny_index(path, [ADA])
+    with Store.open(path) as store:
+        found = excerpt(store, "ada.txt")
+        text = store.document("ada.txt").text
+    passage, = found.passages
+    assert passage.chunk.text == text == ADA[1].decode()
+    assert [(text[n.start:n.end], n.name) for n in passage.names] == [
+        (word, word) for word in ("Ada", "Bob", "Paris", "Bob")]
+    assert passage.subject == "Bob"
+    assert (found.document.passages, found.document.characters) == (1, len(text))
+
+
+def test_a_merged_name_counts_as_the_entity_it_means(path: Path) -> None:
+    tiny_index(path, [ADA])
+    with Store.open(path) as store:
+        store.edit("same", "bob", "Robert")
+    refresh(path, extractor=TinyExtractor, embedder=TinyEmbedder)
+    with Store.open(path) as store:
+        assert Named(8, 11, "Robert") in excerpt(store, "ada.txt").passages[0].names
+
+
+def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
+    tiny_index(path, [LONG])
+    with Store.open(path) as store:
+        text, whole = store.document("long.txt").text, excerpt(store, "long.txt", 1, 10_000)
+        passages, first = [], 1
+        while first <= whole.document.passages:
+            part = excerpt(store, "long.txt", first, 7)
+            passages += [p for p in part.passages if p.number >= first]
+            first = part.last + 1
+        assert whole.document.passages > 20
+        assert tuple(passages) == whole.passages
+        assert [p.number for p in passages] == list(range(1, len(passages) + 1))
+        together = "".join(p.above + p.chunk.text for p in passages)
+        assert together.split() == text.split() or "".join(together.split()) == "".join(
+            text.split())
+
+
+def test_an_excerpt_beyond_the_end_is_the_last_one(path: Path) -> None:
+    tiny_index(path, [LONG])
+    with Store.open(path) as store:
+        found = excerpt(store, "long.txt", 10**9, 5)
+        assert found.last == found.document.passages
+        assert found.first == found.last - 4
+        assert excerpt(store, "long.txt", -3, 5).first == 1
+
+
+def test_a_passage_is_found_by_its_id_in_its_own_document_only(path: Path) -> None:
+    tiny_index(path, [ADA, LONG])
+    with Store.open(path) as store:
+        lines = outline(store, "long.txt")
+        assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+        ninth = lines[8]
+        assert number_of(store, "long.txt", ninth.chunk) == 9
+        assert number_of(store, "ada.txt", ninth.chunk) is None
+        assert excerpt(store, "long.txt", around(9)).passages[8].chunk.id == ninth.chunk
+        assert excerpt(store, "long.txt", 9, 1).passages[0].chunk.text.startswith(ninth.opening)
+
+
+def test_a_deleted_document_can_still_be_read_and_an_unknown_one_cannot(path: Path) -> None:
+    tiny_index(path, [ADA])
+    with Store.open(path) as store:
+        store.delete("ada.txt")
+        assert excerpt(store, "ada.txt").document.deleted_at
+        with pytest.raises(StoreError, match="no document called 'eve.txt'"):
+            excerpt(store, "eve.txt")
+
+
+def test_the_original_is_there_until_the_file_is_read(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_file(*ADA)
+        assert store.original("ada.txt") == ADA[1]
+    tiny_index(path)
+    with Store.open(path) as store:
+        assert store.original("ada.txt") is None
+        assert not excerpt(store, "ada.txt").document.original
