@@ -18,6 +18,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import SubElement
 
+from qafd.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import layout
 from qafd.view.panel import panel_data
@@ -31,7 +32,6 @@ _PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "sco
 _EDGE_COLUMNS = ("source", "target", "kind", "flow", "weight", "label")
 # What XML 1.0 cannot hold, and the carriage return, which its readers turn into a line feed.
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
-_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def node_link(retrieval: Retrieval) -> dict[str, Any]:
@@ -61,12 +61,12 @@ def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
     graph = retrieval.to_networkx()
     params = json.dumps(retrieval.params, sort_keys=True, default=str)
     plain = networkx.MultiDiGraph(
-        **{k: _xml(v) for k, v in {**retrieval.record, "params": params}.items()})
+        **{k: xml(v) for k, v in {**retrieval.record, "params": params}.items()})
     for node, fields in graph.nodes(data=True):
-        plain.add_node(_xml_id(node), **{k: _xml(v) for k, v in fields.items()})
+        plain.add_node(_xml_id(node), **{k: xml(v) for k, v in fields.items()})
     for number, (u, v, fields) in enumerate(graph.edges(data=True)):
         plain.add_edge(_xml_id(u), _xml_id(v), key=f"e{number}",
-                       **{k: _xml(f) for k, f in fields.items()})  # fmt: skip
+                       **{k: xml(f) for k, f in fields.items()})  # fmt: skip
     return plain
 
 
@@ -84,7 +84,7 @@ def gexf(retrieval: Retrieval) -> str:
     written = GEXFWriter(plain, version="1.2draft")
     for meta in written.xml.iter("meta"):
         del meta.attrib["lastmodifieddate"]
-        SubElement(meta, "description").text = _xml(imprint(retrieval))
+        SubElement(meta, "description").text = xml(imprint(retrieval))
     return "<?xml version='1.0' encoding='utf-8'?>\n" + str(written) + "\n"
 
 
@@ -146,31 +146,51 @@ def html(
         labels = {node.id: node.name[:40] for node in retrieval.nodes}
         positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
     data = panel_data([retrieval], positions=positions, contract=contract, limit=limit)
+    return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
+                _record(retrieval), imprint(retrieval))
+
+
+def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:
+    """The first panel of `qafd.view.panel.panel_data` as a page that needs no network.
+
+    Parameters
+    ----------
+    version, record, words : str
+        What made it: the version of qafd, everything as JSON, and a sentence for people.
+    """
     panel = data["panels"][0]
     scripts, styles = _vis(data)
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
-        for s in scripts
-    )
-    policy = (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    title = escape(_shown(retrieval.query) or "Retrieved subgraph")
+    title = escape(title)
     return "\n".join([
-        "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta name="generator" content="qafd {retrieval.made_by.qafd}">',
-        f'<meta name="made-by" content="{escape(_record(retrieval))}">',
-        f"<title>{title}</title>", f"<style>{styles}{_STYLE}</style>",
+        *head(title, scripts, styles + _STYLE, version, record),
         *(f"<script>{script}</script>" for script in scripts[:-1]),
         "</head>", "<body>", f"<h1>{title}</h1>",
         f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
         f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
-        _legend(data), _table(data), f"<p>{escape(_shown(imprint(retrieval), 2000))}</p>",
+        _legend(data), _table(data), f"<p>{escape(_shown(words, 2000))}</p>",
         f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
+
+
+def head(title: str, scripts: Sequence[str], styles: str, version: str,
+         record: str) -> list[str]:
+    """The beginning of a page that runs these scripts and loads nothing; `title` is escaped."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts
+    ) or "'none'"
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return [
+        "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta name="generator" content="qafd {version}">',
+        f'<meta name="made-by" content="{escape(record)}">',
+        f"<title>{title}</title>", f"<style>{styles}</style>",
+    ]  # fmt: skip
 
 
 _STYLE = """
@@ -200,7 +220,8 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
         fill = _color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
         border = _INK if full else "#c9a400" if node["state"] == "wet" else "#999999"
         network.add_node(
-            node["n"], label=at["name"][:60], title=_tooltip(at["name"], node),
+            node["n"], label=at["name"][:60],
+            title=_tooltip(at["name"], node, data["legend"]["plain"]),
             x=round(at["x"] * width, 1), y=round(at["y"] * 1000, 1), fixed=True, physics=False,
             shape="box" if node["seed"] else "square" if at["kind"] == "passage" else "dot",
             size=11 if at["kind"] == "passage" else 17, borderWidth=3 if node["seed"] else 1,
@@ -229,9 +250,10 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
     return scripts, styles[0]
 
 
-def _tooltip(name: str, node: Mapping[str, Any]) -> str:
+def _tooltip(name: str, node: Mapping[str, Any], plain: bool) -> str:
     facts = [f"{key}: {value}" for key, value in node["facts"]]
-    lines = [name[:120], _STATES.get(node["state"], ""), *facts, node["reason"]]
+    state = "" if plain else _STATES.get(node["state"], "")
+    lines = [name[:120], state, *facts, node["reason"]]
     return _unlinked("\n".join(line for line in lines if line))
 
 
@@ -246,7 +268,7 @@ def _legend(data: Mapping[str, Any]) -> str:
         f'{escape(legend["color"])} {escape(legend["low"])} '
         f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
         f'{escape(legend["high"])}',
-        "boxed: seed", f'thickness: {escape(legend["thickness"])}',
+        *["boxed: seed"] * (not legend["plain"]), f'thickness: {escape(legend["thickness"])}',
     ]  # fmt: skip
     parts += ["yellow ring: touched, not retrieved"] if legend["wet"] else []
     parts += ["gray ring: took no mass"] if legend["dry"] else []
@@ -255,6 +277,14 @@ def _legend(data: Mapping[str, Any]) -> str:
 
 
 def _table(data: Mapping[str, Any]) -> str:
+    measure = escape(data["legend"]["color"])
+    if data["legend"]["plain"]:
+        rows = "".join(
+            f"<tr><td>{escape(data['nodes'][n['n']]['name'])}</td>"
+            f"<td>{escape(data['nodes'][n['n']]['kind'])}</td><td>{escape(n['value'])}</td></tr>"
+            for n in data["panels"][0]["nodes"])
+        return ("<details><summary>The nodes as a table</summary><table><tr><th>node</th>"
+                f"<th>kind</th><th>{measure}</th></tr>{rows}</table></details>")
     rows = "".join(
         f"<tr><td>{escape(data['nodes'][n['n']]['name'])}{' (seed)' if n['seed'] else ''}</td>"
         f"<td>{escape(data['nodes'][n['n']]['kind'])}</td>"
@@ -307,7 +337,8 @@ def _shown(text: str, most: int = 300) -> str:
     return " ".join(_NOT_XML.sub(" ", text[:4 * most]).split())[:most]
 
 
-def _xml(value: Any) -> Any:
+def xml(value: Any) -> Any:
+    """A value without the characters that XML cannot hold."""
     return _NOT_XML.sub("", value) if isinstance(value, str) else value
 
 
@@ -320,12 +351,13 @@ def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([cell(value) for value in row] for row in rows)
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
+    """A value as a spreadsheet takes it for text: formulas and NUL do not pass."""
     if not isinstance(value, str):
         return value
     text = re.sub("[\x00\ud800-\udfff]", "", value)
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if FORMULA.match(text) else text

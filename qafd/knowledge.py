@@ -36,8 +36,10 @@ from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
 from qafd.rows import Edit
 from qafd.samples import copied
 from qafd.store import Evidence, Store
+from qafd.whole import whole
 
 if TYPE_CHECKING:
+    import networkx
     import openai
 
     from qafd.reader import Choice
@@ -195,6 +197,18 @@ class KnowledgeGraph:
         """The knowledge graph as of now; kept in memory until it changes."""
         with self.store() as store:
             return _GRAPHS.get(self.path, store)
+
+    def to_networkx(self) -> "networkx.MultiDiGraph":
+        """The whole graph with everything that it knows, edits applied; ids are its nodes.
+
+        Nodes have kind ("entity", "passage"), name and text, entities also type and description,
+        passages document, title and page. Edges have kind ("mention", "relation", "synonym",
+        "by_hand"), weight (the factor H of Eq. (1)), label, count, evidence and, where they were
+        added by hand, by_hand, which says when; see `qafd.whole.WholeEdge`. What says nothing is
+        left out. `qafd.whole_export.write` writes the same as a file.
+        """
+        with self.store() as store, whole(store) as graph:
+            return graph.to_networkx()
 
     @property
     def embedder(self) -> Embedder:

@@ -8,6 +8,8 @@ joiner and non-joiner stay between letters of scripts that spell with them.
 import re
 import unicodedata
 
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""How a text begins that a spreadsheet would run."""
 # Control characters other than tab and line feed, surrogates, noncharacters.
 _ILLEGAL = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"

@@ -23,7 +23,7 @@ from qafd.cli.common import (
     text_of,
     write_out,
 )
-from qafd.errors import QafdError
+from qafd.errors import ParameterError, QafdError
 from qafd.plaintext import decode, one_line
 
 if TYPE_CHECKING:
@@ -41,11 +41,16 @@ def add(commands: Commands) -> None:
     query.add_argument("--keep", nargs="?", const="", metavar="NOTE",
                        help="put the run into the history, with a note if one is given")
 
-    export = add_question(commands, "export", _export, "write a retrieval as a file",
-                          as_json=False)
+    export = add_question(commands, "export", _export,
+                          "write a retrieval, or the whole graph, as a file", as_json=False,
+                          needed=False)
+    export.add_argument("--graph", action="store_true",
+                        help="the whole graph instead of what a question retrieves")
     export.add_argument("--format", required=True,
                         choices=("json", "graphml", "gexf", "nodes.csv", "edges.csv",
-                                 "passages.csv", "html", "report", "bundle"))
+                                 "passages.csv", "html", "report", "bundle", "csv"),
+                        help="of the whole graph: json, graphml, gexf, html, or csv, which is a "
+                        "zip file of two tables; the last is of the whole graph only")
     export.add_argument("--out", type=Path, help="the file to write (default: stdout)")
     export.add_argument("--method", default="qafd", help="default: %(default)s")
 
@@ -109,6 +114,14 @@ def _export(arguments: argparse.Namespace) -> int:
 
     if arguments.out is not None:
         check_output(arguments.out, arguments.db)
+    if arguments.graph != (arguments.question is None):
+        raise ParameterError("give either a question or --graph: what it retrieves is written, or "
+                             "the whole graph")
+    if arguments.graph:
+        return _export_graph(arguments)
+    if arguments.format == "csv":
+        raise ParameterError("csv is a format of the whole graph; for a question choose nodes.csv, "
+                             "edges.csv or passages.csv, or add --graph")
     retrieval = retrieve(arguments)
 
     def run() -> "Run":
@@ -125,6 +138,27 @@ def _export(arguments: argparse.Namespace) -> int:
         "bundle": lambda: bundled(run())}
     write_out(kinds[arguments.format](), arguments.out)
     return DONE if retrieval.nodes else NOTHING_FOUND
+
+
+def _export_graph(arguments: argparse.Namespace) -> int:
+    from qafd.whole import whole
+    from qafd.whole_export import write
+
+    with open_workspace(arguments).store() as store, whole(store) as graph:
+        if graph.stale:
+            print("qafd: documents or edits wait to be taken in; this is the graph without them",
+                  file=sys.stderr)
+        if arguments.out is None:
+            sys.stdout.flush()
+            write(graph, arguments.format, sys.stdout.buffer)
+        else:
+            try:
+                with arguments.out.open("wb") as file:
+                    write(graph, arguments.format, file)
+            except OSError as error:
+                raise ParameterError(f"{arguments.out} cannot be written: {error.strerror}"
+                                     ) from error
+        return DONE if graph.node_count else NOTHING_FOUND
 
 
 def _verify(arguments: argparse.Namespace) -> int:

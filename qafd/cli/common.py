@@ -82,13 +82,15 @@ def knobs(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_question(commands: Commands, name: str, run: Callable[[argparse.Namespace], int],
-                 summary: str, *, as_json: bool = True) -> argparse.ArgumentParser:
+                 summary: str, *, as_json: bool = True,
+                 needed: bool = True) -> argparse.ArgumentParser:
     """Add one command about a question, its preset and its parameters."""
     from qafd.retrieve.qafd import PRESETS
 
     added = command(commands, name, run, summary, as_json=as_json)
     added.set_defaults(method="qafd")
-    added.add_argument("question", help="the question; '-' reads it from stdin")
+    added.add_argument("question", nargs=None if needed else "?",
+                       help="the question; '-' reads it from stdin")
     added.add_argument("--preset", choices=tuple(PRESETS), default="best",
                        help="settings of the method qafd (default: %(default)s)")
     add_knobs(added)

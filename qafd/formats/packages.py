@@ -18,6 +18,29 @@ if TYPE_CHECKING:
 
 def read_package(data: bytes, limits: Limits) -> Draft:
     """The document in a zip file, after its directory has been checked."""
+    package = _opened(data, limits)
+    names = set(package.names)
+    if "META-INF/container.xml" in names:
+        return _epub(package)
+    if "[Content_Types].xml" in names and any(n.startswith("word/") for n in names):
+        return _docx(package)
+    if "[Content_Types].xml" in names and any(n.startswith("xl/") for n in names):
+        raise unsupported("an Excel workbook", "save its sheets as csv and add those")
+    if "[Content_Types].xml" in names and any(n.startswith("ppt/") for n in names):
+        raise unsupported("a PowerPoint presentation", "save it as pdf and add that")
+    if "content.xml" in names and "mimetype" in names:
+        raise unsupported("an OpenDocument file", SAVE_AS)
+    raise unsupported("a zip archive", "unpack it and add its files")
+
+
+def packed_files(data: bytes, limits: Limits) -> list[bytes]:
+    """The files in a zip file, in their order."""
+    package = _opened(data, limits)
+    return [package.read(name) for name in package.names if not name.endswith("/")]
+
+
+def _opened(data: bytes, limits: Limits) -> "Package":
+    """A zip file whose directory has been checked."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
@@ -35,19 +58,7 @@ def read_package(data: bytes, limits: Limits) -> Draft:
             f"The file would unpack from {len(data):,} to {unpacked:,} bytes in {len(entries):,} "
             f"parts, more than is safe; it was not read."
         )
-    names = set(archive.namelist())
-    package = Package(archive, limits, len(data))
-    if "META-INF/container.xml" in names:
-        return _epub(package)
-    if "[Content_Types].xml" in names and any(n.startswith("word/") for n in names):
-        return _docx(package)
-    if "[Content_Types].xml" in names and any(n.startswith("xl/") for n in names):
-        raise unsupported("an Excel workbook", "save its sheets as csv and add those")
-    if "[Content_Types].xml" in names and any(n.startswith("ppt/") for n in names):
-        raise unsupported("a PowerPoint presentation", "save it as pdf and add that")
-    if "content.xml" in names and "mimetype" in names:
-        raise unsupported("an OpenDocument file", SAVE_AS)
-    raise unsupported("a zip archive", "unpack it and add its files")
+    return Package(archive, limits, len(data))
 
 
 class Package:
@@ -56,6 +67,11 @@ class Package:
     def __init__(self, archive: zipfile.ZipFile, limits: Limits, packed: int) -> None:
         self._archive, self.limits = archive, limits
         self._left = min(limits.unpacked_bytes, 1_000_000 + limits.ratio * packed)
+
+    @property
+    def names(self) -> list[str]:
+        """Its parts, in their order."""
+        return self._archive.namelist()
 
     def __contains__(self, part: str) -> bool:
         return part in self._archive.NameToInfo

@@ -1,6 +1,6 @@
 """Files that hold a graph: GraphML, GEXF, node-link JSON, tables, GraphRAG's Parquet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Draft, Limits
@@ -8,11 +8,12 @@ from qafd.formats.graphs.graph import ImportedGraph, Rows, graph_of
 from qafd.formats.graphs.markup import read_markup
 from qafd.formats.graphs.passages import drafts_of
 from qafd.formats.graphs.tables import read_delimited, read_json_graph, read_parquet
+from qafd.formats.packages import packed_files
 from qafd.plaintext import decode
 
 __all__ = ["GRAPH_ENDINGS", "draft_graph", "read_graph_files"]
 
-GRAPH_ENDINGS = ("graphml", "gexf", "json", "csv", "tsv", "parquet")
+GRAPH_ENDINGS = ("graphml", "gexf", "json", "csv", "tsv", "parquet", "zip")
 
 
 def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
@@ -23,7 +24,8 @@ def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
     ParseError
         One of them holds no graph, or together they have no edges.
     """
-    return graph_of([_rows(data, limits) for data in files], limits)
+    return graph_of([_rows(part, limits) for data in files for part in _unpacked(data, limits)],
+                    limits)
 
 
 def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> list[Draft]:
@@ -32,6 +34,11 @@ def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> li
     notices.append(f"Read as a graph: {graph.summary}.")
     notices += graph.notices
     return drafts_of(graph, name, limits, notices)
+
+
+def _unpacked(data: bytes, limits: Limits) -> Iterable[bytes]:
+    """The files in a zip file, or the file itself."""
+    return packed_files(data, limits) if data.startswith(b"PK\x03\x04") else (data,)
 
 
 def _rows(data: bytes, limits: Limits) -> Rows:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +12,7 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Limits, too_much
-from qafd.plaintext import clean, one_line, storable
+from qafd.plaintext import FORMULA, clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000
 NAME = 100  # characters of a name at most
@@ -35,7 +35,7 @@ _LABELS = ("label", "relation", "relationship", "relation_type", "rel", "predica
 _WEIGHTS = ("weight", "value", "strength", "score")
 _TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids")
 _NO_LABELS = {"directed", "undirected", "mutual", "1", "0"}
-_OWN = {"relation", "mention", "synonym"}  # kinds of edges in our own exports
+_OWN = {"relation", "mention", "synonym", "by_hand"}  # kinds of edges in our own exports
 _SEPARATOR = re.compile(r"\s*<SEP>\s*")
 
 
@@ -156,6 +156,8 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
         whole.check()
     if whole.edges and all("flow" in e and e.get("kind") in _OWN for e in whole.edges):
         _only_entities(whole)
+    elif whole.edges and all(e.get("kind") in _OWN and "count" in e for e in whole.edges):
+        _with_passages(whole)
     texts = {text.id: text for text in map(_text, whole.texts) if text.text}
     nodes = dict[str, ImportedNode]()
     twice = 0
@@ -211,6 +213,37 @@ def _only_entities(whole: Rows) -> None:
         whole.notices.append(f"Left out: {passages:,} passages, whose texts an export has not.")
 
 
+def _with_passages(whole: Rows) -> None:
+    """Of our own whole graphs: passages are texts again, and what is in them is said of them.
+
+    Names alike are joined anew, and a relation weighs what its names and an older import say.
+    """
+    inside: dict[str, list[str]] = defaultdict(list)
+    for row in whole.edges:
+        if row["kind"] == "mention":
+            inside[row["source"]].append(row["target"])
+    nodes: Sequence[Row] = whole.nodes
+    edges: Sequence[Row] = whole.edges
+    if whole.format == "CSV":
+        nodes, edges = ([_unquoted(row) for row in rows] for rows in (nodes, edges))
+    whole.texts = [{"id": n["id"], "text": n.get("text", ""), "title": n.get("title", "")}
+                   for n in nodes if n.get("kind") == "passage"]
+    whole.nodes = [{"id": n["id"], "name": _first(n, _NAMES), "type": n.get("type", ""),
+                    "description": n.get("description", ""), "text_unit_ids": inside[n["id"]]}
+                   for n in nodes if n.get("kind") == "entity"]
+    whole.edges = [
+        {"source": e["source"], "target": e["target"], "label": e.get("label", ""),
+         "description": e.get("description", ""), "weight": e.get("strength", ""),
+         "text_unit_ids": [place.rpartition(":")[0] for place in e.get("evidence", "").split()]}
+        for e in edges if e["kind"] == "relation"]
+
+
+def _unquoted(row: Row) -> dict[str, Any]:
+    """A row without the apostrophes that keep spreadsheets from running texts."""
+    return {name: value[1:] if isinstance(value, str) and value.startswith("'")
+            and FORMULA.match(value, 1) else value for name, value in row.items()}
+
+
 def _node(row: Row, texts: Mapping[str, ImportedText]) -> ImportedNode:
     identity = _id(_first(row, (*_IDS, *_NAMES)))
     name = one_line(str(_first(row, _NAMES)), NAME) or one_line(identity, NAME)
@@ -260,7 +293,7 @@ def _description(row: Row) -> str:
 def _label(row: Row) -> str:
     for name in _LABELS:
         label = _line(re.split(r"<SEP>|,", str(row.get(name) or ""))[0], 60)
-        if label and label.lower() not in _NO_LABELS:
+        if label and (name == "label" and label.isalpha() or label.lower() not in _NO_LABELS):
             return label
     return ""
 

@@ -109,6 +109,8 @@ class _Maker:
             given = _Given(draft.text)
             given.sentence(0, draft.text)
             self._find(given, list(here.values()))
+            given.mentions += [Mention(key, self._names[node], 0, 0, 0, "title") for node in here
+                               if (key := self._keys[node]) == canonical(text.title)]
             for edge in edges[text.id]:
                 given.assertions.append(Assertion(
                     self._keys[edge.source], self._keys[edge.target],
