@@ -6,12 +6,13 @@ import time
 import weakref
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TypeVar
 
 import httpx2
 import openai
 
-from qafd.address import OPENAI, check_address
+from qafd.address import OPENAI, Resolver, check_address, destinations
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,
@@ -57,6 +58,8 @@ class RemoteModel:
         Seconds: of a call in all, and before the first retry.
     attempts : int
         Of one call, for what may pass: 429, 5xx, broken connections, answers that are no JSON.
+    resolver : callable
+        A host's name to its addresses; by default as this machine finds them.
 
     Raises
     ------
@@ -68,14 +71,17 @@ class RemoteModel:
 
     def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
                  client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
-                 pause: float = 0.5) -> None:
+                 pause: float = 0.5, resolver: Resolver | None = None) -> None:
         self.name = storable(model)
         self.base_url = base_url
-        self.host = check_address(base_url, key if client is None else "the client's own")
+        self.host = check_address(base_url, key if client is None else "the client's own",
+                                  resolver)
         self._key = key or str(getattr(client, "api_key", None) or "")
         self.deadline, self._attempts, self._pause = deadline, attempts, pause
         if client is None:
-            wire = bounded_client(deadline)
+            wire = bounded_client(deadline, partial(
+                destinations, resolver=resolver,
+                private=not key or base_url.lower().startswith("http:")))
             weakref.finalize(self, wire.close)
             client = openai.OpenAI(api_key=key or "none", base_url=base_url, max_retries=0,
                                    timeout=deadline, http_client=wire)
@@ -117,6 +123,8 @@ class RemoteModel:
             return None, *self._worded(error, limits)
 
     def _worded(self, error: Exception, limits: Limits) -> tuple[ModelError, float | None]:
+        if limits.refused:
+            return RefusedError(f"{limits.refused}."), None
         if limits.broken == "size":
             return DeadlineError(
                 f"{self.host} sent more than {MAX_BYTES / 1e6:.0f} MB for one call, which was "

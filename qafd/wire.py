@@ -1,13 +1,14 @@
-"""HTTP in which every read and write ends: a wall-clock deadline and a byte limit per call.
+"""HTTP in which every read and write ends, and that connects only where it may.
 
 The timeouts of HTTP clients restart with every byte, so that a dripping answer never ends. Here
 each operation on the socket, those for the headers and for TLS included, gets only the time that
-the call has left.
+the call has left, and the call only so many bytes. A name is resolved once per connection, and the
+addresses that were checked are those that are connected to.
 """
 
 import ssl
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any
@@ -15,9 +16,13 @@ from typing import Any
 import httpcore2
 import httpx2
 
+from qafd.errors import ParameterError
+
+Where = Callable[[str], Sequence[str]]
+
 
 class Limits:
-    """What one call may still take; `broken` is "", "time" or "size".
+    """What one call may still take; `broken` is "", "time" or "size", `refused` why not there.
 
     Parameters
     ----------
@@ -28,7 +33,7 @@ class Limits:
     """
 
     def __init__(self, seconds: float, size: int) -> None:
-        self.broken = ""
+        self.broken = self.refused = ""
         self._end, self._size = monotonic() + seconds, size
 
     @property
@@ -90,23 +95,38 @@ class _Stream(httpcore2.NetworkStream):
 
 
 class _Backend(httpcore2.SyncBackend):
+    def __init__(self, where: Where) -> None:
+        self._where = where
+
     def connect_tcp(self, host: str, port: int, timeout: float | None = None,
                     local_address: str | None = None,
                     socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
                     ) -> httpcore2.NetworkStream:
+        limits = _LIMITS.get()
+        try:
+            places = self._where(host)
+        except ParameterError as error:
+            limits.refused = str(error)
+            raise httpcore2.ConnectError(limits.refused) from None
+        except OSError as error:
+            raise httpcore2.ConnectError(str(error)) from error
+        for place in places[:-1]:
+            with suppress(httpcore2.ConnectError):
+                return _Stream(super().connect_tcp(
+                    place, port, limits.timeout(timeout), local_address, socket_options))
         return _Stream(super().connect_tcp(
-            host, port, _LIMITS.get().timeout(timeout), local_address, socket_options))
+            places[-1], port, limits.timeout(timeout), local_address, socket_options))
 
 
 class BoundedTransport(httpx2.HTTPTransport):
-    """The usual transport over sockets that obey the `Limits` in force."""
+    """The usual transport over sockets that obey the `Limits` in force and go `where` they may."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: Where) -> None:
         super().__init__()
         self._pool.close()
         self._pool = httpcore2.ConnectionPool(
             httpx2.create_ssl_context(), max_connections=None, max_keepalive_connections=20,
-            keepalive_expiry=5.0, network_backend=_Backend())
+            keepalive_expiry=5.0, network_backend=_Backend(where))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; a packed answer is refused, since it can unpack to any size."""
@@ -117,7 +137,11 @@ class BoundedTransport(httpx2.HTTPTransport):
         return response
 
 
-def bounded_client(seconds: float) -> httpx2.Client:
-    """A client that follows no redirect and asks for answers as they are."""
-    return httpx2.Client(transport=BoundedTransport(), follow_redirects=False, timeout=seconds,
+def bounded_client(seconds: float, where: Where) -> httpx2.Client:
+    """A client that follows no redirect and asks for answers as they are.
+
+    `where` takes a host to the addresses, at least one, that may be connected to; it raises
+    ParameterError when there is none and OSError when the host is unknown.
+    """
+    return httpx2.Client(transport=BoundedTransport(where), follow_redirects=False, timeout=seconds,
                          headers={"Accept-Encoding": "identity"})
