@@ -12,6 +12,7 @@ from qafd.judge import Verdict, graded, judge
 from qafd.llm import Reply
 from qafd.markdown import answer_html
 from qafd.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
+from qafd.ui.document import in_document
 from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
@@ -64,10 +65,13 @@ def _quoted(answer: Answer) -> None:
 def _sources(citations: tuple[Citation, ...], anchor: str) -> None:
     """Where each citation stands, and its passage with the cited sentences marked."""
     for citation in citations:
+        at = citation.passage
+        link = in_document(at.document, at.chunk,
+                           [(at.start + start, at.start + end) for start, end in citation.marks])
         st.html(f"<p id='{anchor}-{citation.number}' style='margin:.4em 0 0'><small>"
                 f"[{citation.number}] <b>{safe(citation.title)}</b> — {safe(citation.where)} · "
                 f"similarity {citation.support:.2f}"
-                f"{', weak support' if citation.support < WEAK else ''}</small></p>"
+                f"{', weak support' if citation.support < WEAK else ''} · {link}</small></p>"
                 f"<p style='margin:.1em 0 .3em 1.6em;max-width:52rem'><small>"
                 f"{_marked(citation)}</small></p>")
 

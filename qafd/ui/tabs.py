@@ -13,6 +13,7 @@ from qafd.report import report
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.ui.detail import STATES, relative
+from qafd.ui.document import in_document
 from qafd.ui.explore import View, chosen_drawing, placed
 from qafd.ui.keeping import run_shown
 from qafd.ui.workspaces import safe, safe_lines
@@ -26,15 +27,16 @@ def passages_tab(view: View) -> None:
     """The passages, best first."""
     if not view.retrieval.passages:
         st.write("No passage was retrieved; raise the source mass.")
-    ranked(view.retrieval.passages)
+    ranked(view.retrieval.passages, here=True)
 
 
-def ranked(passages: Sequence[RetrievedPassage]) -> None:
-    """The texts of the first passages, with their scores and where they stand."""
+def ranked(passages: Sequence[RetrievedPassage], here: bool = False) -> None:
+    """The texts of the first passages, with their scores, where they stand and links if `here`."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
+        link = f" · {in_document(passage.document, passage.chunk)}" if here else ""
         st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
                 f"<small style='opacity:.7'>score {passage.score:.3f} · {safe(where(passage))}"
-                f"</small></p><p style='margin:.2em 0 1em'>{safe_lines(passage.text)}</p>")
+                f"{link}</small></p><p style='margin:.2em 0 1em'>{safe_lines(passage.text)}</p>")
 
 
 def table_tab(view: View) -> None:
