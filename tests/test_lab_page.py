@@ -77,6 +77,17 @@ def test_a_place_where_the_theorem_fails_moves_the_sliders_and_is_named(home: Pa
     assert "nothing is separated" in shown(app)
 
 
+def test_a_link_has_the_settings_of_an_experiment(home: Path) -> None:
+    app = page("lab", experiment="Guarantees", planted_relevant="40", planted_draws="3",
+               planted_source="false")
+    assert app.slider(key="planted_relevant").value == 40
+    assert not app.toggle(key="planted_source").value
+    assert app.table[0].value["happened"][0].endswith("of 3 draws")
+    scaled = page("lab", experiment="Scale", largest="10,000", scale_mass="30")
+    assert scaled.select_slider(key="largest").value == 10_000
+    assert scaled.slider(key="scale_mass").value == 30
+
+
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
 def test_every_card_is_shown_with_its_place_in_the_paper(card, home: Path) -> None:
     app = quiet("learn", card=card.key)

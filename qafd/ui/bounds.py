@@ -34,7 +34,7 @@ def guarantees_tab() -> None:
                "promises that a diffusion poured inside R retrieves all of it and leaks at most "
                "beta. Start where it holds, or at one of the places where it does not.")
     title = st.pills("Start from", list(by_title), default=PLACES[0].title, required=True,
-                     key="place", on_change=_move)
+                     key=keep("place"), bind="query-params", on_change=_move)
     place = by_title[title or PLACES[0].title]
     st.write(f"**{place.title}.** {place.remark}")
     model, beta, inside, draws, seed = _planted_controls(place)
@@ -63,13 +63,16 @@ def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
     chosen = {}
     for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
         chosen[name] = columns[i % 3].slider(label, low, high, getattr(place.model, name), step,
-                                             key=f"planted_{name}", help=why)
-    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, key="planted_beta",
-                             help="How much more is poured than R can hold, as a share of that: "
-                             "all of it that leaves R is leakage.")
-    inside = columns[0].toggle("Source inside R", place.source_inside, key="planted_source")
-    draws = columns[1].slider("Draws", 1, 30, 10, key="planted_draws")
-    seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, key="planted_seed")
+                                             key=keep(f"planted_{name}"), bind="query-params",
+                                             help=why)
+    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, key=keep("planted_beta"),
+                             bind="query-params", help="How much more is poured than R can hold, "
+                             "as a share of that: all of it that leaves R is leakage.")
+    inside = columns[0].toggle("Source inside R", place.source_inside, key=keep("planted_source"),
+                               bind="query-params")
+    draws = columns[1].slider("Draws", 1, 30, 10, key=keep("planted_draws"), bind="query-params")
+    seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, key=keep("planted_seed"),
+                                   bind="query-params")
     return replace(place.model, **chosen), beta, inside, draws, seed
 
 
@@ -105,11 +108,13 @@ def scale_tab() -> None:
                "A local method's work depends on the mass, not on the graph.")
     columns = st.columns(4, gap="medium")
     largest = columns[0].select_slider("Largest graph, nodes", SIZES[1:], SIZES[2],
-                                       key=keep("largest"), format_func=lambda n: f"{n:,}")
-    mass = columns[1].slider("Mass, in nodes", 10, 300, 60, 10, key=keep("scale_mass"))
-    seeds = columns[2].slider("Seeds", 1, 40, 10, key=keep("scale_seeds"))
+                                       key=keep("largest"), bind="query-params",
+                                       format_func=lambda n: f"{n:,}")
+    mass = columns[1].slider("Mass, in nodes", 10, 300, 60, 10, key=keep("scale_mass"),
+                             bind="query-params")
+    seeds = columns[2].slider("Seeds", 1, 40, 10, key=keep("scale_seeds"), bind="query-params")
     variant = columns[3].selectbox("Edge weight", VARIANTS, VARIANTS.index("product"),
-                                   key=keep("scale_variant"))
+                                   key=keep("scale_variant"), bind="query-params")
     sizes = [n for n in SIZES if n <= largest]
     found: tuple[Size, ...] = remembered(
         "scale", (largest, mass, seeds, variant),

@@ -78,10 +78,10 @@ def sweep_tab(view: View) -> None:
     left, middle, right = st.columns([3, 3, 4], gap="medium")
     variants = left.pills("Edge weights", VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
-                          wrap=True)
+                          bind="query-params", wrap=True)
     counts = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
     seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
-                         key=keep(f"sweep_{method.seeding}"), wrap=True)
+                         key=keep(f"sweep_{method.seeding}"), bind="query-params", wrap=True)
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
     names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
     gold = right.multiselect(
@@ -99,8 +99,8 @@ def sweep_tab(view: View) -> None:
         _corpus(view), view.plan, base, masses, sorted(seeds), variants, gold, progress))
     metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
     metric = st.segmented_control(
-        "Color and number", metrics, default="size", required=True, key="sweep_metric",
-        format_func=lambda m: figures.METRICS[m][0]) or "size"
+        "Color and number", metrics, default="size", required=True, key=keep("sweep_metric"),
+        bind="query-params", format_func=lambda m: figures.METRICS[m][0]) or "size"
     values = [getattr(cell, metric) for cell in cells]
     st.caption(f"{figures.METRICS[metric][1].capitalize()}. {len(cells)} solves took "
                f"{sum(c.milliseconds for c in cells) / 1000:.2f} s.")
@@ -148,7 +148,8 @@ def timeline_tab(view: View) -> None:
                "counts all inflows, so another seed may have the largest share there.")
     count = len(found.entries)
     drawn = count if count <= 10 else st.slider("Nodes shown", 10, min(count, 150),
-                                                min(count, 40), key="lanes_shown")
+                                                min(count, 40), key=keep("lanes_shown"),
+                                                bind="query-params")
     unit = mass_label(view.method)
     first = found.entries[0]
     chart(figures.lanes(found, drawn, unit, _ink()),

@@ -55,7 +55,7 @@ def layered(view: View) -> View:
                    f"{counted(len(brought), 'node')}, {alone} of them by this part alone")
     shown = st.segmented_control(
         "Show", range(len(parts) + 1), default=0, required=True, key=keep("shown_part"),
-        format_func=lambda part: f"Part {part}" if part else "All parts") or 0
+        bind="query-params", format_func=lambda part: f"Part {part}" if part else "All parts") or 0
     if not 0 < shown <= len(parts):
         return view
     plan = view.plan.subqueries[shown - 1]
