@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from qafd.records import Floats
+from qafd.scripts import is_unspaced, terms
 from qafd.text import as_typed
 
 # Words of questions that say nothing about the passage that answers them.
@@ -16,6 +17,8 @@ FUNCTION_WORDS = frozenset(re.findall(r"\w+", """
     more most much my of on or other our same she so some such than that the their them then there
     these they this those through to under until up was we were what when where which while who
     whom whose why will with within would you your"""))
+# And letters that stand in them between the words that do say something, or are their ending.
+FUNCTION_LETTERS = re.compile("[的了是在和与由吗呢吧谁哪几什么怎样这那为何誰\u3041-\u309f]")
 _WORD = re.compile(r"\w+")
 
 
@@ -71,9 +74,15 @@ class Bm25:
 def content_words(question: str) -> list[str]:
     """The distinct words of a question without function words; all of them if those are all."""
     asked = list(dict.fromkeys(words(question)))
-    return [word for word in asked if word not in FUNCTION_WORDS] or asked
+    return [word for word in asked
+            if word not in FUNCTION_WORDS and not FUNCTION_LETTERS.search(word)] or asked
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, casefolded and without accents, in order."""
+    """The words of a text, casefolded and without accents, in order.
+
+    Where no spaces part words, every two letters that follow each other are one.
+    """
+    if is_unspaced(text):
+        return terms(as_typed(text))
     return _WORD.findall((text if text.isascii() else as_typed(text)).casefold())

@@ -22,6 +22,7 @@ from qafd.prompts import (
     read_records,
 )
 from qafd.records import Assertion, Chunk, Description, Extraction, Mention, Vectors
+from qafd.scripts import form_of, same
 from qafd.text import canonical, words_of
 
 REPLY_TOKENS = 2048  # most that a reply may have
@@ -127,7 +128,8 @@ def grounded(chunk: Chunk, local: Extraction, records: Records, extractor: str,
     """The log entry of a chunk from a model's records, as far as the chunk bears them out.
 
     An entity must occur in the chunk, word by word up to case, punctuation, possessive and a
-    plural s, or be its title or heading; a relation must join two such entities. Equal records
+    plural s (letter by letter without spaces, see `qafd.scripts`), or be its title or heading; a
+    relation must join two such entities. Equal records
     become one, their different descriptions stay.
     """
     known = {m.key: m.kind for m in local.mentions if m.kind in ("title", "heading")}
@@ -178,15 +180,16 @@ def _places(key: str, text: Sequence[tuple[str, int, int]]) -> Iterator[tuple[in
     at = 0
     while wanted and at + len(wanted) <= len(text):
         some = text[at:at + len(wanted)]
-        if [word for word, _, _ in some] == wanted:
-            yield some[0][1], some[-1][2]
+        words = [word for word, _, _ in some]
+        if same(words, wanted):
+            yield some[0][1] + len(words[0]) - len(wanted[0]), some[-1][2]
             at += len(wanted)
         else:
             at += 1
 
 
 def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+    return word[:-1] if len(word) > 3 and word.endswith("s") else form_of(word)
 
 
 class ModelEngine:

@@ -12,6 +12,15 @@ from functools import cache
 from semantic_text_splitter import TextSplitter
 
 from qafd.records import Chunk, Document, Mark
+from qafd.scripts import (
+    bears_no_capital,
+    form_of,
+    found_words,
+    inside_word,
+    is_other,
+    plain,
+    without_clitic,
+)
 
 PASSAGE_TOKENS = 256
 LONGEST_WORD = 40  # longer runs of letters are no words; they are cut like text
@@ -23,7 +32,8 @@ _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
 _COMPANY = re.compile(
     r"(?<=\w),?\s+(?:inc|incorporated|corp|corporation|co|company|ltd|limited|llc|plc|gmbh|ag)\.?$")
 _QUALIFIER = re.compile(r"(?<=\S)\s+\([^()]*\)$")
-_TYPED = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-") | dict.fromkeys(
+_WIDE = {chr(code): chr(code - 0xfee0) for code in range(0xff01, 0xff5f)}
+_TYPED = _WIDE | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-") | dict.fromkeys(
     "\u2018\u2019\u02bc`\u00b4", "'")
 _DOTTED = re.compile(r"(?:\w\.)+\w\.?")
 
@@ -116,7 +126,8 @@ def canonical(name: str) -> str:
     ("Apple Inc." and "Apple (fruit)" are both "apple"), dots of acronyms stay.
     """
     key = unicodedata.normalize("NFKC", name).casefold().replace("\u2019", "'")
-    key = " ".join(key.split()).strip(" \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~")
+    key = " ".join(key.split()).strip(
+        " \"'`\u201c\u201d\u2018,;:!?*_-\u2013\u2014/\\|<>=#~、。《》「」『』【】〈〉・·")
     key = _QUALIFIER.sub("", key)
     key = _DETERMINER.sub("", key)
     key = _POSSESSIVE.sub("", key)
@@ -145,6 +156,8 @@ def as_typed(text: str) -> str:
 
 @cache
 def _typed_letter(letter: str) -> str:
+    if "\u3041" <= letter <= "\u30ff":  # the marks of kana make other letters
+        return letter
     base = [c for c in unicodedata.normalize("NFD", letter) if not unicodedata.combining(c)]
     return _TYPED.get(letter, base[0] if len(base) == 1 else letter)
 
@@ -153,7 +166,8 @@ class NameIndex:
     """All known names, found in a text by longest match.
 
     A name of one word counts only where it has a capital that opens no sentence, and three
-    letters or more: "Will" must not link every "will", but "iOS" is always itself.
+    letters or more: "Will" must not link every "will", but "iOS" is always itself. Scripts without
+    spaces or capitals are read as `qafd.scripts` says, and Russian names in all their cases.
 
     Parameters
     ----------
@@ -167,8 +181,9 @@ class NameIndex:
         self._common = frozenset(common)
         self._tree: _Branch = _Branch()
         for key in keys:
-            words = [word for word, _, _ in words_of(key)]
-            if not words or (len(words) == 1 and len(words[0]) < 3):
+            words = [form_of(word) for word, _, _ in words_of(key)]
+            if not words or (len(words) == 1 and len(words[0]) < 2 + (
+                    not "\u30a1" <= words[0][0] <= "\u30ff")):
                 continue
             branch = self._tree
             for word in words:
@@ -189,6 +204,9 @@ class NameIndex:
         """
         starts = set(sentence_starts)
         words = list(words_of(text))
+        other = is_other(text)
+        if other:
+            words = list(map(self._as_known, words))
         at = 0
         while at < len(words):
             branch, key, last = self._tree, "", at
@@ -202,26 +220,38 @@ class NameIndex:
                     or _capitalized(text[words[at][1]:words[at][2]], words[at][1] in starts)
                 ):
                     key, last = branch.key, ahead
-            if key:
+            if key and not (other and inside_word(text, words[at][1])):
                 yield key, words[at][1], words[last][2]
                 at = last + 1
             else:
                 at += 1
 
+    def _as_known(self, found: tuple[str, int, int]) -> tuple[str, int, int]:
+        """A word in the form that names have in the tree."""
+        word, start, end = found
+        bare = without_clitic(word)
+        if bare in self._tree.next and word not in self._tree.next:
+            return bare, end - len(bare), end
+        return form_of(word), start, end
+
 
 def words_of(text: str) -> Iterator[tuple[str, int, int]]:
-    """(word, start, end), casefolded, without possessive and final dot."""
-    for found in _WORD.finditer(text):
+    """(word, start, end), casefolded, without possessive and final dot.
+
+    A letter of a script without spaces is a word, see `qafd.scripts`.
+    """
+    spelled = plain if (other := is_other(text)) else str.casefold
+    for found in found_words(text) if other else _WORD.finditer(text):
         raw = found.group()
         word = _POSSESSIVE.sub("", raw)
         if word.endswith(".") and not _DOTTED.fullmatch(word):
             word = word[:-1]
-        yield word.casefold(), found.start(), found.start() + len(word)
+        yield spelled(word), found.start(), found.start() + len(word)
 
 
 def _capitalized(word: str, opening: bool) -> bool:
     """Whether a capital makes the word a name; the first letter of a sentence does not count."""
-    return any(letter.isupper() for letter in word[opening:])
+    return any(letter.isupper() for letter in word[opening:]) or bears_no_capital(word)
 
 
 def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, str]]:

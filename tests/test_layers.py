@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "package", "records", "llm", "child"),
     ("graph", "text", "address", "clause", "plaintext", "bm25", "formats", "parsing", "schema",
-     "gold", "markdown", "measures", "pace", "stored"),
+     "gold", "markdown", "measures", "pace", "stored", "scripts", "languages", "cjk", "capitals",
+     "columns"),
     ("weights", "certificate", "sources", "integers", "models", "wire", "remote",
      "endpoint", "endpoint_embedder", "prompts", "prompts_answer", "region",
      "elimination", "kernel", "compiled", "nearest"),
@@ -40,6 +41,8 @@ ONLY_IN = {
     "spacy": ("qafd/extract.py", "qafd/plan.py"),
     "onnxruntime": ("qafd/models.py", "qafd/integers.py"),
     "onnx": ("qafd/integers.py",),
+    "rjieba": ("qafd/cjk.py",),
+    "lindera": ("qafd/cjk.py",),
 }
 FILES = sorted([ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "qafd").rglob("*.py")])
 
