@@ -12,6 +12,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from clicks import page
 from lxml import html as lxml_html
 
 from qafd.cli import main
@@ -20,7 +21,7 @@ from qafd.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import Store
 from qafd.whole import whole
-from qafd.whole_export import MIME, ending, write
+from qafd.whole_export import DRAWN, MIME, ending, write
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -259,3 +260,21 @@ with Store.open(sys.argv[1]) as store:
                            check=True, capture_output=True, text=True).stdout
     assert (tmp_path / "out").stat().st_size > 9_000_000
     assert int(grown) < 12  # MB
+
+
+def test_the_page_offers_every_format_and_no_picture_of_a_large_graph(
+        home: Path, sample: KnowledgeGraph) -> None:
+    def buttons(**link: str) -> dict[str, bool]:
+        app = page("graph", part="Export", **link)
+        assert not app.exception
+        return {button.proto.label: button.proto.disabled
+                for button in app.get("download_button")}
+
+    assert buttons() == dict.fromkeys(
+        ("GraphML", "GEXF", "Node-link JSON", "CSV", "Offline HTML"), False)
+    large = KnowledgeGraph(home / "large.db")
+    large.add_text("a.txt", " ".join(f"Ann Bo{a}{b}x met Cy De{a}{b}z." for a in "abcdefghijklmn"
+                                     for b in "abcdefghijkl"))
+    assert len(large.graph) > DRAWN
+    assert [label for label, disabled in buttons(ws="large").items() if disabled] == [
+        "Offline HTML"]

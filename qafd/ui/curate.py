@@ -25,7 +25,8 @@ ROWS = 500  # entities of the table
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS = 6, 4
-ENTITIES, MAP, ALIKE, EDITS = VIEWS = ("Entities", "Map", "Perhaps the same", "Edits")
+ENTITIES, MAP, ALIKE, EDITS, EXPORT = VIEWS = (
+    "Entities", "Map", "Perhaps the same", "Edits", "Export")
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",

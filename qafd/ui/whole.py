@@ -1,0 +1,58 @@
+"""The part of the Graph page that writes the whole graph as a file."""
+
+import io
+from functools import partial
+from shlex import quote
+
+import streamlit as st
+
+from qafd.knowledge import KnowledgeGraph
+from qafd.view.panel import counted
+from qafd.whole import whole
+from qafd.whole_export import DRAWN, MIME, ending, write
+
+PACKED = 20_000  # edges from which files are packed
+LABELS = {"graphml": "GraphML", "gexf": "GEXF", "json": "Node-link JSON", "csv": "CSV",
+          "html": "Offline HTML"}
+MEANT = {"graphml": "For Gephi, Cytoscape, yEd, networkx.", "gexf": "Gephi's own format.",
+         "json": "For D3 and networkx.", "csv": "Two tables in a zip file, for spreadsheets.",
+         "html": "A picture that needs no network, to be sent by mail."}
+
+
+def exports(knowledge: KnowledgeGraph) -> None:
+    """A button for each format; a file is made when its button is pressed."""
+    with knowledge.store() as store, whole(store) as graph:
+        nodes, edges, stale = graph.node_count, graph.edge_count, graph.stale
+    packed = edges > PACKED
+    st.write(f"The whole graph: {counted(nodes, 'node')}, {counted(edges, 'edge')}. What one "
+             "question retrieves is exported on Explore, in the tab Table.")
+    with st.container(horizontal=True):
+        for form, label in LABELS.items():
+            large = form == "html" and nodes > DRAWN
+            st.download_button(
+                label, partial(_file, knowledge, form, packed), f"graph.{ending(form, packed)}",
+                "application/zip" if packed else MIME[form], on_click="ignore",
+                icon=":material/download:", disabled=large, key=f"whole {form}",
+                help=f"For graphs of up to {DRAWN} nodes." if large else MEANT[form])
+    st.caption(
+        f"The file is made when you press a button{', and packed' * packed}. Nodes: entities and "
+        "passages with their texts. Edges: mentions, relations, names alike, with weight, label, "
+        "number of sentences, and where those stand; what was added by hand says so. All but the "
+        f"picture, which is of graphs of up to {DRAWN} nodes, are read again by Documents, Graph "
+        "file.")
+    if stale:
+        st.caption(":material/info: Documents or edits are still being taken in; a file holds what "
+                   "the graph has now.")
+    with st.expander("From the command line and Python"):
+        st.code(f"qafd export --graph --db {quote(str(knowledge.path))} --format graphml "
+                "--out graph.graphml", language="bash", wrap_lines=True)
+        st.code("from qafd import KnowledgeGraph\n"
+                f"graph = KnowledgeGraph.open({str(knowledge.path)!r}).to_networkx()",
+                language="python", wrap_lines=True)
+
+
+def _file(knowledge: KnowledgeGraph, form: str, packed: bool) -> bytes:
+    file = io.BytesIO()
+    with knowledge.store() as store, whole(store) as graph:
+        write(graph, form, file, packed)
+    return file.getvalue()
