@@ -3,8 +3,10 @@
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
+from qafd.assemble import node_id
 from qafd.errors import StoreError
 from qafd.ledger import LedgerStore
 from qafd.records import Chunk, Document, Mark
@@ -298,28 +300,81 @@ class FileStore(LedgerStore):
             bump(connection, "log_revision")
 
     def purge(self, name: str) -> None:
-        """Remove a file or a document for good, with every stored retrieval that quotes it.
+        """Remove a file or a document for good, with all that quotes it; see `qafd.erase`.
 
         Vectors and graph follow at the next assembly.
+
+        Raises
+        ------
+        StoreError
+            There is none of that name, or its file waits to be read.
         """
         with self.transaction() as connection:
-            names = {row[0] for row in connection.execute(
-                "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
-            known = connection.execute("SELECT 1 FROM files WHERE name = ?", (name,)).fetchone()
-            if not names and not known:
-                raise StoreError(f"There is nothing called {name!r} to remove.")
+            names = self.documents_of(name)
+            quoting = [(key,) for key in self.quoting(names)]
             forget_vectors(connection, names)
             self.forget_replies(names)
+            # of an answer nobody can tell what it quotes
+            connection.execute(
+                "UPDATE llm_calls SET reply = '', key = '', status = 'rejected' "
+                "WHERE question != '' AND purpose != 'plan'")
+            # the bytes of a file are kept where a passage of it could not be read
+            connection.execute(
+                "UPDATE files SET data = NULL WHERE name = "
+                "(SELECT source FROM documents WHERE name = ?)", (name,))
             connection.execute(
                 "DELETE FROM documents WHERE name = ? OR source = ?", (name, name))
             connection.execute("DELETE FROM files WHERE name = ?", (name,))
-            quoting = [
-                (row[0],) for row in connection.execute("SELECT id, body FROM retrievals")
-                if any(passage["document"] in names
-                       for passage in unpacked(row[1])["retrieval"]["passages"])]
+            connection.execute("UPDATE jobs SET current = '' WHERE current = ?", (name,))
             connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
             connection.execute("DELETE FROM layers")  # they quote sentences
             bump(connection, "log_revision")
+
+    def documents_of(self, name: str) -> set[str]:
+        """The documents that go when a file or a document of this name is removed.
+
+        Raises
+        ------
+        StoreError
+            See `purge`.
+        """
+        with self.snapshot() as connection:
+            names = {row[0] for row in connection.execute(
+                "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
+            if not names and not connection.execute(
+                    "SELECT 1 FROM files WHERE name = ?", (name,)).fetchone():
+                raise StoreError(f"There is nothing called {name!r} to remove.")
+            if waiting := connection.execute(
+                    "SELECT files.name FROM documents JOIN files ON files.name = source "
+                    "WHERE documents.name = ?1 AND files.name != ?1 "
+                    "AND status IN ('queued', 'parsing')", (name,)).fetchone():
+                raise StoreError(
+                    f"{waiting[0]}, which has {name!r}, waits to be read again; erase it when that "
+                    "is done, or cancelled.")
+        return names
+
+    def quoting(self, documents: Collection[str]) -> tuple[str, ...]:
+        """The stored retrievals that have a passage of these documents, or a name only they have.
+        """
+        with self.snapshot() as connection:
+            wanted = json.dumps(list(documents))
+            own = {node_id("passage", row[0]) for row in connection.execute(
+                "SELECT id FROM chunks WHERE document IN (SELECT value FROM json_each(?))",
+                (wanted,))}
+            own |= {node_id("entity", row[0]) for row in connection.execute(
+                "SELECT key FROM mentions JOIN extractions ON extractions.id = extraction "
+                "JOIN chunks ON chunks.id = chunk GROUP BY key "
+                "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
+            return tuple(
+                key for key, body in connection.execute("SELECT id, body FROM retrievals")
+                if _quotes(unpacked(body)["retrieval"], documents, own))
+
+
+def _quotes(retrieval: Mapping[str, Any], documents: Collection[str], nodes: Collection[str]
+            ) -> bool:
+    return (any(passage["document"] in documents for passage in retrieval["passages"])
+            or any(node["id"] in nodes for node in retrieval.get("nodes", ()))
+            or any(_quotes(part, documents, nodes) for part in retrieval.get("parts", ())))
 
 
 def _put_chunks(

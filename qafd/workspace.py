@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import Self
 
@@ -114,10 +115,27 @@ class Workspace:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
                           "layers", "retrievals", "plans", "llm_calls", "edits", "meta"):
                 connection.execute(f"DELETE FROM {table}")
+            # FTS5 only marks words as deleted
+            connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
         self.renew()
+        self.scrub()
+
+    def scrub(self) -> None:
+        """Leave no byte of what was deleted in the file, its log or the backups of upgrades.
+
+        Raises
+        ------
+        BusyError
+            Somebody reads an earlier state, which therefore stays until this is called again.
+        """
+        for copy in _backups(self.path):
+            copy.unlink(missing_ok=True)
         with schema.translated(self.path):
             self._connection.execute("VACUUM")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise BusyError(
+                    f"What was deleted may still be in {self.path.name}-wal, since another process "
+                    "reads an earlier state of it; end that one and erase or wipe again.")
 
     def renew(self) -> None:
         """Give the file a new identity: its revisions count another history from now on."""
@@ -256,8 +274,13 @@ def remove(path: str | os.PathLike[str]) -> None:
         raise BusyError(
             f"Process {writer} is indexing {place.name}; cancel its jobs before you delete it.")
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
-    for file in (place, *beside, *place.parent.glob(f"{place.name}.schema*.backup")):
+    for file in (place, *beside, *_backups(place)):
         file.unlink(missing_ok=True)
+
+
+def _backups(place: Path) -> list[Path]:
+    """The copies that were made before upgrades of the file."""
+    return list(place.parent.glob(f"{escape(place.name)}.schema*.backup"))
 
 
 def now() -> str:

@@ -1,0 +1,189 @@
+"""Erasing: the bytes are gone, what rests on other documents stays, and what is said of it."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tiny import TinyEmbedder, TinyExtractor, tiny_index
+
+from qafd.assemble import node_id
+from qafd.doctor import doctor
+from qafd.erase import Footprint, erase, footprint
+from qafd.errors import BusyError, ModelError, StoreError
+from qafd.ledger import Call
+from qafd.store import Store
+
+ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
+SECRET = ("secret.txt", b"Ada hid the Xylophone of Quimper under Zanzibar.")
+MARKS = (b"ylophone", b"uimper", b"anzibar")
+
+
+def erased(path: Path, name: str) -> Footprint:
+    return erase(path, name, extractor=TinyExtractor, embedder=TinyEmbedder)
+
+
+def on_disk(path: Path) -> bytes:
+    """All bytes of a workspace and of what lies beside it."""
+    return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
+
+
+def save(store: Store, **retrieval: object) -> str:
+    """Keep a run of this retrieval."""
+    key = store.save_retrieval({"query": "q", "method": "m", "params": {}, "revision": 1,
+                                "passages": [], "nodes": [], **retrieval}, {}, {})
+    with store.transaction() as connection:
+        connection.execute("INSERT INTO runs VALUES (?, '', 0, 0, NULL, NULL)", (key,))
+    return key
+
+
+def call(**what: str) -> Call:
+    return Call("k" + "".join(what.values()), what.pop("purpose", "extract"), "m", "ok",
+                what.pop("reply", "Quimper, says the model"), 5, 7, cost=0.25, **what)
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> None:
+    tiny_index(path, [ADA, SECRET])
+    with Store.open(path) as store:
+        store.put_call(call(document="secret.txt", chunk="c"))
+        store.put_call(call(question="Where is it?", purpose="answer"))
+        store.put_layer("summaries", "v", 1, b"Quimper")
+        save(store, passages=[{"document": "secret.txt", "text": "under Zanzibar."}])
+        store.backup(path.with_name(f"{path.name}.schema3.backup"))
+        if deleted:
+            store.delete("secret.txt")
+    if deleted:
+        tiny_index(path)
+    assert all(mark in on_disk(path) for mark in MARKS)
+    erased(path, "secret.txt")
+    assert not [mark for mark in (*MARKS, b"secret.txt") if mark in on_disk(path)]
+    assert all(check.ok for check in doctor(path, deep=True))
+
+
+def test_what_stays_is_as_if_the_document_had_never_been(path: Path, tmp_path: Path) -> None:
+    tiny_index(path, [ADA, SECRET])
+    erased(path, "secret.txt")
+    with Store.open(path) as store:
+        assert not store.stale
+        assert node_id("entity", "ada") in store.graph().row
+        assert node_id("entity", "quimper") not in store.graph().row
+        digest = store.digest()
+    assert tiny_index(tmp_path / "other.db", [ADA]) == digest
+
+
+def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
+    tiny_index(path, [ADA, SECRET])
+    with Store.open(path) as store:
+        ada, only = ({"id": node_id("entity", key)} for key in ("ada", "quimper"))
+        passage = {"document": "secret.txt", "text": "Ada hid"}
+        stays = [save(store), save(store, nodes=[ada]),
+                 save(store, passages=[{"document": "ada.txt", "text": "Ada"}])]
+        for quoting in ({"nodes": [ada, only]}, {"passages": [passage]},
+                        {"parts": [{"passages": [passage]}]}):
+            save(store, **quoting)
+        assert footprint(store, "secret.txt").runs == 3
+        assert erased(path, "secret.txt").runs == 3
+        with store.snapshot() as connection:
+            assert {row[0] for row in connection.execute("SELECT id FROM runs")} == set(stays)
+
+
+def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> None:
+    tiny_index(path, [ADA, SECRET])
+    with Store.open(path) as store:
+        store.put_call(call(document="secret.txt"))
+        store.put_call(call(question="Where?", purpose="answer"))
+        store.put_call(call(question="Where?", purpose="plan", reply="its keywords"))
+        store.put_call(call(document="ada.txt", reply="Ada is named"))
+        cost = [(total.calls, total.cost) for total in store.ledger("model")]
+    assert erased(path, "secret.txt").replies == 2
+    with Store.open(path) as store:
+        assert [(total.calls, total.cost) for total in store.ledger("model")] == cost == [(4, 1.0)]
+        with store.snapshot() as connection:
+            assert [row[0] for row in connection.execute("SELECT reply FROM llm_calls")] == [
+                "", "", "its keywords", "Ada is named"]
+
+
+def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -> None:
+    two = b"".join(json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in (
+        ("one", "Ada met Bob."), ("two", "Quimper hid Zanzibar.")))
+    tiny_index(path, [("two.jsonl", two)])
+    with Store.open(path) as store, store.transaction() as connection:
+        # as it is kept while a passage could not be read
+        connection.execute("UPDATE files SET data = ?, status = 'failed'", (two,))
+    gone = erased(path, "two.jsonl#two")
+    assert (gone.documents, gone.passages) == (1, 1)
+    assert b"uimper" not in on_disk(path)
+    with Store.open(path) as store:
+        assert [d.name for d in store.documents()] == ["two.jsonl#one"]
+        assert store.retry(["two.jsonl"]) == 1
+        assert store.files()[0].status == "extracting"
+        with store.transaction() as connection:
+            connection.execute("UPDATE files SET status = 'queued', data = ?", (two,))
+        with pytest.raises(StoreError, match=r"two\.jsonl, which has 'two\.jsonl#one', waits"):
+            footprint(store, "two.jsonl#one")
+
+
+def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
+    tiny_index(path, [ADA])
+    with Store.open(path) as store:
+        store.hold([SECRET])
+        assert "removes its file:" in footprint(store, "secret.txt").sentence
+    erased(path, "secret.txt")
+    assert b"uimper" not in on_disk(path)
+
+
+def test_the_sentence_says_what_goes_in_numbers() -> None:
+    assert Footprint("a.txt", 2, 3, 1, 2).sentence == (
+        "Erasing a.txt removes 2 documents and 3 passages: text, vectors and what was found in it, "
+        "1 reply of models, 2 kept runs that quote it or name what only it names, all derived "
+        "layers, and copies made before upgrades. There is no undo.")
+
+
+def test_nothing_is_erased_while_another_process_indexes(path: Path) -> None:
+    tiny_index(path, [ADA, SECRET])
+    with Store.open(path) as store, store.lease():
+        with pytest.raises(BusyError, match="is indexing"):
+            erased(path, "secret.txt")
+        assert len(store.documents()) == 2
+    with pytest.raises(StoreError, match="nothing called 'eve.txt'"):
+        erased(path, "eve.txt")
+
+
+def test_a_reader_of_the_earlier_state_is_told_of(
+        path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.schema.BUSY_SECONDS", 0.1)
+    tiny_index(path, [ADA, SECRET])
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM documents").fetchone()
+        with pytest.raises(BusyError, match="erase or wipe again"):
+            erased(path, "secret.txt")
+    with Store.open(path) as store:
+        store.scrub()
+    assert b"uimper" not in on_disk(path)
+
+
+def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) -> None:
+    class Broken(TinyEmbedder):
+        def embed(self, *_: object) -> object:
+            raise ModelError("It is broken.")
+
+    tiny_index(path, [ADA, SECRET])
+    with Store.open(path) as store, store.transaction() as connection:
+        connection.execute("DELETE FROM embeddings")
+    with pytest.raises(ModelError):
+        erase(path, "secret.txt", extractor=TinyExtractor, embedder=Broken)
+    assert b"uimper" not in on_disk(path)
+    tiny_index(path)
+    with Store.open(path) as store:
+        assert node_id("entity", "bob") in store.graph().row
+
+
+def test_wiping_removes_the_copies_of_upgrades_too(path: Path) -> None:
+    tiny_index(path, [SECRET])
+    with Store.open(path) as store:
+        store.backup(path.with_name(f"{path.name}.schema2.backup"))
+        store.wipe()
+    assert not [mark for mark in MARKS if mark in on_disk(path)]
