@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import networkx
     import openai
 
+    from qafd.erase import Footprint
     from qafd.reader import Choice
 
 T = TypeVar("T")
@@ -448,6 +449,18 @@ class KnowledgeGraph:
             corpus = corpus_of(graph, store)
         return explained(corpus, asked, plan, self.store, self.evidence,
                          partial(self.retrieve, plan, graph=graph))
+
+    def erase(self, name: str) -> "Footprint":
+        """Remove a file or a document for good and say what went; see `qafd.erase.erase`.
+
+        Raises
+        ------
+        StoreError
+            There is none of that name, its file waits to be read, or another process is indexing.
+        """
+        from qafd.erase import erase
+
+        return erase(self.path, name, keys=self._keys)
 
     def wipe(self) -> None:
         """Empty the workspace for good."""
