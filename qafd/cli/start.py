@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,9 @@ def add(commands: Commands) -> None:
             app.set_defaults(db=None)
         app.add_argument("--port", type=port, default=os.environ.get("PORT", "8501"))
         app.add_argument("--host", default="127.0.0.1")
+        app.add_argument("--frames", type=origin, metavar="ORIGIN",
+                         help="another site, as https://school.example, that may show the app in "
+                         "a frame; its own always may")
         app.add_argument("--i-know", action="store_true",
                          help="allow a public host although the app has no login; with "
                          "QAFD_PASSWORD set it has one")
@@ -27,6 +31,13 @@ def port(text: str) -> int:
     if not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"{text} is no port; choose one from 1 to 65535")
     return int(text)
+
+
+def origin(text: str) -> str:
+    """A site, as the header that lets it frame the app names it."""
+    if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"{text} is no origin; name it as https://school.example")
+    return text
 
 
 def _app(arguments: argparse.Namespace) -> int:
@@ -51,4 +62,5 @@ def _app(arguments: argparse.Namespace) -> int:
         filter(None, [str(script.parent), os.environ.get("PYTHONPATH")]))
     os.execv(sys.executable, [
         sys.executable, "-P", "-m", "qafd.ui.serve", str(script),
-        "--server.port", str(arguments.port), "--server.address", arguments.host])
+        "--server.port", str(arguments.port), "--server.address", arguments.host,
+        "--frames", arguments.frames or ""])

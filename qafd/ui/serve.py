@@ -4,12 +4,14 @@ import argparse
 import sys
 import threading
 
+from starlette.middleware import Middleware
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.web import cli
+from streamlit.starlette import App
 
 import qafd.ui.explore  # noqa: F401  loaded before the first visitor waits for it
 from qafd import kernel
 from qafd.ui import signing
+from qafd.ui.headers import Headers
 
 
 def main() -> None:
@@ -20,28 +22,19 @@ def main() -> None:
     patience = threading.Timer(30, kernel.warm)
     patience.daemon = True
     patience.start()
-    password = signing.password()
-    if password is None:
-        sys.argv[:1] = ["streamlit", "run"]
-        cli.main()
-    else:
-        _run_guarded(password)
-
-
-def _run_guarded(password: str) -> None:
-    """Run the script behind the password, which no option of `streamlit run` could ask for."""
-    from starlette.middleware import Middleware
-    from streamlit.starlette import App
-
     parser = argparse.ArgumentParser()
     parser.add_argument("script")
     parser.add_argument("--server.port", type=int)
     parser.add_argument("--server.address")
+    parser.add_argument("--frames", default="")
     options = vars(parser.parse_args())
     script = options.pop("script")
-    signing.active = True
+    around = [Middleware(Headers, frames=options.pop("frames"))]
+    if (password := signing.password()) is not None:
+        signing.active = True
+        around.append(Middleware(signing.Gate, password=password))
     sys.argv[:] = [script]  # App.run takes the first for what was started
-    App(script, middleware=[Middleware(signing.Gate, password=password)]).run(
+    App(script, middleware=around).run(
         config={name: value for name, value in options.items() if value is not None})
 
 

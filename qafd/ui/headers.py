@@ -1,0 +1,54 @@
+"""HTTP headers that bound what a page of the app may load, and who may frame it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+Scope = dict[str, Any]
+Send = Callable[[dict[str, Any]], Any]
+
+# Streamlit's page has an inline script, its styles are inline, and its components are blobs;
+# Plotly's and Vega's charts compile functions.
+_POLICY = (
+    "default-src 'self'", "script-src 'self' 'unsafe-inline' blob:",
+    "style-src 'self' 'unsafe-inline'", "img-src 'self' data: blob:", "font-src 'self' data:",
+    "media-src 'self' data: blob:", "worker-src 'self' blob:", "object-src 'none'",
+    "base-uri 'self'", "form-action 'self'")
+
+
+class Headers:
+    """ASGI middleware that adds the headers to every answer that does not have them.
+
+    Parameters
+    ----------
+    app : ASGI application
+    frames : str
+        The origin of another site that may show the app in a frame, "" for none.
+    """
+
+    def __init__(self, app: Any, frames: str = "") -> None:
+        self._app, self._frames = app, frames
+
+    async def __call__(self, scope: Scope, receive: Callable[[], Any], send: Send) -> None:
+        """Pass a request on, and its answer back with the headers."""
+        async def sent(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                there = list(message.get("headers", ()))
+                names = {bytes(name).lower() for name, _ in there}
+                message = {**message, "headers": there + [
+                    header for header in self._headers(scope) if header[0] not in names]}
+            await send(message)
+
+        await self._app(scope, receive, sent if scope["type"] == "http" else send)
+
+    def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        # Not every browser counts websockets as 'self'.
+        sockets = f" ws://{host} wss://{host}" if re.fullmatch(r"[\w.:\[\]-]+", host) else ""
+        policy = "; ".join((*_POLICY, f"connect-src 'self'{sockets}",
+                            f"frame-ancestors 'self' {self._frames}".rstrip()))
+        headers = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+                   "content-security-policy": policy}
+        if not self._frames:
+            headers["x-frame-options"] = "SAMEORIGIN"
+        return [(name.encode(), value.encode("ascii")) for name, value in headers.items()]

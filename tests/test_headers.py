@@ -1,0 +1,117 @@
+"""The headers of the app's own server: nothing is loaded from elsewhere, and nobody frames it."""
+
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import served
+
+from qafd.cli import main
+from qafd.ui.headers import Headers
+from qafd.ui.pages import PAGES
+
+Start = dict[str, Any]
+
+
+def answered(frames: str = "", host: bytes = b"x:8501", kind: str = "http",
+             own: tuple[tuple[bytes, bytes], ...] = ()) -> Start:
+    """What becomes of the first message of an application with some headers of its own."""
+    sent: list[Start] = []
+
+    async def inside(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": f"{kind}.response.start", "status": 200, "headers": list(own)})
+
+    async def send(message: Start) -> None:
+        sent.append(message)
+
+    with pytest.raises(StopIteration):  # nothing in it waits for anything
+        Headers(inside, frames)({"type": kind, "headers": [(b"host", host)]}, None, send).send(None)
+    return sent[0]
+
+
+def headers(answer: Start) -> dict[str, str]:
+    assert len({name for name, _ in answer["headers"]}) == len(answer["headers"])
+    return {name.decode(): value.decode() for name, value in answer["headers"]}
+
+
+def policy(answer: Start) -> dict[str, list[str]]:
+    said = [part.split() for part in headers(answer)["content-security-policy"].split("; ")]
+    return {name: places for name, *places in said}
+
+
+def test_nothing_is_loaded_from_or_sent_to_another_host() -> None:
+    allowed = {"'self'", "'none'", "'unsafe-inline'", "data:", "blob:",
+               "ws://x:8501", "wss://x:8501"}
+    said = policy(answered())
+    assert {place for places in said.values() for place in places} == allowed
+    assert said["default-src"] == said["base-uri"] == said["form-action"] == ["'self'"]
+    assert said["object-src"] == ["'none'"]
+    assert headers(answered())["referrer-policy"] == "no-referrer"
+    assert headers(answered())["x-content-type-options"] == "nosniff"
+
+
+def test_only_the_own_site_frames_the_app_unless_another_is_named() -> None:
+    assert policy(answered())["frame-ancestors"] == ["'self'"]
+    assert headers(answered())["x-frame-options"] == "SAMEORIGIN"
+    site = "https://school.example"
+    assert policy(answered(site))["frame-ancestors"] == ["'self'", site]
+    assert "x-frame-options" not in headers(answered(site))  # it could not name one
+
+
+@pytest.mark.parametrize("host", [b"x; script-src *", b"x y", b"", b"\xe9, *"])
+def test_a_host_that_is_none_says_nothing_in_the_policy(host: bytes) -> None:
+    assert policy(answered(host=host))["connect-src"] == ["'self'"]
+
+
+def test_headers_that_are_there_and_websockets_stay_as_they_are() -> None:
+    own = ((b"Content-Security-Policy", b"default-src 'none'"), (b"content-type", b"text/html"))
+    said = answered(own=own)["headers"]
+    assert said[:2] == list(own)
+    assert [name for name, _ in said].count(b"content-security-policy") == 0
+    assert answered(kind="websocket")["headers"] == []
+
+
+@pytest.mark.parametrize("site", ["*", "school.example", "https://a.example; script-src *",
+                                  "https://a.example/path", "'unsafe-inline'"])
+def test_a_frame_is_of_a_site_that_is_named_whole(
+        site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["demo", "--frames", site])
+    assert "name it as https://school.example" in capsys.readouterr().err
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("password", ["", "open sésame & co"], ids=["open", "with a password"])
+def test_a_running_app_sends_the_headers_on_every_route(password: str, tmp_path: Path) -> None:
+    site = "https://school.example"
+    with served(("qafd.cli", "demo", "--frames", site, "--port"), tmp_path,
+                QAFD_HOME=str(tmp_path), QAFD_PASSWORD=password) as url:
+        for route in ("/", "/settings", "/_stcore/health", "/_stcore/host-config", "/media/none"):
+            try:
+                answer = urllib.request.urlopen(url + route, timeout=10)
+            except urllib.error.HTTPError as error:
+                answer = error
+            with answer:
+                assert answer.headers["x-content-type-options"] == "nosniff"
+                assert answer.headers["referrer-policy"] in ("no-referrer", "same-origin")
+                refused = "'none'" in (said := answer.headers["content-security-policy"])
+                assert site in said or (password and refused)
+
+
+@pytest.mark.browser
+def test_every_page_works_under_the_policy(browser: Any, app_url: str) -> None:
+    view = browser.new_page()
+    said: list[str] = []
+    view.on("console", lambda message: said.append(message.text))
+    for name in PAGES:
+        view.goto(f"{app_url}/{'' if name == 'explore' else name}")
+        view.locator(".stMainBlockContainer .stElementContainer").first.wait_for(state="attached")
+        view.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+        if name in ("explore", "learn"):
+            view.locator("[data-painted]").first.wait_for()
+        if name == "lab":
+            view.locator(".js-plotly-plot").first.wait_for()
+    view.close()
+    assert [text for text in said if "Content Security" in text or "Refused to" in text] == []
