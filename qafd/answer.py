@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from qafd.columns import is_row
 from qafd.context import BUDGET, Context, Source, build_context
-from qafd.extract import is_row
 from qafd.llm import Message, Reply
 from qafd.markdown import CITED, numbers
 from qafd.models import Embedder

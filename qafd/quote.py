@@ -8,8 +8,8 @@ import numpy as np
 
 from qafd.answer import NAMELESS, WEAK, Answer, Citation, Sentence, cite, place_of
 from qafd.bm25 import FUNCTION_WORDS, words
+from qafd.columns import is_row, is_table
 from qafd.expected import asked_for, brings, names_in, unsaid
-from qafd.extract import is_row, is_table
 from qafd.records import Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store

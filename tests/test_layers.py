@@ -27,7 +27,7 @@ LAYERS = (
     ("methods",),
     ("explain", "context", "answer", "expected", "quote", "compare", "verify", "export", "view",
      "doctor", "erase", "judge", "probe", "runs", "difference", "report", "bundle", "whole",
-     "whole_export"),
+     "whole_export", "compared"),
     ("preferences", "jobs", "loaded", "samples", "knowledge"),
     ("collection", "evaluate", "lab", "learn", "replay", "sql"),
     ("cli", "ui"),

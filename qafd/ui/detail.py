@@ -6,8 +6,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.answer import Citation, Sentence
+from qafd.columns import is_row
 from qafd.explain import Balance, balance_sentence, mass_balance
-from qafd.extract import is_row
 from qafd.knowledge import KnowledgeGraph
 from qafd.neighbors import added
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
