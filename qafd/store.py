@@ -6,7 +6,6 @@ them. Whatever happened before (crashes, deletions, other orders) leaves no trac
 
 import hashlib
 import json
-import re
 import secrets
 import sqlite3
 import zlib
@@ -35,6 +34,7 @@ from qafd.rows import (
     embedding_key,
     vector_keys,
 )
+from qafd.search import SearchStore
 from qafd.workspace import bump, meta, now, set_meta
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class Store(LogStore, FileStore):
+class Store(LogStore, FileStore, SearchStore):
     """An open workspace file; belongs to the thread that opened it.
 
     Use as ``with Store.open(path) as store``. Every read method sees one version of the
@@ -249,23 +249,6 @@ class Store(LogStore, FileStore):
         return tuple(
             Evidence(*(*row[:9], tuple((start, end) for start, end in json.loads(row[9]))))
             for row in rows)
-
-    def search_passages(self, text: str, k: int = 10) -> tuple[tuple[str, float], ...]:
-        """The k best (chunk id, BM25 score) for any of the words of a text, best first.
-
-        Scores are >= 0, larger is better; equal scores are ordered by id.
-        """
-        words = dict.fromkeys(re.findall(r"\w+", text.casefold()))
-        if not words:
-            return ()
-        match = " OR ".join(f'"{word}"' for word in words)
-        with self.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT passages.id, -bm25(passages_fts) AS score FROM passages_fts "
-                "JOIN passages ON passages.rowid = passages_fts.rowid "
-                "WHERE passages_fts MATCH ? ORDER BY score DESC, passages.id LIMIT ?",
-                (match, k)).fetchall()
-        return tuple((row[0], float(row[1])) for row in rows)
 
     def digest(self) -> str:
         """SHA-256 of the graph, its passages and the mentions they rest on.

@@ -132,7 +132,7 @@ def digest_of(documents: frozenset[tuple[str, int]], folder: Path) -> tuple[obje
 
 
 def seen(store: Store) -> tuple[object, ...]:
-    return (store.digest(), store.search_passages("Ada Bob0 Title", 50), store.log().chunks)
+    return (store.digest(), store.search("Ada Bob0 Title", 50), store.log().chunks)
 
 
 class Workspace(RuleBasedStateMachine):
@@ -253,7 +253,8 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
                     keys = [node.key for node in store.nodes(graph.ids).values()
                             if node.kind == "passage"]
                     found = set(store.passages(keys))
-                    hits = {key for key, _ in store.search_passages(" ".join(NAMES), 1000)}
+                    hits = {hit.chunk.id
+                            for hit in store.search(" ".join(NAMES), 1000).hits}
                 assert found == set(keys)
                 assert hits == found
                 same = (graph.ids, graph.neighbors.tobytes(), graph.vectors.tobytes())

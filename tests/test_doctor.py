@@ -193,7 +193,7 @@ def read_all(path: Path) -> tuple[object, ...]:
     with Store.open(path) as store:
         return (store.digest(), store.log().chunks, store.log().extractions,
                 [store.document(row.name) for row in store.documents()],
-                store.search_passages("ada bob cyd paris", 9))
+                store.search("ada bob cyd paris", 9))
 
 
 @pytest.mark.chaos

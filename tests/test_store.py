@@ -100,7 +100,7 @@ def test_the_digest_does_not_depend_on_the_order_of_the_files(tmp_path):
 def test_a_deleted_file_leaves_the_graph_as_if_it_had_never_been_there(store, path, tmp_path):
     store.delete("cyd.txt")
     assert tiny_index(path) == tiny_index(tmp_path / "other.db", [ADA])
-    assert store.search_passages("Cyd") == ()
+    assert store.search("Cyd").hits == ()
 
 
 def test_undo_of_a_deletion_restores_the_digest(store, path):
@@ -294,7 +294,7 @@ def test_a_workspace_without_documents_has_an_empty_graph(path):
     tiny_index(path)
     with Store.open(path) as store:
         assert len(store.graph()) == 0
-        assert store.search_passages("anything") == ()
+        assert store.search("anything").hits == ()
         assert store.evidence(["nothing"]) == ()
 
 
@@ -366,8 +366,7 @@ def test_search_ranks_by_bm25(path):
         for name, text in texts.items():
             put(store, name, "", text)
         extend(store, list(texts), tiny_engine())
-        found = {store.passages([key])[key].document: score
-                 for key, score in store.search_passages("Apple or plum?")}
+        found = {hit.chunk.document: hit.score for hit in store.search("Apple or plum?").hits}
     sizes = {name: len(text.split()) for name, text in texts.items()}
     mean = sum(sizes.values()) / len(sizes)
 
@@ -397,7 +396,7 @@ HOSTILE = [
 def test_no_search_text_is_an_error_or_changes_the_schema(store, text):
     with store.snapshot() as connection:
         before = connection.execute("SELECT sql FROM sqlite_master").fetchall()
-    store.search_passages(text)
+    store.search(text)
     store.passages([text.replace("\ud800", "")])
     store.nodes([text.replace("\ud800", "")])
     with store.snapshot() as connection:
@@ -409,7 +408,7 @@ def test_no_search_text_is_an_error_or_changes_the_schema(store, text):
 @example('"a')
 def test_any_text_can_be_searched(store, text):
     known = {chunk.id for chunk in store.log().chunks}
-    assert {key for key, _ in store.search_passages(text)} <= known
+    assert {hit.chunk.id for hit in store.search(text).hits} <= known
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "C:\\x", "a\0b", "x" * 4096,
