@@ -5,6 +5,7 @@ which problem (5) has a solution: in every connected component the source mass m
 sink capacity.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,6 @@ from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 
-RULES = ("budget", "total", "source-degree", "source-unit", "volume", "path", "paper-literal")
 # A component is filled to this share at most: the solution exists and is unique below 1, and
 # the last thousandth keeps it clear of the rounding in the sums.
 FILL = 0.999
@@ -63,7 +63,8 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
     rows = np.asarray(rows, np.int64)
     if not np.isfinite(alpha) or alpha < 0:
         raise ParameterError(f"alpha must be a number of at least 0, not {alpha}")
-    sink = graph.capacity(capacity)
+    if rule not in _RULES:
+        raise ParameterError(f"{rule!r} is not a source-mass rule; choose {', '.join(RULES)}")
     k = len(rows)
     if shares is None:
         part: Floats = np.full(k, 1.0 / max(k, 1))
@@ -72,39 +73,80 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         if np.any(part < 0) or (k and not part.sum() > 0):
             raise ParameterError("the shares of the seeds must be positive")
         part = part / part.sum() if k else part
-    if rule == "budget":
-        return alpha * graph.total_capacity(capacity) / max(len(graph), 1) * part
-    if rule == "total":
-        return alpha * part
-    if rule == "source-degree":
-        return alpha * sink[rows] * part * k
-    if rule == "source-unit":
-        return alpha * part * k
-    if rule == "path":
-        if len(paths) != k:
-            raise ParameterError(f"rule 'path' needs one path per seed, not {len(paths)} for {k}")
-        length: Floats = np.array([float(sink[path].sum()) for path in paths])
-        scaled: Floats = alpha * k * part * length
-        return scaled
-    if rule == "volume":
-        if alpha >= 1:
-            raise ParameterError(f"rule 'volume' fills a share of a component; alpha = {alpha} "
-                                 "must be below 1")
-        component = graph.component[rows]
-        inside = np.array([part[component == c].sum() for c in component])
-        room = graph.component_capacity(capacity)[component]
-        filled: Floats = alpha * part * room / inside
-        return filled
-    if rule == "paper-literal":
-        mass = np.full(k, alpha * graph.total_capacity(capacity))
-        held = float(graph.component_capacity(capacity)[np.unique(graph.component[rows])].sum())
-        if mass.sum() >= held:
-            raise InfeasibleError(
-                f"{mass.sum():g} units of source mass, alpha times the capacity of all nodes for "
-                f"each of {k} seeds as Section 2.2 prints it, cannot fit into the {held:g} units "
-                "that can be reached; use the rule 'source-degree' or 'budget'")
-        return mass
-    raise ParameterError(f"{rule!r} is not a source-mass rule; choose {', '.join(RULES)}")
+    return _RULES[rule](_Asked(graph, rows, alpha, capacity, part, paths))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a rule is asked: `part` are the shares of the seeds, which sum to 1."""
+
+    graph: Graph
+    rows: Nodes
+    alpha: float
+    capacity: str
+    part: Floats
+    paths: tuple[Nodes, ...]
+
+    @property
+    def sink(self) -> Floats:
+        return self.graph.capacity(self.capacity)
+
+
+def _budget(asked: _Asked) -> Floats:
+    graph = asked.graph
+    return asked.alpha * graph.total_capacity(asked.capacity) / max(len(graph), 1) * asked.part
+
+
+def _total(asked: _Asked) -> Floats:
+    return asked.alpha * asked.part
+
+
+def _source_degree(asked: _Asked) -> Floats:
+    return asked.alpha * asked.sink[asked.rows] * asked.part * len(asked.rows)
+
+
+def _source_unit(asked: _Asked) -> Floats:
+    return asked.alpha * asked.part * len(asked.rows)
+
+
+def _volume(asked: _Asked) -> Floats:
+    if asked.alpha >= 1:
+        raise ParameterError(f"rule 'volume' fills a share of a component; alpha = {asked.alpha} "
+                             "must be below 1")
+    component = asked.graph.component[asked.rows]
+    inside = np.array([asked.part[component == c].sum() for c in component])
+    room = asked.graph.component_capacity(asked.capacity)[component]
+    filled: Floats = asked.alpha * asked.part * room / inside
+    return filled
+
+
+def _path(asked: _Asked) -> Floats:
+    k = len(asked.rows)
+    if len(asked.paths) != k:
+        raise ParameterError(
+            f"rule 'path' needs one path per seed, not {len(asked.paths)} for {k}")
+    length: Floats = np.array([float(asked.sink[path].sum()) for path in asked.paths])
+    scaled: Floats = asked.alpha * k * asked.part * length
+    return scaled
+
+
+def _paper_literal(asked: _Asked) -> Floats:
+    graph, rows = asked.graph, asked.rows
+    mass = np.full(len(rows), asked.alpha * graph.total_capacity(asked.capacity))
+    reached = np.unique(graph.component[rows])
+    held = float(graph.component_capacity(asked.capacity)[reached].sum())
+    if mass.sum() >= held:
+        raise InfeasibleError(
+            f"{mass.sum():g} units of source mass, alpha times the capacity of all nodes for "
+            f"each of {len(rows)} seeds as Section 2.2 prints it, cannot fit into the {held:g} "
+            "units that can be reached; use the rule 'source-degree' or 'budget'")
+    return mass
+
+
+_RULES: dict[str, Callable[[_Asked], Floats]] = {
+    "budget": _budget, "total": _total, "source-degree": _source_degree,
+    "source-unit": _source_unit, "volume": _volume, "path": _path, "paper-literal": _paper_literal}
+RULES = tuple(_RULES)
 
 
 def seed_paths(graph: Graph, rows: Nodes, most: int = 20_000) -> tuple[Nodes, ...]:
