@@ -1,6 +1,7 @@
 """The import rule of docs/architecture.md: a module imports only from lower layers."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,12 @@ def test_pages_hold_no_arithmetic_and_no_sql() -> None:
         tree = ast.parse(path.read_text("utf-8"))
         assert not any(isinstance(node, ast.BinOp) for node in ast.walk(tree)), path.name
         assert "SELECT" not in path.read_text("utf-8")
+
+
+def test_the_modules_that_speak_sql_are_those_that_the_document_names() -> None:
+    said = " ".join((ROOT / "docs/architecture.md").read_text("utf-8").split())
+    named = set(re.findall(r"`(\w+)\.py`", said[said.index("SQL is in"):said.index("`sql/`.")]))
+    speak = {path.stem for path in FILES if re.search(r"\.execute(many|script)?\(",
+                                                      path.read_text("utf-8"))
+             and path.parent.name != "sql"}
+    assert speak - {"store"} == named
