@@ -9,13 +9,15 @@ from qafd.ui.columns import (
     node_reasons,
     numbers_tab,
     overlap_tab,
+    table_tab,
 )
 from qafd.ui.compare import compare_controls, compare_picture, compared, enough, ready
 from qafd.ui.explore import ask_something, drawing_controls, empty_workspace, question_box
 from qafd.ui.workspaces import workspace
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,
-        "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab}
+        "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab,
+        "Table": table_tab}
 
 knowledge = workspace()
 st.title("Compare")

@@ -104,23 +104,50 @@ class Trial:
         return 1.0 / min((rank for rank in self.ranks if rank is not None), default=np.inf)
 
 
-MEASURES: dict[str, Callable[[Trial], float | None]] = {
-    "recall@5": lambda trial: trial.recall(5),
-    "precision@5": lambda trial: trial.precision(5),
-    "f1@5": lambda trial: trial.f1_at(5),
-    "node_recall": lambda trial: trial.node_recall,
-    "node_precision": lambda trial: trial.node_precision,
-    "node_f1": lambda trial: trial.node_f1,
-}
-"""What methods are compared by, with intervals; those of nodes where gold nodes are stated."""
-WORDS = {
-    "recall@5": "recall of the first 5 passages",
-    "precision@5": "precision of the first 5 passages",
-    "f1@5": "F1 of the first 5 passages",
-    "node_recall": "recall of the retrieved nodes",
-    "node_precision": "precision of the retrieved nodes",
-    "node_f1": "F1 of the retrieved nodes",
-}
+@dataclass(frozen=True)
+class Measure:
+    """What methods are compared by, with an interval.
+
+    `label` names it for people, `column` in a narrow table, `words` in a sentence; `meaning` says
+    how it is counted, `of` measures a trial, None where no gold is stated for it.
+    """
+
+    label: str
+    column: str
+    words: str
+    meaning: str
+    of: Callable[[Trial], float | None]
+
+
+MEASURES: dict[str, Measure] = {
+    "recall@5": Measure(
+        "Passages found", "R@5", "recall of the first 5 passages",
+        "The share of a question's gold passages among the first 5 that a method ranks.",
+        lambda trial: trial.recall(5)),
+    "precision@5": Measure(
+        "Passage precision", "P@5", "precision of the first 5 passages",
+        "Gold passages among the first 5, divided by 5: with two gold passages it is at most 0.40.",
+        lambda trial: trial.precision(5)),
+    "f1@5": Measure(
+        "Passage F1", "F1@5", "F1 of the first 5 passages",
+        "Harmonic mean of the share of gold passages found in the first 5 and of the share of gold "
+        "among these 5.",
+        lambda trial: trial.f1_at(5)),
+    "node_recall": Measure(
+        "Nodes found", "node R", "recall of the retrieved nodes",
+        "The share of a question's gold nodes among the entities that a method retrieved.",
+        lambda trial: trial.node_recall),
+    "node_precision": Measure(
+        "Node precision", "node P", "precision of the retrieved nodes",
+        "The share of gold nodes among the entities that a method retrieved: who retrieves more "
+        "than needed has less.",
+        lambda trial: trial.node_precision),
+    "node_f1": Measure(
+        "Node F1", "node F1", "F1 of the retrieved nodes",
+        "Harmonic mean of the share of gold nodes found and of the share of gold among the "
+        "retrieved entities.",
+        lambda trial: trial.node_f1)}
+"""By the key that results have; those of nodes are known where gold nodes are stated."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +220,7 @@ class Evaluation:
 
         Those without gold for it come last.
         """
-        known = [[MEASURES[measure](score.trials[i]) for score in self.scores]
+        known = [[MEASURES[measure].of(score.trials[i]) for score in self.scores]
                  for i in range(len(self.questions))]
         sums = [np.inf if None in some else sum(filter(None, some)) for some in known]
         return tuple(sorted(range(len(sums)), key=lambda i: (sums[i], i)))
@@ -233,7 +260,7 @@ class Evaluation:
                            **_flat(score.differences)},
             "per_question": [
                 {"qid": question.id, "question": question.text}
-                | {measure: MEASURES[measure](trial) for measure in score.intervals}
+                | {measure: MEASURES[measure].of(trial) for measure in score.intervals}
                 | asdict(trial) | {"ranks": dict(zip(question.gold, trial.ranks, strict=True)),
                                    "node_ranks": dict(zip(question.nodes, trial.node_ranks,
                                                           strict=True))}
@@ -315,19 +342,33 @@ def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: Que
         retrieval = knowledge.retrieve(plan, method, graph=graph)
     except QafdError as error:
         return Trial((None,) * len(gold), error=str(error), node_ranks=(None,) * len(nodes))
-    full = [node.id for node in retrieval.nodes if node.state == SATURATED]
-    tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
-    entities = [node.id for node in retrieval.nodes
-                if node.state == SATURATED and node.kind == "entity"]
-    places = {key: place for place, key in enumerate(entities, 1)}
-    trial = Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds,
-                  node_ranks=tuple(map(places.get, nodes)), entities=len(entities))
+    trial = trial_of(retrieval, graph, gold, nodes)
     if not known:
         return trial
     answer = " ".join(s.text for s in knowledge.answer(retrieval, plan).sentences)
     return replace(trial, answer=answer, exact_match=max(exact_match(answer, a) for a in known),
                    f1=max(f1(answer, a) for a in known),
                    contains=max(contains(answer, a) for a in known))
+
+
+def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
+             nodes: Sequence[str]) -> Trial:
+    """How a retrieval compares with the gold of its question, without the answer.
+
+    Parameters
+    ----------
+    gold : sequence of frozenset of str
+        The documents that each gold passage may be, as of `qafd.collection.gold_documents`.
+    nodes : sequence of str
+        The ids of the gold nodes, "" for one that the graph has not.
+    """
+    full = [node.id for node in retrieval.nodes if node.state == SATURATED]
+    tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
+    entities = [node.id for node in retrieval.nodes
+                if node.state == SATURATED and node.kind == "entity"]
+    places = {key: place for place, key in enumerate(entities, 1)}
+    return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds,
+                 node_ranks=tuple(map(places.get, nodes)), entities=len(entities))
 
 
 def _cautions(done: int, asked: int, passages: int) -> Iterator[str]:
@@ -352,8 +393,9 @@ def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | N
 
 def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence[Trial]) -> Score:
     """The means of a method's trials; `first` are those of the method it is compared with."""
-    found = {key: [(own, other) for own, other in zip(map(of, trials), map(of, first), strict=True)
-                   if own is not None and other is not None] for key, of in MEASURES.items()}
+    found = {key: [(own, other) for own, other in zip(map(one.of, trials), map(one.of, first),
+                                                      strict=True)
+                   if own is not None and other is not None] for key, one in MEASURES.items()}
     means, differences = _compared({key: pairs for key, pairs in found.items() if pairs})
     return Score(
         name, label_of(name), params_of(method), tuple(trials),
@@ -389,16 +431,16 @@ def _compared(
 
 def sentence(score: Score, first: Score, measure: str = "recall@5") -> str:
     """What the difference of two methods by one of MEASURES is worth, in words."""
-    gap = score.differences[measure]
+    gap, words = score.differences[measure], MEASURES[measure].words
     passages = measure == "recall@5"
     if gap.mean == gap.low == gap.high == 0:
         return (f"{score.label} finds as many of the gold passages as {first.label}." if passages
-                else f"{score.label} and {first.label} have the same {WORDS[measure]}.")
+                else f"{score.label} and {first.label} have the same {words}.")
     better, worse = (score, first) if gap.mean >= 0 else (first, score)
     ends = sorted((gap.low, gap.high) if gap.mean >= 0 else (-gap.low, -gap.high))
     more = (f"{better.label} finds {_plain(abs(gap.mean))} more of the gold passages than "
             f"{worse.label}" if passages else
-            f"The {WORDS[measure]} of {better.label} is {_plain(abs(gap.mean))} higher than that "
+            f"The {words} of {better.label} is {_plain(abs(gap.mean))} higher than that "
             f"of {worse.label}")
     return (f"{more} (95%: {_plain(ends[0])} to {_plain(ends[1])}); on this set that "
             + ("is a real difference." if gap.certain else "may be chance."))

@@ -217,7 +217,7 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
     for node in panel["nodes"]:
         at = data["nodes"][node["n"]]
         full = node["state"] == "saturated"
-        fill = _color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
+        fill = color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
         border = _INK if full else "#c9a400" if node["state"] == "wet" else "#999999"
         network.add_node(
             node["n"], label=at["name"][:60],
@@ -298,7 +298,7 @@ def _table(data: Mapping[str, Any]) -> str:
     )
 
 
-def _color(ramp: Sequence[str], t: float) -> str:
+def color(ramp: Sequence[str], t: float) -> str:
     """The color at t in [0, 1] of a ramp of hexadecimal colors."""
     place = t * (len(ramp) - 1)
     i = min(int(place), len(ramp) - 2)

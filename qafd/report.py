@@ -22,39 +22,39 @@ def report(run: Run) -> str:
 
 def _lines(run: Run) -> Iterator[str]:
     retrieval, full = run.retrieval, run.retrieved
-    yield f"# {_said(retrieval.query)}\n"
+    yield f"# {said(retrieval.query)}\n"
     if run.note:
-        yield f"Note: {_said(run.note)}\n"
+        yield f"Note: {said(run.note)}\n"
     yield f"Asked {run.made_at[:19].replace('T', ' ')} UTC. {len(full):,} nodes with " \
           f"{run.tokens:,} tokens were retrieved.\n"
     yield "## Answer\n"
     yield "Sentences of the documents, quoted; no language model.\n"
     if run.absence:
-        yield f"{_said(run.absence)}\n"
+        yield f"{said(run.absence)}\n"
     sources = list(dict.fromkeys((quote.title, quote.where) for quote in run.quotes))
     for quote in run.quotes:
-        text, number = _said(quote.text, 2000), sources.index((quote.title, quote.where)) + 1
+        text, number = said(quote.text, 2000), sources.index((quote.title, quote.where)) + 1
         yield f"> {f'**{text}**' if quote.best else text} \\[{number}\\]\n"
     for number, (title, where) in enumerate(sources, 1):
-        yield f"- \\[{number}\\] {_said(title)}: {_said(where)}"
+        yield f"- \\[{number}\\] {said(title)}: {said(where)}"
     yield from _nodes(full)
     yield "\n## Why the foremost are here\n"
     names = {n.id: n.name for n in retrieval.nodes}
     for node in [n for n in full if n.kind != "passage"][:FOREMOST]:
         held = (balance_sentence(mass_balance(retrieval, node.id), names) if node.capacity > 0
                 else "")
-        yield f"- {_said(node.reason, 600)} {_said(held, 600)}".rstrip()
+        yield f"- {said(node.reason, 600)} {said(held, 600)}".rstrip()
     yield "\n## Passages\n"
     for rank, passage in enumerate(retrieval.passages[:PASSAGES], 1):
         page = f", page {passage.page}" if passage.page is not None else ""
-        yield f"{rank}. **{_said(passage.title)}** ({_said(passage.document)}{page}, characters " \
+        yield f"{rank}. **{said(passage.title)}** ({said(passage.document)}{page}, characters " \
               f"{passage.start}-{passage.end}, score {passage.score:.3f})\n\n   > " \
-              f"{_said(passage.text, 8000)}\n"
+              f"{said(passage.text, 8000)}\n"
     yield "## Certificate\n"
     yield from _certificate(run)
     yield "\n## Made by\n"
-    yield f"{_said(imprint(retrieval), 2000)}."
-    yield f"Question read by {_said(run.plan.planner)}." + (
+    yield f"{said(imprint(retrieval), 2000)}."
+    yield f"Question read by {said(run.plan.planner)}." + (
         f" Graph SHA-256 {run.graph}." * bool(run.graph))
 
 
@@ -63,7 +63,7 @@ def _nodes(full: tuple[RetrievedNode, ...]) -> Iterator[str]:
     yield "| name | kind | importance x | mass | capacity | seed |"
     yield "|---|---|---:|---:|---:|---|"
     for node in full[:LISTED]:
-        yield f"| {_said(node.name, 120)} | {_said(node.kind, 40)} | {node.importance:.4g} | " \
+        yield f"| {said(node.name, 120)} | {said(node.kind, 40)} | {node.importance:.4g} | " \
               f"{node.mass:.4g} | {node.capacity:.4g} | {'yes' if node.seed else ''} |"
     if len(full) > LISTED:
         yield f"\n{len(full) - LISTED:,} more nodes are less important."
@@ -74,10 +74,10 @@ def _certificate(run: Run) -> Iterator[str]:
         yield "The method gives none: what it retrieves is not the optimum of a stated problem."
         return
     checked = verify(run.retrieval.to_dict())
-    yield from (f"- {_said(sentence, 600)}" for sentence in checked.sentences)
+    yield from (f"- {said(sentence, 600)}" for sentence in checked.sentences)
 
 
-def _said(text: str, length: int = 300) -> str:
+def said(text: str, length: int = 300) -> str:
     """Text on one line in which nothing is taken for Markdown, HTML or a link."""
     line = re.sub(r"([\\`*_\[\]<>|#~$&])", r"\\\1", one_line(text, length))
     # An address becomes a link after escapes are read; a word joiner, which nobody sees, keeps it.

@@ -23,7 +23,7 @@ LAYERS = (
      "search"),
     ("store",),
     ("engine", "seeds", "cost", "embedding", "estimate", "llm_extract", "reader"),
-    ("index", "rank", "layers", "earlier", "curate", "neighbors", "excerpt", "listing"),
+    ("index", "rank", "layers", "earlier", "curate", "neighbors", "excerpt", "listing", "unread"),
     ("retrieve",),
     ("methods",),
     ("explain", "context", "answer", "expected", "quote", "compare", "verify", "export", "view",

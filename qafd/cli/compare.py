@@ -3,18 +3,27 @@
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qafd.cli.common import (
     DONE,
     FAILED,
     NOTHING_FOUND,
     Commands,
+    check_output,
     command,
     open_workspace,
     print_json,
     text_of,
+    write_out,
 )
+from qafd.errors import ParameterError
 from qafd.plaintext import one_line
+
+if TYPE_CHECKING:
+    from qafd.compare import Comparison
+    from qafd.knowledge import KnowledgeGraph
 
 
 def add(commands: Commands) -> None:
@@ -29,11 +38,21 @@ def add(commands: Commands) -> None:
                          "of systems such as lightrag stand for the method that re-implements them")
     compare.add_argument("--budget", type=int, default=BUDGET,
                          help="tokens of passages for each method (default: %(default)s)")
+    compare.add_argument("--format", choices=("markdown", "html", "csv"),
+                         help="write a report, a page with the panels, or the table of what each "
+                         "method found, instead of the overview")
+    compare.add_argument("--out", type=Path, help="the file to write (default: stdout)")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     from qafd.retrieve import METHODS
 
+    if arguments.out is not None:
+        if not arguments.format:
+            raise ParameterError("--out needs --format: markdown, html or csv")
+        check_output(arguments.out, arguments.db)
+    if arguments.json and arguments.format:
+        raise ParameterError("--json and --format say two things; give one of them")
     knowledge = open_workspace(arguments)
     comparison = knowledge.compare(text_of(arguments.question), arguments.methods.split(","),
                                    budget=arguments.budget)
@@ -46,6 +65,8 @@ def _compare(arguments: argparse.Namespace) -> int:
               file=sys.stderr)
     if arguments.json:
         print_json(comparison.to_dict())
+    elif arguments.format:
+        write_out(_written(knowledge, comparison, arguments.format), arguments.out)
     else:
         print(f"{'method':20} {'nodes':>6} {'only here':>9} {'passages':>8} {'tokens':>7} "
               f"{'ms':>8}")
@@ -64,3 +85,13 @@ def _compare(arguments: argparse.Namespace) -> int:
     if failed:
         return FAILED
     return DONE if any(r.nodes for r in comparison.retrievals.values()) else NOTHING_FOUND
+
+
+def _written(knowledge: "KnowledgeGraph", comparison: "Comparison", form: str) -> str:
+    from qafd.compared import page, report, rows_csv
+
+    if form == "csv":
+        return rows_csv(comparison)
+    answers = {name: knowledge.answer(retrieval)
+               for name, retrieval in comparison.retrievals.items()}
+    return report(comparison, answers) if form == "markdown" else page(comparison, None, answers)

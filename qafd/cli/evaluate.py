@@ -95,20 +95,21 @@ def _retrieval(arguments: argparse.Namespace) -> int:
 
 def _table(result: "Evaluation") -> None:
     """One line per method for what it found, one for what else there is; then the differences."""
-    from qafd.evaluate import sentence
+    from qafd.evaluate import MEASURES, sentence
 
+    named = {key: one.column for key, one in MEASURES.items()}
     count = len(result.questions)
     print(f"{count} question{'s' * (count != 1)}, {result.passages:,} passages")
-    print(f"{'found':28} {'R@2':>5} {'R@5':>5} {'95%':>13} {'R@10':>6} {'P@5':>5} {'F1@5':>5} "
-          f"{'all@5':>6} {'MRR':>5}")
+    print(f"{'found':28} {'R@2':>5} {named['recall@5']:>5} {'95%':>13} {'R@10':>6} "
+          f"{named['precision@5']:>5} {named['f1@5']:>5} {'all@5':>6} {'MRR':>5}")
     for score in result.scores:
         low, high = score.recall_5.low, score.recall_5.high
         print(f"{score.name:28} {score.recall[0]:5.3f} {score.recall[1]:5.3f} "
               f"{low:7.3f}-{high:.3f} {score.recall[2]:6.3f} "
               f"{score.intervals['precision@5'].mean:5.3f} {score.intervals['f1@5'].mean:5.3f} "
               f"{score.complete:6.3f} {score.reciprocal:5.3f}")
-    print(f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7} {'node R':>6} {'node P':>6} "
-          f"{'node F1':>7} {'answer F1':>9}")
+    print(f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7} {named['node_recall']:>6} "
+          f"{named['node_precision']:>6} {named['node_f1']:>7} {'answer F1':>9}")
     for score in result.scores:
         recall, precision, both = (
             _share(score.intervals[key].mean if key in score.intervals else None)

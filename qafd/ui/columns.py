@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.answer import where
-from qafd.collection import gold_documents
+from qafd.answer import Answer, where
+from qafd.collection import gold_documents, gold_nodes
 from qafd.compare import Column
+from qafd.compared import page, report, rows, rows_csv
 from qafd.errors import ParameterError
-from qafd.evaluate import Trial, ranks
+from qafd.evaluate import MEASURES, trial_of
 from qafd.retrieve.base import SATURATED
-from qafd.ui.compare import Sides
-from qafd.ui.explore import retrieved
+from qafd.ui.compare import Sides, compare_panels
+from qafd.ui.explore import chosen_drawing, retrieved
 from qafd.ui.gold import with_gold
 from qafd.ui.workspaces import plain, safe
 from qafd.ui.written import written_answers
@@ -139,8 +140,57 @@ def numbers_tab(sides: Sides) -> None:
             st.caption(f":material/info: {plain(name)}: {plain(clean(notice, 400))}")
 
 
+def table_tab(sides: Sides) -> None:
+    """What was found, node by node and method by method, and the comparison as files."""
+    if sides.choice.blind:
+        st.write("The table has the scores and reasons of the methods: reveal the names to read "
+                 "it.")
+        return
+    comparison, drawing = sides.comparison, chosen_drawing()
+    found = rows(comparison)
+    if not found:
+        st.write("No method found anything.")
+    else:
+        st.caption(f"{counted(len(found), 'row')}: names, then passages within the budget; what "
+                   "most methods found comes first. A number is the method's own score, which only "
+                   "its own can be compared with; choose a row to read the reasons.")
+        event = st.dataframe(
+            [{"name": clean(row.name, 120), "kind": clean(row.kind, 40), "found by": row.times,
+              **{name: one and one.score for name, one in zip(sides.names, row.found,
+                                                              strict=True)}} for row in found],
+            hide_index=True, on_select="rerun", selection_mode="single-row", key="compared rows",
+            column_config={"name": st.column_config.TextColumn(width="medium")} | {
+                # Short names, so that six methods fit beside the sidebar.
+                name: st.column_config.NumberColumn(clean(column.name, 40), format="%.3g",
+                                                    help=plain(name))
+                for name, column in sides.pairs})
+        chosen = [row for row in event["selection"]["rows"] if row < len(found)]
+        for row in chosen:
+            st.html("".join(
+                f"<p style='margin:0 0 .4em'><b>{safe(name)}</b> "
+                f"{safe(f'number {one.rank}: {one.reason}', 600) if one else 'not found'}</p>"
+                for name, one in zip(sides.names, found[row].found, strict=True)))
+    with st.container(horizontal=True):
+        st.download_button("Table as CSV", lambda: rows_csv(comparison), "comparison.csv",
+                           "text/csv", on_click="ignore", help="With score, rank and reason.")
+        st.download_button("Report", lambda: report(comparison, _quoted(sides)), "comparison.md",
+                           "text/markdown", on_click="ignore",
+                           help="Differences, answers, numbers, overlap and this table as "
+                           "Markdown.")
+        st.download_button(
+            "Offline HTML",
+            lambda: page(comparison, compare_panels(sides, drawing), _quoted(sides)),
+            "comparison.html", "text/html", on_click="ignore",
+            help="The same with the panels, in one file that needs no network.")
+
+
+def _quoted(sides: Sides) -> dict[str, Answer]:
+    return {name: sides.knowledge.answer(retrieval, sides.plan)
+            for name, retrieval in sides.comparison.retrievals.items()}
+
+
 def _gold_table(sides: Sides) -> None:
-    """What each method ranks of the passages that the question needs, where these are known."""
+    """What each method finds of the passages and nodes that the question needs, where known."""
     asked = with_gold(sides.knowledge, sides.comparison.question)
     if asked is None:
         return
@@ -149,16 +199,25 @@ def _gold_table(sides: Sides) -> None:
     except ParameterError as error:
         st.caption(f":material/info: {plain(str(error))}")
         return
-    # Whatever fits the budget of tokens: the same number as on the page Evaluate.
-    places = [(name, ranks(retrieved(
+    entities, unknown = gold_nodes(sides.knowledge, sides.graph, [asked])
+    # Whatever fits the budget of tokens: the same numbers as on the page Evaluate.
+    trials = [(name, trial_of(retrieved(
         sides.knowledge.path, sides.version, sides.comparison.question,
-        sides.choice.methods[c.name], sides.knowledge, sides.graph, sides.plan),
-        [known[gold] for gold in asked.gold])) for name, c in sides.pairs if c.retrieval]
+        sides.choice.methods[c.name], sides.knowledge, sides.graph, sides.plan), sides.graph,
+        [known[gold] for gold in asked.gold], [entities.get(name, "") for name in asked.nodes]))
+        for name, c in sides.pairs if c.retrieval]
+    measures = {key: one for key, one in MEASURES.items()
+                if any(one.of(trial) is not None for _, trial in trials)}
     st.dataframe([{
-        "method": name, "recall@5": Trial(found).recall(5),
+        "method": name, **{one.label: one.of(trial) for one in measures.values()},
         "needed, not among its first 5": "; ".join(
-            clean(gold, 120) for gold, place in zip(asked.gold, found, strict=True)
-            if place is None or place > 5)} for name, found in places], hide_index=True,
-        column_config={"recall@5": st.column_config.NumberColumn(format="%.2f", help=(
-            f"The share of the {counted(len(asked.gold), 'document')} that this question is "
-            "known to need among the first 5 of the ranking."))})
+            clean(gold, 120) for gold, place in zip(asked.gold, trial.ranks, strict=True)
+            if place is None or place > 5)} for name, trial in trials], hide_index=True,
+        column_config={one.label: st.column_config.NumberColumn(format="%.2f", help=one.meaning)
+                       for one in measures.values()})
+    needs = [counted(len(asked.gold), "document"), *[counted(len(asked.nodes), "name")] * bool(
+        asked.nodes)]
+    st.caption(f"This question is known to need {' and '.join(needs)}; the page Evaluate measures "
+               "many such questions.")
+    for notice in unknown:
+        st.caption(f":material/info: {plain(clean(notice, 400))}")

@@ -188,6 +188,12 @@ def enough(choice: Choice) -> bool:
 
 def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     """One panel per method on one layout; returns the selected node."""
+    key = f"compare-{sides.knowledge.path.stem}"
+    return pick(compare_panels(sides, drawing, selected(key) or st.query_params.get("node")), key)
+
+
+def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) -> dict[str, Any]:
+    """The panels as `qafd.view.panel.panel_data` gives them."""
     columns = sides.comparison.columns
     empty = Retrieval(sides.plan.question, "", {}, (), (), ())
     retrievals = [c.retrieval or empty for c in columns]
@@ -201,9 +207,7 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
                              _drawable(sides), sides)
     positions = beside(frozen, [n for r in retrievals for n in prominent(r, DRAWN)],
                        _near(sides.graph, retrievals), ASPECT)
-    key = f"compare-{sides.knowledge.path.stem}"
-    picked = selected(key) or st.query_params.get("node")
-    return pick(panel_data(
+    return panel_data(
         retrievals, positions=positions, limit=DRAWN, aspect=ASPECT,
         others=[n for n in others if not (contract and n.kind == "passage")],
         captions=[Caption(name, idea, _footer(column, len(r.nodes), sides.choice))
@@ -211,7 +215,7 @@ def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
                                                    strict=True)],
         thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
         lone=sides.choice.lone, boxes=boxes,
-        late=positions.keys() - frozen.keys(), selected=picked), key)
+        late=positions.keys() - frozen.keys(), selected=picked)
 
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:

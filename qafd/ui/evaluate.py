@@ -10,7 +10,7 @@ import streamlit as st
 
 from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
-from qafd.evaluate import WORDS, Evaluation, Score, evaluate, sentence
+from qafd.evaluate import MEASURES, Evaluation, Score, evaluate, sentence
 from qafd.export import table_csv
 from qafd.gold import Question, QuestionSet
 from qafd.index import Progress
@@ -27,20 +27,6 @@ from qafd.view.panel import clean, counted
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 AT_ONCE = 150  # retrievals that are run without being asked for
 KEPT = 8  # results
-NAMED = {"recall@5": "Passages found", "precision@5": "Passage precision", "f1@5": "Passage F1",
-         "node_recall": "Nodes found", "node_precision": "Node precision", "node_f1": "Node F1"}
-MEANING = {
-    "recall@5": "The share of a question's gold passages among the first 5 that a method ranks.",
-    "precision@5": "Gold passages among the first 5, divided by 5: with two gold passages it is at "
-                   "most 0.40.",
-    "f1@5": "Harmonic mean of the share of gold passages found in the first 5 and of the share of "
-            "gold among these 5.",
-    "node_recall": "The share of a question's gold nodes among the entities that a method "
-                   "retrieved.",
-    "node_precision": "The share of gold nodes among the entities that a method retrieved: who "
-                      "retrieves more than needed has less.",
-    "node_f1": "Harmonic mean of the share of gold nodes found and of the share of gold among the "
-               "retrieved entities."}
 
 
 class Measuring:
@@ -163,8 +149,9 @@ def verdict(result: Evaluation) -> str:
         del st.session_state["by"]
     measure = st.segmented_control(
         "Compare by", result.measures, default=result.measures[0], required=True,
-        format_func=NAMED.__getitem__, key=keep("by"), bind="query-params") or result.measures[0]
-    st.caption(MEANING[measure])
+        format_func=lambda key: MEASURES[key].label, key=keep("by"),
+        bind="query-params") or result.measures[0]
+    st.caption(MEASURES[measure].meaning)
     if len(result.scores) > 1:
         st.markdown("\n".join(f"- {plain(sentence(score, result.scores[0], measure))}"
                               for score in result.scores[1:]))
@@ -176,20 +163,20 @@ def numbers(result: Evaluation, measure: str) -> None:
     first, scores = result.scores[0], result.scores
     tables = {
         "Compared": ([_compared(score, measure, score is not first) for score in scores], {
-            _column(measure): _shares(MEANING[measure]),
+            _column(measure): _gold(measure),
             "difference (95%)": st.column_config.TextColumn(
                 help="Minus that of the first method, question by question")}),
         "Passages": ([_found(score) for score in scores], {
-            "found in 5": _shares(MEANING["recall@5"]),
-            "precision": _shares(MEANING["precision@5"]),
-            "F1": _shares(MEANING["f1@5"]), "found in 2": _shares("recall@2"),
+            "found in 5": _gold("recall@5"),
+            "precision": _gold("precision@5"), "F1": _gold("f1@5"),
+            "found in 2": _shares("recall@2"),
             "found in 10": _shares("recall@10"),
             "all in 5": _shares("The share of questions with all gold passages among the first 5"),
             "MRR": _shares("Mean of 1 / rank of the best gold passage")})}
     if "node_f1" in result.measures:
         tables["Nodes"] = [_nodes(score) for score in scores], {
-            "nodes found": _shares(MEANING["node_recall"]),
-            "precision": _shares(MEANING["node_precision"]), "F1": _shares(MEANING["node_f1"])}
+            "nodes found": _gold("node_recall"),
+            "precision": _gold("node_precision"), "F1": _gold("node_f1")}
     if any(score.f1 is not None for score in scores):
         tables["Answers"] = [_answers(score) for score in scores], {
             "contains": _shares("The share of quoted answers in which the known answer stands"),
@@ -217,12 +204,17 @@ def numbers(result: Evaluation, measure: str) -> None:
 
 
 def _column(measure: str) -> str:
-    return NAMED[measure][0].lower() + NAMED[measure][1:]
+    label = MEASURES[measure].label
+    return label[0].lower() + label[1:]
 
 
 def _shares(meaning: str) -> Any:
     """A column of numbers from 0 to 1."""
     return st.column_config.NumberColumn(help=meaning, format="%.3f")
+
+
+def _gold(measure: str) -> Any:
+    return _shares(MEASURES[measure].meaning)
 
 
 def _compared(score: Score, measure: str, differs: bool) -> dict[str, Any]:
@@ -273,11 +265,11 @@ def chart(result: Evaluation, measure: str) -> None:
                         "array": [share.high - share.mean for share in found],
                         "arrayminus": [share.mean - share.low for share in found]}}],
         "layout": {
-            "xaxis": {"title": {"text": WORDS[measure]},
+            "xaxis": {"title": {"text": MEASURES[measure].words},
                       "range": [0, 1.02 * end]},
             "yaxis": {"automargin": True}, "height": 90 + 36 * len(scores),
             "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
-    alt = f"{NAMED[measure]}, with 95% intervals: " + "; ".join(
+    alt = f"{MEASURES[measure].label}, with 95% intervals: " + "; ".join(
         f"{s.label} {share.mean:.2f} ({share.low:.2f} to {share.high:.2f})"
         for s, share in zip(result.scores, found[::-1], strict=True))
     st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False}, alt=alt)
@@ -285,7 +277,7 @@ def chart(result: Evaluation, measure: str) -> None:
     highest = (f"Highest: {listed([s.label for s in best], len(best))} with "
                f"{best[0].intervals[measure].mean:.2f}." if len(best) < max(len(scores), 2) else
                f"All {len(best)} methods are equal.")
-    st.caption(f"Bars: mean {WORDS[measure]}; whiskers: 95%. {plain(highest)}")
+    st.caption(f"Bars: mean {MEASURES[measure].words}; whiskers: 95%. {plain(highest)}")
     st.download_button("Chart as CSV", lambda: table_csv(
         ["method", measure, "low", "high"],
         [[s.label, share.mean, share.low, share.high]

@@ -1,0 +1,185 @@
+"""A comparison as table, report and page: all that methods found, and no name does anything."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from clicks import page as opened
+from clicks import shown
+from hostile import STRINGS
+from lxml import html as lxml_html
+
+from qafd.cli import main
+from qafd.collection import save_questions
+from qafd.compare import Column, Comparison
+from qafd.compared import page, report, rows, rows_csv
+from qafd.evaluate import MEASURES, Trial
+from qafd.gold import Question
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.base import (
+    Imprint,
+    Retrieval,
+    RetrievedEdge,
+    RetrievedNode,
+    RetrievedPassage,
+)
+
+
+def node(i: str, x: float, state: str = "saturated", **fields: str) -> RetrievedNode:
+    return RetrievedNode(**{"id": i, "name": i.upper(), "kind": "entity", "importance": x,
+                            "mass": 1.0, "state": state, "reason": f"{i} is near.", **fields})
+
+
+def passage(i: str, score: float) -> RetrievedPassage:
+    return RetrievedPassage(i, i, f"{i}.txt", f"On {i}", "Text.", score, 0, 5)
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    """Method one finds a, b and passage p; method two a, c and p, q; method three fails."""
+    one = Retrieval("Who?", "one", {}, (), (
+        node("a", 4.0), node("b", 2.0), node("w", 0.0, "wet"),
+        node("p", 1.0, kind="passage", reason="p is full.")),
+        (RetrievedEdge("a", "b", "relation", 1.0, 1.0, "founded"),), (), (passage("p", 0.9),),
+        made_by=Imprint("f00-7"))
+    two = Retrieval("Who?", "two", {}, (), (node("c", 0.5), node("a", 0.25)), (), (),
+                    (passage("q", 0.8), passage("p", 0.7)), made_by=Imprint("f00-7"))
+    return Comparison("Who?", 500, (Column("one", "Method one", one, 40),
+                                    Column("two", "Method two", two, 80),
+                                    Column("three", "Method three", error="It needs a layer.")))
+
+
+def test_the_table_has_every_node_with_each_methods_own_score(comparison: Comparison) -> None:
+    table = [(row.name, row.times, *(one and (one.score, one.rank) for one in row.found))
+             for row in rows(comparison)]
+    assert table == [
+        ("A", 2, (4.0, 1), (0.25, 2), None), ("C", 1, None, (0.5, 1), None),
+        ("B", 1, (2.0, 2), None, None),
+        ("On p", 2, (0.9, 1), (0.7, 2), None), ("On q", 1, None, (0.8, 1), None)]
+    assert [row.found[0] and row.found[0].reason for row in rows(comparison)] == [
+        "a is near.", None, "b is near.", "p is full.", None]
+
+
+def test_the_table_as_csv_has_scores_ranks_and_reasons(comparison: Comparison) -> None:
+    table = list(csv.DictReader(io.StringIO(rows_csv(comparison), newline="")))
+    assert [(row["name"], row["found by"]) for row in table][:2] == [("A", "2"), ("C", "1")]
+    assert (table[0]["one: score"], table[0]["two: rank"]) == ("4.0", "2")
+    assert (table[1]["one: score"], table[1]["two: reason"]) == ("", "c is near.")
+    assert all(row["made_by"].endswith("workspace f00-7") for row in table)
+
+
+def test_the_report_says_who_leaves_out_what_and_who_failed(comparison: Comparison) -> None:
+    text = report(comparison)
+    assert "- Method one leaves out C; Method two brings it because" in text
+    # A of A, B, C; P of P, Q
+    assert "| Method one | 1.00 | 0.33 |" in text
+    assert "| Method two | 0.50 | 1.00 |" in text
+    assert "| Method one | 2 | 1 | 1 | 0 | 40 |" in text
+    assert "| A | entity | 4 | 0.25 |" in text
+    assert "| B | entity | 2 | – |" in text
+    assert "- Method three: It needs a layer." in text
+    assert "workspace f00-7" in text
+
+
+def test_tables_of_the_report_are_markdown_tables(comparison: Comparison) -> None:
+    lines = report(comparison).split("\n")
+    heads = [i for i, line in enumerate(lines) if line.startswith("|---")]
+    assert len(heads) == 4
+    for at in heads:
+        assert lines[at - 1].startswith("|")
+        assert lines[at - 2] == "" or not lines[at - 2].startswith("|")
+        assert lines[at].count("|") == lines[at - 1].count("|") == lines[at + 1].count("|")
+
+
+def test_the_page_has_a_panel_for_each_method_and_loads_nothing(comparison: Comparison) -> None:
+    text = page(comparison)
+    root = lxml_html.fromstring(text)
+    assert "default-src 'none'; script-src 'none'" in text
+    assert not root.xpath("//script | //link | //img | //iframe | //a")
+    assert [c.text for c in root.xpath("//figcaption/b")] == ["Method one", "Method two"]
+    names = [[t.text for t in figure.xpath(".//*[local-name()='text']")]
+             for figure in root.xpath("//figure")]
+    assert [sorted(some) for some in names] == [["A", "B", "W"], ["A", "C"]]
+    assert "A; importance 4" in text
+    assert len(root.xpath("//h2")) == 7
+
+
+def test_hostile_texts_stay_text_in_report_and_page() -> None:
+    short = [s[:300] for s in STRINGS]
+    nodes = tuple(RetrievedNode(f"{i}", s, s, 1.0, 1.0, "saturated", s) for i, s in
+                  enumerate(short))
+    retrieval = Retrieval(short[0], "m", {}, (), nodes, tuple(
+        RetrievedEdge("0", n.id, "relation", 1.0, 1.0, n.name) for n in nodes[1:]), ())
+    columns = (Column("a", short[1], retrieval), Column("b", short[2], retrieval),
+               Column("c", short[3], error=short[4]))
+    comparison = Comparison(short[5], 100, columns)
+    text = page(comparison)
+    root = lxml_html.fromstring(text.encode())
+    assert not root.xpath("//script | //img | //iframe | //a | //*[@onerror] | //*[@onload]")
+    assert not re.search(r"(?<!\\)<", report(comparison))
+    for row in csv.reader(io.StringIO(rows_csv(comparison), newline="")):
+        assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_the_command_writes_report_page_and_table(
+        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
+    ask = ["compare", "Who founded Apple?", "--methods", "qafd,lexical", "--db",
+           str(knowledge.path)]
+    assert main([*ask, "--format", "markdown"]) == 0
+    text = capfd.readouterr().out
+    assert text.startswith("# Who founded Apple?")
+    assert "## Answers" in text
+    assert main([*ask, "--format", "html", "--out", str(tmp_path / "c.html")]) == 0
+    assert (tmp_path / "c.html").read_text("utf-8").count("<figure>") == 2
+    assert main([*ask, "--format", "csv"]) == 0
+    assert "qafd: score" in capfd.readouterr().out
+    assert main([*ask, "--out", str(tmp_path / "x")]) == 2
+    assert main([*ask, "--format", "csv", "--json"]) == 2
+    assert main([*ask, "--format", "csv", "--out", str(knowledge.path)]) == 2
+
+
+def test_the_tab_has_the_table_and_its_files_unless_the_names_are_hidden(home: Path) -> None:
+    app = opened("compare", q="Who founded Apple?", methods=["qafd", "lexical"], view="Table")
+    assert not app.exception
+    assert [b.proto.label for b in app.get("download_button")] == [
+        "Table as CSV", "Report", "Offline HTML"]
+    frame = next(d.value for d in app.dataframe if "found by" in d.value)
+    assert list(frame["found by"])[0] == 2
+    hidden = opened("compare", q="Who founded Apple?", methods=["qafd", "lexical"], view="Table",
+                    blind="true")
+    assert not hidden.get("download_button")
+    assert "reveal the names" in shown(hidden)
+
+
+def test_gold_gives_recall_precision_and_f1_of_passages_and_nodes(home: Path) -> None:
+    app = opened("explore")  # copies the sample
+    knowledge = KnowledgeGraph.open(home / "apple-amazon.db")
+    with knowledge.store() as store:
+        named = next(row.name for row in store.documents() if row.title == "Steve Jobs")
+    save_questions(knowledge, [Question("1", "Who founded Apple?", (named,), nodes=(
+        "Steve Jobs", "Nobody Anywhere"))])
+    app = opened("compare", q="Who founded Apple?", methods=["qafd", "vector"], view="Numbers")
+    assert not app.exception
+    frame = next(d.value for d in app.dataframe if "Passages found" in d.value)
+    assert {"Passage precision", "Passage F1", "Nodes found", "Node precision",
+            "Node F1"} <= set(frame.columns)
+    first = frame.iloc[0]
+    found, precision = first["Passages found"], first["Passage precision"]
+    assert (found, precision) in ((1.0, 0.2), (0.0, 0.0))
+    assert first["Nodes found"] == 0.5  # one of the two is in the graph
+    both = 2 * first["Node precision"] * 0.5 / (first["Node precision"] + 0.5)
+    assert first["Node F1"] == pytest.approx(both)
+    assert "Nobody Anywhere" in shown(app)
+
+
+def test_every_measure_is_named_once_and_counts_what_it_says() -> None:
+    trial = Trial((1, None), node_ranks=(2, None, 4), entities=8)
+    assert {key: one.of(trial) for key, one in MEASURES.items()} == {
+        "recall@5": 0.5, "precision@5": 0.2, "f1@5": pytest.approx(2 / 7),
+        "node_recall": pytest.approx(2 / 3), "node_precision": 0.25,
+        "node_f1": pytest.approx(4 / 11)}
+    for field in ("label", "column", "words", "meaning"):
+        assert len({getattr(one, field) for one in MEASURES.values()}) == len(MEASURES)
