@@ -5,12 +5,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
 from qafd.records import WEIGHT, Chunk, Edge, Extraction, Mention, Node, Vectors
+from qafd.scripts import is_latin
 from qafd.text import NameIndex, canonical, count_tokens, title_of_file
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
@@ -314,14 +316,28 @@ def _relation_edges(
 def _synonym_edges(
     keys: Sequence[str], nodes: Sequence[Node], names: Vectors, block: int = 1024
 ) -> Iterator[Edge]:
-    """Pairs of names with cosine >= 0.8, the nearest 10 of each; O(n^2 d) in blocks of rows."""
+    """Pairs of names with cosine >= 0.8; O(n^2 d) in blocks of rows.
+
+    Two names in scripts that the bundled model cannot read must be spelled alike too.
+    """
     for first in range(0, len(keys), block):
         cosines = names[first:first + block] @ names.T
         rows, others = np.nonzero(cosines >= SYNONYM_COSINE)
         for u, v in zip((rows + first).tolist(), others.tolist(), strict=True):
-            if u < v:
+            if u < v and (is_latin(keys[u]) or is_latin(keys[v]) or _alike(keys[u], keys[v])):
                 yield Edge(nodes[u].id, nodes[v].id, "synonym",
                            SYNONYM_FACTOR * float(cosines[u - first, v]))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names have three quarters of the shorter one in a row in common.
+
+    A model that knows no letter of two names gives them one vector.
+    """
+    if set(one).isdisjoint(other):
+        return False
+    run = SequenceMatcher(None, one, other, autojunk=False).find_longest_match()
+    return 4 * run.size >= 3 * min(len(one), len(other))
 
 
 def _alignment(

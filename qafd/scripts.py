@@ -31,6 +31,15 @@ def is_other(text: str) -> bool:
     return not text.isascii() and _OTHER.search(text) is not None
 
 
+def is_latin(text: str) -> bool:
+    """Whether at least half of the letters of a text are Latin or Greek."""
+    if not is_other(text):
+        return True
+    letters = sum(map(str.isalpha, text))
+    return 2 * sum(letter.isalpha() and letter < "\u0400" or "\u1e00" <= letter < "\u2000"
+                   for letter in text) >= letters
+
+
 def is_unspaced(text: str) -> bool:
     """Whether a text has letters that stand without spaces between words."""
     return not text.isascii() and _RUN.search(text) is not None

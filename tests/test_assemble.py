@@ -297,3 +297,19 @@ def test_read_gives_unit_vectors_for_the_passage_and_each_sentence():
     assert np.array_equal(found.vector, embedder().embed([f"Two topics\n{text}"])[0])
     river = embedder().embed(["a river in Egypt"])[0]
     assert found.sentences[0] @ river > found.sentences[1] @ river + 0.1
+
+
+def test_names_that_a_model_cannot_read_are_no_synonyms_unless_they_are_spelled_alike():
+    text = "北京 北京市 红叶茶 苏州市 Suzhou"
+    names = text.split()
+    mentions = tuple(Mention(name.casefold(), name, text.index(name), text.index(name) + len(name),
+                             0, "GPE") for name in names)
+    chunk = Chunk("c", "d", "", text, 0, len(text))
+    one = np.array([1.0, 0.0], np.float32)
+    built = assemble([Reading(chunk, Extraction("c", "x", ((0, len(text)),), mentions, ()), one,
+                              one[None, :])], lambda keys: np.array([one] * len(keys)))
+    name = {node.id: node.name for node in built.nodes}
+    pairs = {frozenset((name[e.source], name[e.target])) for e in built.edges
+             if e.kind == "synonym"}
+    assert pairs == {frozenset(("北京", "北京市")),
+                     *(frozenset((other, "Suzhou")) for other in names[:4])}
