@@ -1,7 +1,7 @@
 """Erasing a document for good: what goes with it, what stays, and no byte of it in the file."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from qafd.engine import BatchExtractor
@@ -31,15 +31,23 @@ class Footprint:
 
     @property
     def sentence(self) -> str:
-        """What goes, for people."""
+        """What would go, for people."""
+        return f"Erasing {self.name} removes {self._goes} There is no undo."
+
+    @property
+    def past(self) -> str:
+        """What went, for people."""
+        return f"Erased {self.name}: {self._goes}"
+
+    @property
+    def _goes(self) -> str:
         counts = ((self.documents, "document"), (self.passages, "passage"))
         what = " and ".join(counted(*count) for count in counts if count[0]) or "its file"
-        replies = f"{counted(self.replies, 'reply')} of models" if self.replies else ""
-        runs = (f"{counted(self.runs, 'kept run')} that quote it or name what only it names"
+        replies = f", {counted(self.replies, 'reply')} of models" if self.replies else ""
+        runs = (f", {counted(self.runs, 'kept run')} that quote it or name what only it names"
                 if self.runs else "")
-        more = "".join(f", {words}" for words in (replies, runs) if words)
-        return (f"Erasing {self.name} removes {what}: text, vectors and what was found in it{more},"
-                " all derived layers, and copies made before upgrades. There is no undo.")
+        return (f"{what}: text, vectors and what was found in it{replies}{runs}, all derived "
+                "layers, and copies made before upgrades.")
 
 
 def footprint(store: Store, name: str) -> Footprint:
@@ -65,24 +73,24 @@ def footprint(store: Store, name: str) -> Footprint:
 
 
 def erase(
-    path: str | os.PathLike[str], name: str, *,
+    path: str | os.PathLike[str], names: Iterable[str], *,
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder, keys: Keys = NO_KEYS,
-) -> Footprint:
-    """Remove a file or a document for good, and make the graph and the file anew without it.
+) -> tuple[Footprint, ...]:
+    """Remove files or documents for good, and make the graph and the file anew without them.
 
-    Afterwards its text is neither in the workspace nor in what SQLite keeps beside it. What a
+    Afterwards their text is neither in the workspace nor in what SQLite keeps beside it. What a
     file system or a disk remembers of overwritten files is beyond this.
 
     Returns
     -------
-    Footprint
-        What went.
+    tuple of Footprint
+        What went with each.
 
     Raises
     ------
     StoreError
-        There is none of that name, or its file waits to be read. Nothing was changed.
+        There is none of a name, or its file waits to be read. Nothing was changed.
     BusyError
         Another process is indexing, and nothing was changed; or one reads an earlier state, which
         therefore stays in the write-ahead log.
@@ -92,10 +100,12 @@ def erase(
         The graph could not be made anew. It is empty; everything else is done.
     """
     with Store.open(path) as store, store.lease():
-        gone = footprint(store, name)
+        gone = tuple(footprint(store, name) for name in dict.fromkeys(names))
         engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}",
                            Local(extractor, embedder))
-        store.purge(name)
+        with store.transaction():
+            for one in gone:
+                store.purge(one.name)
         try:
             bring_up_to_date(store, engine)
         except BaseException:  # Ctrl-C too: the old graph quotes it

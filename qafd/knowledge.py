@@ -450,17 +450,17 @@ class KnowledgeGraph:
         return explained(corpus, asked, plan, self.store, self.evidence,
                          partial(self.retrieve, plan, graph=graph))
 
-    def erase(self, name: str) -> "Footprint":
-        """Remove a file or a document for good and say what went; see `qafd.erase.erase`.
+    def erase(self, *names: str) -> "tuple[Footprint, ...]":
+        """Remove files or documents for good and say what went; see `qafd.erase.erase`.
 
         Raises
         ------
         StoreError
-            There is none of that name, its file waits to be read, or another process is indexing.
+            There is none of a name, its file waits to be read, or another process is indexing.
         """
         from qafd.erase import erase
 
-        return erase(self.path, name, keys=self._keys)
+        return erase(self.path, names, keys=self._keys)
 
     def wipe(self) -> None:
         """Empty the workspace for good."""

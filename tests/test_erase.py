@@ -21,7 +21,8 @@ MARKS = (b"ylophone", b"uimper", b"anzibar")
 
 
 def erased(path: Path, name: str) -> Footprint:
-    return erase(path, name, extractor=TinyExtractor, embedder=TinyEmbedder)
+    gone, = erase(path, [name], extractor=TinyExtractor, embedder=TinyEmbedder)
+    return gone
 
 
 def on_disk(path: Path) -> bytes:
@@ -125,6 +126,18 @@ def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -
             footprint(store, "two.jsonl#one")
 
 
+def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
+    tiny_index(path, [ADA, SECRET])
+    with pytest.raises(StoreError, match="nothing called 'eve.txt'"):
+        erase(path, ["ada.txt", "eve.txt"], extractor=TinyExtractor, embedder=TinyEmbedder)
+    with Store.open(path) as store:
+        assert len(store.documents()) == 2
+    gone = erase(path, ["ada.txt", "secret.txt", "ada.txt"], extractor=TinyExtractor,
+                 embedder=TinyEmbedder)
+    assert [one.name for one in gone] == ["ada.txt", "secret.txt"]
+    assert not [mark for mark in (*MARKS, b"Paris") if mark in on_disk(path)]
+
+
 def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
     tiny_index(path, [ADA])
     with Store.open(path) as store:
@@ -174,7 +187,7 @@ def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) 
     with Store.open(path) as store, store.transaction() as connection:
         connection.execute("DELETE FROM embeddings")
     with pytest.raises(ModelError):
-        erase(path, "secret.txt", extractor=TinyExtractor, embedder=Broken)
+        erase(path, ["secret.txt"], extractor=TinyExtractor, embedder=Broken)
     assert b"uimper" not in on_disk(path)
     tiny_index(path)
     with Store.open(path) as store:

@@ -18,7 +18,6 @@ from qafd.cli.common import (
     on_interrupt,
     open_workspace,
     print_json,
-    settings,
     stdin,
 )
 from qafd.cli.meter import Meter
@@ -39,9 +38,6 @@ def add(commands: Commands) -> None:
     add_reader(index)
 
     command(commands, "status", _status, "count what the workspace holds")
-    docs = command(commands, "docs", _docs, "list, delete or restore documents")
-    docs.add_argument("--delete", metavar="NAME", action="append", default=[])
-    docs.add_argument("--undo", metavar="NAME", action="append", default=[])
 
     doctor = command(commands, "doctor", _doctor, "check this installation and a workspace")
     doctor.add_argument("--quick", action="store_true", help="installation only")
@@ -142,38 +138,6 @@ def _status(arguments: argparse.Namespace) -> int:
         for name, value in counts.items():
             print(f"{name:10} {value}")
     return DONE
-
-
-def _docs(arguments: argparse.Namespace) -> int:
-    from qafd.index import refresh
-    from qafd.view.panel import counted
-
-    knowledge = open_workspace(arguments)
-    if arguments.delete or arguments.undo:
-        with knowledge.store() as store:
-            for name in arguments.delete:
-                store.delete(name)
-            for name in arguments.undo:
-                store.undo(name)
-            settings().hold_for(store)
-        refresh(knowledge.path, keys=keys_of_environment())
-    with knowledge.store() as store:
-        files = store.files()
-        contents = store.contents()
-    if arguments.json:
-        print_json([asdict(file) | asdict(contents[file.name]) for file in files])
-    else:
-        if not files:
-            print("qafd: this workspace has no documents", file=sys.stderr)
-        for file in files:
-            state = "deleted" if file.deleted_at else file.status
-            held = contents[file.name]
-            print(f"{state:10} {counted(file.passages, 'passage'):>14} "
-                  f"{counted(held.entities, 'entity'):>14} "
-                  f"{counted(held.relations, 'relation'):>16} "
-                  f"{counted(held.tokens, 'token'):>15}  "
-                  f"{one_line(file.name, 200)}  {file.error}".rstrip())
-    return DONE if files else NOTHING_FOUND
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

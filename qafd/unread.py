@@ -1,0 +1,59 @@
+"""Passages that a language model did not read as it should, and what it really replied."""
+
+import json
+from dataclasses import dataclass
+
+from qafd.errors import StoreError
+from qafd.store import Store
+
+REPLIES = 2  # the latest of a passage
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A passage, the `number`-th of its document, why it was not read, and the raw replies.
+
+    The latest reply comes first; it is "" where the endpoint sent nothing that could be read.
+    """
+
+    document: str
+    number: int
+    chunk: str
+    page: int | None
+    reason: str
+    replies: tuple[str, ...]
+
+
+def unread(store: Store, file: str) -> tuple[Unread, ...]:
+    """The passages of a file that the model did not read, or not in whole, in order.
+
+    Raises
+    ------
+    StoreError
+        There is no such file.
+    """
+    with store.snapshot() as connection:
+        if not connection.execute("SELECT 1 FROM files WHERE name = ?", (file,)).fetchone():
+            raise StoreError(f"There is no file called {file[:200]!r} in this workspace.")
+        rows = connection.execute(
+            "WITH called AS (SELECT chunk, status, model, max(id) FROM llm_calls "
+            "  WHERE chunk != '' AND purpose = 'extract' GROUP BY chunk) "
+            "SELECT document, chunks.position + 1, chunks.id, page, coalesce(reason, "
+            "  CASE called.status WHEN 'rejected' THEN 'no reply of the model could be used' "
+            "  ELSE 'the last call to the model failed' END) "
+            "FROM chunks JOIN documents ON documents.name = document "
+            "JOIN files ON files.name = source LEFT JOIN called ON called.chunk = chunks.id "
+            "LEFT JOIN (extractions JOIN doubts ON doubts.extraction = extractions.id) "
+            "  ON extractions.chunk = chunks.id AND extractor = ? "
+            "WHERE source = ? AND (reason IS NOT NULL OR files.status = 'failed' "
+            "  AND called.status != 'ok' AND NOT EXISTS (SELECT 1 FROM extractions AS own "
+            "    WHERE own.chunk = chunks.id "
+            "    AND substr(own.extractor, 1, length(called.model) + 1) = called.model || '/')) "
+            "ORDER BY documents.position, chunks.position", (store.extractor, file)).fetchall()
+        replies: dict[str, tuple[str, ...]] = {}
+        for chunk, reply in connection.execute(
+                "SELECT chunk, reply FROM llm_calls WHERE status != 'ok' AND purpose = 'extract' "
+                "AND chunk IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
+                (json.dumps([row[2] for row in rows]),)):
+            replies[chunk] = (*replies.get(chunk, ()), reply)[:REPLIES]
+    return tuple(Unread(*(*row, replies.get(row[2], ()))) for row in rows)
