@@ -19,6 +19,23 @@ _SHORT = re.compile(  # what a dot after it does not end a sentence
 _BULLET = re.compile(r"\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 
 
+def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
+             ) -> tuple[Sequence[cjk.Found], Sequence[cjk.Word]]:
+    """The names and terms of a text in a language other than English, and its verbs if known.
+
+    Parameters
+    ----------
+    bounds : sequence of (start, end)
+        Its sentences.
+    """
+    if language in (CHINESE, JAPANESE):
+        return cjk.read(text, language)
+    if language in CAPITALIZED:
+        return [cjk.Found(start, end, "PROPN")
+                for start, end in capitals.names(text, bounds, language)], ()
+    return (), ()
+
+
 def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     """The entry of the extraction log for a chunk in a language other than English.
 
@@ -30,13 +47,7 @@ def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     bounds = sentences(text)
     starts = [start for start, _ in bounds]
     columns = {start + at for start, end in bounds for at in column_names(text[start:end])}
-    found: Sequence[cjk.Found] = ()
-    verbs: Sequence[cjk.Word] = ()
-    if language in (CHINESE, JAPANESE):
-        found, verbs = cjk.read(text, language)
-    elif language in CAPITALIZED:
-        found = [cjk.Found(start, end, "PROPN")
-                 for start, end in capitals.names(text, bounds, language)]
+    found, verbs = names_of(text, bounds, language)
     mentions = [
         Mention(key, text[start:end], start, end, max(0, bisect_right(starts, start) - 1), kind)
         for start, end, kind in found

@@ -14,10 +14,11 @@ from qafd.assemble import node_id
 from qafd.extract import TYPES, proper_runs
 from qafd.graph import Graph
 from qafd.records import Nodes, Vectors
+from qafd.scripts import bears_no_capital
 from qafd.text import NameIndex, as_typed, canonical, words_of
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span
+    from spacy.tokens import Doc
 
 ALIKE = 0.85  # share of letters from which a name of several words is another one misspelled
 ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many letters
@@ -28,6 +29,16 @@ TOLD = 4  # unknown names of a question that are told one by one
 
 Found = tuple[str, int, int]
 """The key of an entity and where the question names it."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What is taken for a name at `start:end` of a question, and what kind of name it is."""
+
+    text: str
+    start: int
+    end: int
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,8 @@ class Names:
         found = [
             (key, start, end) for key, start, end in self._matches(asked)
             if " " in key or (key not in common and (
-                not capitals or any(letter.isupper() for letter in asked[start:end])))]
+                not capitals or any(letter.isupper() or bears_no_capital(letter)
+                                    for letter in asked[start:end])))]
         return [one for one in found if not self._is_term(one[0])] or found
 
     def stand_in(self, key: str, vector: Vectors) -> tuple[str, str]:
@@ -122,13 +134,13 @@ class Names:
         names = list(self._typed)
         return names, np.array([len(name) for name in names], np.int64), _letters(names)
 
-    def link(self, asked: str, named: Sequence["Span"], found: Sequence[Found],
+    def link(self, asked: str, named: Sequence[Named], found: Sequence[Found],
              vectors: Mapping[str, Vectors], common: set[str]) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
         ----------
-        named : sequence of Span
+        named : sequence of Named
             What a tagger takes for names, see `named_in`.
         vectors : mapping of str to ndarray, shape (d,)
             Of the canonical form of each.
@@ -149,20 +161,20 @@ class Names:
 
         for span in named:
             key = canonical(span.text)
-            parts = [one for one in kept if span.start_char < one[2] and one[1] < span.end_char]
+            parts = [one for one in kept if span.start < one[2] and one[1] < span.end]
             if known := self.get(key):
                 keys |= {} if parts else {known: None}
                 continue
-            if any(start <= span.start_char and span.end_char <= end for _, start, end in parts):
+            if any(start <= span.start and span.end <= end for _, start, end in parts):
                 continue
             other, why = (self.alike(key), ALIKE_SAID) if parts else self.stand_in(
                 key, vectors[key])
             if other:
                 kept = [one for one in kept if one not in parts]
-                stands(span.start_char, span.text, other, why)
-            elif not parts and (" " in key or (span.label_ in SOUGHT and len(key) > 2)):
+                stands(span.start, span.text, other, why)
+            elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
                 said.append(f"{_quoted(span.text)}.")
-            elif parts and span.label_ == "PERSON":
+            elif parts and span.kind == "PERSON":
                 said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
         if not kept and not capitals:
             for start, typed, key in self._in_passing(asked, common):
@@ -255,9 +267,10 @@ def entities_named(graph: Graph, names: Iterable[str],
     return {name: key for name, key in ids.items() if key in graph.row}
 
 
-def named_in(doc: "Doc") -> Iterator["Span"]:
+def named_in(doc: "Doc") -> Iterator[Named]:
     """Named entities, and proper nouns that are none; without numbers and dates."""
     blocked = {token.i for entity in doc.ents for token in entity}
-    yield from (entity for entity in doc.ents if entity.label_ in TYPES and canonical(entity.text))
-    for sentence in doc.sents:
-        yield from (run for run in proper_runs(sentence, blocked) if canonical(run.text))
+    spans = [entity for entity in doc.ents if entity.label_ in TYPES]
+    for span in [*spans, *(run for part in doc.sents for run in proper_runs(part, blocked))]:
+        if canonical(span.text):
+            yield Named(span.text, span.start_char, span.end_char, span.label_)

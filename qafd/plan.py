@@ -5,12 +5,15 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from qafd.cjk import TERM
 from qafd.errors import ModelError, ParameterError
 from qafd.extract import tagger
+from qafd.foreign import names_of as names_in_other
 from qafd.graph import Graph
-from qafd.linking import Found, named_in, names_of
+from qafd.languages import ENGLISH, function_words, language_of
+from qafd.linking import Found, Named, named_in, names_of
 from qafd.llm import LLM
-from qafd.models import Embedder
+from qafd.models import Embedder, LocalEmbedder
 from qafd.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
 from qafd.records import Keyword, QueryPlan
 from qafd.subqueries import decompose
@@ -25,7 +28,7 @@ _READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they 
 
 
 class Planner:
-    """Reads questions against one graph, with spaCy's small English model.
+    """Reads questions against one graph, English ones with spaCy's small model.
 
     Parameters
     ----------
@@ -77,16 +80,27 @@ class Planner:
     def _read(self, asked: str, subqueries: bool) -> tuple[QueryPlan, str, tuple[str, ...]]:
         """The plan of a text; the text with its misspelled names put right; its parts, if asked."""
         nlp, _ = tagger()
-        with _READING:
-            doc = nlp(asked)
         common = nlp.Defaults.stop_words
-        found = self._names.find(asked, common)
-        named = list(named_in(doc))
-        parts = decompose(doc, _spans(doc, found)) if subqueries else ()
+        language = language_of(asked, least=1)
+        if language == ENGLISH:
+            with _READING:
+                doc = nlp(asked)
+            found = self._names.find(asked, common)
+            named = list(named_in(doc))
+            parts = decompose(doc, _spans(named, found)) if subqueries else ()
+            themes = list(_themes(doc))
+        else:
+            common = common | function_words(language)
+            found = self._names.find(asked, common)
+            seen, _ = names_in_other(asked, [(0, len(asked))], language)
+            spans = [Named(asked[start:end], start, end, kind) for start, end, kind in seen]
+            named = [span for span in spans if span.kind != TERM]
+            themes = [span.text for span in spans if span.kind == TERM]
+            parts = ()
         low = _distinct([*(asked[start:end] for _, start, end in found),
                          *(span.text for span in named)])
         taken = {canonical(text) for text in low}
-        high = [text for text in _distinct(_themes(doc)) if canonical(text) not in taken]
+        high = [text for text in _distinct(themes) if canonical(text) not in taken]
         keywords = (*(Keyword(text, "low") for text in low),
                     *(Keyword(text, "high") for text in high))
         vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
@@ -96,9 +110,10 @@ class Planner:
         if len(self._names) and not links.keys:
             notices.append("No name in the question is known to this graph, so the passages "
                            "nearest in words and meaning are the only seeds.")
-        if not _looks_english(asked, common):
-            notices.append("The question does not look English; the bundled models know English "
-                           "only, so the result may be poor.")
+        if self._embedder.name == LocalEmbedder.name and (
+                language != ENGLISH or not _looks_english(asked, common)):
+            notices.append("The question does not look English, the only language that the bundled "
+                           "model compares meanings in; names and words count as always.")
         return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices)),
                 links.read, tuple(parts))
 
@@ -139,10 +154,10 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
     return planner.refine(plan, keywords, parts if subqueries else (), client.name)
 
 
-def _spans(doc: "Doc", found: Sequence[Found]) -> list[tuple[int, int]]:
+def _spans(named: Sequence[Named], found: Sequence[Found]) -> list[tuple[int, int]]:
     """Where names stand in the question, in order, the longer of two that overlap."""
     spans = {(start, end) for _, start, end in found} | {
-        (span.start_char, span.end_char) for span in named_in(doc) if span.label_ != "NORP"}
+        (span.start, span.end) for span in named if span.kind != "NORP"}
     kept: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: span[0] - span[1]):
         if all(end <= a or b <= start for a, b in kept):
