@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.assemble import Reading, assemble
+from qafd.child import ForkServer
 from qafd.edits import connected, edited
 from qafd.engine import Batch, BatchExtractor, Engine, Models, Readings
 from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
@@ -20,7 +21,7 @@ from qafd.extract import LocalExtractor
 from qafd.formats.graphs.passages import given_for
 from qafd.llm import Recorded
 from qafd.models import LocalEmbedder, PassageEmbedder
-from qafd.parsing import parse_with_notices
+from qafd.parsing import ALONE, CHILD, Ask, parse_with_notices
 from qafd.reader import NO_KEYS, Choice, Keys, Local, chosen, engine_of, extractor_of
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.store import DocumentNameError, Store, embedding_key, now, vector_keys
@@ -229,7 +230,8 @@ def extend(
         progress(Progress("extracting", tally.done, tally.total, source))
         logged += len(chunks)
         # not shortly before the end, where it is done anyway
-        if logged >= GROWTH * assembled and (tally.total - tally.done) * GROWTH > logged:
+        to_come = tally.total - tally.done + tally.files
+        if logged >= GROWTH * assembled and to_come * GROWTH > logged:
             bring_up_to_date(store, engine)
             assembled = logged
     else:
@@ -281,10 +283,11 @@ def bring_up_to_date(
 
 @dataclass
 class Tally:
-    """Passages read so far, known so far, and still to come for each file."""
+    """Passages read so far, known so far, and still to come for each file; files not parsed yet."""
 
     done: int = 0
     total: int = 0
+    files: int = 0
     left: Counter[str] = field(default_factory=Counter)
 
     def count(self, source: str, passages: int) -> bool:
@@ -299,25 +302,27 @@ def _batches(
     progress: Callable[[Progress], None],
 ) -> Iterator[Batch]:
     """The passages still to read, file after file; a file is parsed when its turn comes."""
-    for number, name in enumerate(names):
-        progress(Progress("parsing", number, len(names), name))
-        _parse(store, name)
-        store.adopt(name, extractor)
-        chunks = store.pending(name, extractor)
-        if not chunks:
-            store.finish(name)
-        tally.total += len(chunks)
-        tally.left[name] = len(chunks)
-        for i in range(0, len(chunks), BATCH):
-            yield name, chunks[i:i + BATCH]
+    with ForkServer(CHILD) as parser:
+        for number, name in enumerate(names, 1):
+            progress(Progress("parsing", number - 1, len(names), name))
+            _parse(store, name, parser.ask)
+            store.adopt(name, extractor)
+            chunks = store.pending(name, extractor)
+            if not chunks:
+                store.finish(name)
+            tally.total += len(chunks)
+            tally.left[name] = len(chunks)
+            tally.files = len(names) - number
+            for i in range(0, len(chunks), BATCH):
+                yield name, chunks[i:i + BATCH]
 
 
-def _parse(store: Store, name: str) -> None:
+def _parse(store: Store, name: str, ask: Ask = ALONE) -> None:
     data = store.begin(name)
     if data is None:
         return
     try:
-        parsed = parse_with_notices(name, data)
+        parsed = parse_with_notices(name, data, ask=ask)
         passages = [(document, chunk(document)) for document in parsed.documents]
         if not any(chunks for _, chunks in passages):
             raise ParseError("The file holds no text; nothing was added.")

@@ -6,11 +6,12 @@ limits on memory, CPU, time and output; whatever happens there is a `ParseError`
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
-from qafd.child import ask
+from qafd.child import Reply, ask
 from qafd.errors import ParseError
 from qafd.formats import ENDINGS, Limits
 from qafd.formats.draft import SUPPORTED
@@ -18,9 +19,12 @@ from qafd.formats.graphs.graph import IMPORTED, ImportedGraph, graph_of
 from qafd.formats.graphs.tables import read_node_link
 from qafd.records import GIVEN, Assertion, Description, Document, Extraction, Mark, Mention
 
-__all__ = ["ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_graph",
+__all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_graph",
            "parse_with_notices"]
 
+CHILD = "qafd.formats.child"
+Ask = Callable[[bytes, int, float], Reply]
+ALONE: Ask = partial(ask, CHILD)
 _SIGXCPU = -24
 GRAPH_LIMITS = Limits(input_bytes=200_000_000, memory_bytes=3 << 30, cpu_seconds=120,
                       wall_seconds=180.0)
@@ -62,10 +66,12 @@ def parse(name: str, data: bytes, limits: Limits = Limits()) -> tuple[Document, 
     return parse_with_notices(name, data, limits).documents
 
 
-def parse_with_notices(name: str, data: bytes, limits: Limits = Limits()) -> Parsed:  # noqa: B008
+def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noqa: B008
+                       ask: Ask = ALONE) -> Parsed:
     """Like `parse`, with what the user should know about pages or records that were left out.
 
-    An imported graph has `GRAPH_LIMITS` at least.
+    An imported graph has `GRAPH_LIMITS` at least. `ask` is that of a `qafd.child.ForkServer` of
+    `CHILD` where many files are parsed.
     """
     if data.startswith(IMPORTED):
         limits = max(limits, GRAPH_LIMITS, key=lambda one: one.input_bytes)
@@ -76,7 +82,7 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits()) -> Par
             f"The file has {len(data) / 1e6:.1f} MB, more than {limits.input_bytes / 1e6:g} MB; "
             "split it and add the parts."
         )
-    reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits)
+    reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits, ask)
     given = {document["name"]: _extraction(*document.pop("given"))
              for document in reply["documents"] if "given" in document}
     documents = (
@@ -112,11 +118,11 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
     return graph_of([read_node_link(reply["graph"])], limits)
 
 
-def _ask_child(request: dict[str, Any], data: bytes, limits: Limits) -> dict[str, Any]:
+def _ask_child(request: dict[str, Any], data: bytes, limits: Limits,
+               ask: Ask = ALONE) -> dict[str, Any]:
     """The reply of a fresh child; it dies with this call in any case."""
     most = 4 * limits.text_characters + 4000 * min(limits.pieces, limits.text_characters)
-    reply = ask("qafd.formats.child", json.dumps(request).encode() + b"\n" + data, most + 1,
-                limits.wall_seconds)
+    reply = ask(json.dumps(request).encode() + b"\n" + data, most + 1, limits.wall_seconds)
     if reply.late or reply.code == _SIGXCPU:
         computing = f"{limits.cpu_seconds} s of computing time"
         spent = f"{limits.wall_seconds:g} s" if reply.late else computing

@@ -36,6 +36,20 @@ def test_the_graph_can_be_used_after_the_first_passages(path):
         assert store.passage_counts() == (5 * BATCH, 5 * BATCH)
 
 
+def test_many_small_files_show_a_graph_long_before_the_last_is_read(path):
+    sizes = []
+
+    def look(progress: Progress) -> None:
+        with Store.open(path) as store:
+            if progress.stage == "extracting":
+                sizes.append(store.passage_counts()[1])
+
+    run(path, [(f"{i}.txt", f"Name{i} met Name{i + 1}.".encode()) for i in range(40)],
+        progress=look)
+    # made of 1, 4 and 16 passages while others were to come, each seen at the next passage
+    assert sizes == [0, 1, 1, 1, *[4] * 12, *[16] * 24]
+
+
 def test_progress_names_the_stages_the_files_and_the_passages(path):
     seen: list[Progress] = []
     run(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Bob met Cyd.")], progress=seen.append)
