@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qafd.plaintext import storable
-from qafd.records import Description
+from qafd.records import GIVEN, Description
 from qafd.workspace import Workspace, bump, meta, now, set_meta
 
 BY = ("chunk", "document", "question", "run", "model", "purpose")
@@ -55,13 +55,17 @@ class Total:
 
 @dataclass(frozen=True)
 class Said:
-    """A description and the passage that it rests on."""
+    """A description and the passage that it rests on.
+
+    `model` wrote it, "" where the file of a graph brought it.
+    """
 
     description: Description
     chunk: str
     document: str
     title: str
     page: int | None
+    model: str
 
 
 class LedgerStore(Workspace):
@@ -105,22 +109,28 @@ class LedgerStore(Workspace):
                 "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
                 "status = 'rejected' WHERE document = ?", [(name,) for name in documents])
 
-    def said_of(self, key: str) -> tuple[Said, ...]:
+    def said_of(self, *keys: str) -> tuple[Said, ...]:
         """What models said of an entity and its relations, passage by passage.
 
         Parameters
         ----------
-        key : str
-            As in `Node.key`.
+        keys : str
+            As in `Node.key`, and those that edits made one with it.
         """
         with self.snapshot() as connection:
             rows = connection.execute(
+                "WITH wanted AS (SELECT value FROM json_each(?)) "
                 "SELECT source, target, descriptions.kind, descriptions.text, keywords, strength, "
-                "  live.id, live.document, live.title, live.page "
+                "  live.id, live.document, live.title, live.page, "
+                "  iif(EXISTS (SELECT 1 FROM extractions AS given WHERE given.chunk = live.id "
+                "    AND given.extractor = ?), '', extractor) "
                 "FROM descriptions JOIN live USING (extraction) "
-                "WHERE source = ? OR target = ? AND target != '' "
-                "ORDER BY live.document, live.position, descriptions.position", (key, key))
-            return tuple(Said(_described(row[:6]), *row[6:])
+                "JOIN extractions ON extractions.id = extraction "
+                "WHERE source IN wanted OR target IN wanted "
+                "ORDER BY live.document, live.position, descriptions.position",
+                (json.dumps(keys), GIVEN))
+            # An extractor is called as its model, with "/" and how it was asked.
+            return tuple(Said(_described(row[:6]), *(*row[6:10], row[10].rpartition("/")[0]))
                          for row in rows)
 
     @property

@@ -1,6 +1,6 @@
 """The Graph page: entities to look through, pairs that may be one, and what was put right."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,18 +13,20 @@ from qafd.errors import QafdError
 from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
+from qafd.remarks import Remark, remarks
 from qafd.rows import Edit
 from qafd.store import Store
 from qafd.ui.detail import STYLE, said_of
 from qafd.ui.models import start
 from qafd.ui.pages import page
+from qafd.ui.remarks import drawn, remark
 from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.panel import clean, counted
 
 ROWS = 500  # entities of the table
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
-NEIGHBORS, LABELS = 6, 4
+NEIGHBORS, LABELS, REMARKS = 6, 4, 3
 ENTITIES, MAP, ALIKE, EDITS, EXPORT = VIEWS = (
     "Entities", "Map", "Perhaps the same", "Edits", "Export")
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
@@ -109,6 +111,9 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
              f"also {', '.join(one.also[:6])}" if one.also else ""]
     st.html(f"{STYLE}<h4 style='margin:0'>{safe(one.name)}</h4>"
             f"<small>{safe(' · '.join(filter(None, facts)))}</small>")
+    with knowledge.store() as store:
+        said = remarks(store, one.id)
+    drawn(said.get("", ()))
     with st.form(f"call {one.id}", border=False):
         name = st.selectbox(
             "Call it", [other for other in names if other != one.name], index=None,
@@ -127,21 +132,22 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
     with sentences:
         said_of(knowledge, one.id, SENTENCES, MOST)
     with edges:
-        _edges(knowledge, one, names)
+        _edges(knowledge, one, names, said)
 
 
-def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
+def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str],
+           said: Mapping[str, Sequence[Remark]]) -> None:
     """What edges join to an entity, each pair to be parted, and a form to join another."""
     with knowledge.store() as store:
         near = neighbors(store, one)
     if not near:
         st.caption("No edge joins it to another entity, only passages that name both may.")
     for other in near[:NEIGHBORS]:
-        _neighbor(knowledge, one, other)
+        _neighbor(knowledge, one, other, said.get(other.id, ()))
     if more := near[NEIGHBORS:]:
         with st.expander(f"{len(more):,} more"):
             for other in more[:MOST]:
-                _neighbor(knowledge, one, other)
+                _neighbor(knowledge, one, other, said.get(other.id, ()))
             if len(more) > MOST:
                 st.caption(f"The first {MOST} of them; each of the others lists this one too.")
     # another name empties the form once an edge is added, and not where it was refused
@@ -162,11 +168,13 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
                                       note=note))
 
 
-def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor) -> None:
+def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
+              said: Sequence[Remark]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             st.html(f"{safe(', '.join(other.labels[:LABELS]), 200)} <b>{safe(other.name, 120)}</b>"
-                    f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>")
+                    f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>"
+                    + "".join(map(remark, said[:REMARKS])))
         if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
                      help=plain(clean(other.evidence, 300)) or None):
             _put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
