@@ -3,12 +3,15 @@
 import streamlit as st
 
 from qafd.ui.document import opened
-from qafd.ui.documents import documents_table, intake, jobs_panel
+from qafd.ui.documents import intake, jobs_panel
+from qafd.ui.listing import documents_table
 from qafd.ui.models import ledger, plan_card, reading_controls
+from qafd.ui.search import search
 from qafd.ui.workspaces import workspace
 
 knowledge = workspace()
 st.title("Documents")
+search(knowledge)
 if opened(knowledge):
     st.stop()
 intake(knowledge)

@@ -198,7 +198,7 @@ def states(knowledge: KnowledgeGraph) -> dict[str, tuple[str, bool]]:
 
 def test_delete_undo_and_retry_do_what_they_say(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qafd.ui.documents import apply
+    from qafd.ui.listing import apply
 
     started: list[Path] = []
     monkeypatch.setattr("qafd.ui.models.start_worker", lambda path, _: started.append(path))

@@ -13,9 +13,10 @@ from qafd.cli import main
 from qafd.index import Progress
 from qafd.jobs import _Report, enqueue, open_jobs, unparsed
 from qafd.knowledge import KnowledgeGraph
+from qafd.ledger import Call
 from qafd.pace import Pace
 from qafd.store import Store
-from qafd.ui import documents
+from qafd.ui import documents, listing
 
 
 @pytest.fixture
@@ -187,3 +188,79 @@ def test_docs_as_json_has_the_same_numbers(
     assert line["pages"] == 0
     assert main(["docs", "--db", str(mine.path)]) == 0
     assert f"{line['tokens']} tokens" in capsys.readouterr().out
+
+
+def test_the_search_marks_the_words_and_links_into_the_document(mine: KnowledgeGraph) -> None:
+    mine.add_text("<i>bob.txt", "Bob & Ada <b>wrote</b> to London.")
+    text = shown(page("documents", ws="mine", search="wrote"))
+    assert "&lt;b&gt;<mark>wrote</mark>&lt;/b&gt; to London." in text
+    assert "href='documents?ws=mine&amp;doc=%3Ci%3Ebob.txt&amp;passage=" in text
+    assert "1 passage" in text
+    assert "No passage has this." in shown(page("documents", ws="mine", search="xyzzy"))
+    assert "<mark>" not in shown(page("documents", ws="mine", search="wrote", doc="ada.txt"))
+    assert "No passage has this." in shown(
+        page("documents", ws="mine", within="wrote", doc="ada.txt"))
+
+
+def test_more_is_found_on_request(mine: KnowledgeGraph) -> None:
+    mine.add_text("many.jsonl", "".join(json.dumps({"id": n, "text": f"Bob went to room {n}."})
+                                        + "\n" for n in range(50)))
+    app = page("documents", ws="mine", search="room")
+    assert "50 passages, the best 20 of them" in shown(app)
+    press(app, "More")
+    assert "50 passages, the best 40 of them" in shown(app)
+    app.text_input(key="search").set_value("Bob went").run()
+    assert "50 passages, the best 20 of them" in shown(app)
+
+
+def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGraph) -> None:
+    mine.add_text("bob.txt", "Bob hid the xylophone.")
+    with mine.store() as store:
+        store.delete("bob.txt")
+    app = page("documents", ws="mine")
+    press(app, "Erase for good")
+    text = shown(app)
+    assert "Erasing bob.txt removes 1 document and 1 passage" in text
+    assert "Other documents stay" in text
+    assert b"xylophone" in mine.path.read_bytes()
+    app.button(key="erase_now").click().run()
+    assert not app.exception
+    with mine.store() as store:
+        assert [file.name for file in store.files()] == ["ada.txt"]
+    assert b"xylophone" not in mine.path.read_bytes()
+    assert "Erase for good" not in [button.label for button in page("documents", ws="mine").button]
+
+
+def test_what_cannot_be_erased_now_says_why(mine: KnowledgeGraph) -> None:
+    with mine.store() as store:
+        store.delete("ada.txt")
+        app = page("documents", ws="mine")
+        press(app, "Erase for good")
+        with store.lease():
+            app.button(key="erase_now").click().run()
+    assert not app.exception
+    assert "is indexing this workspace" in shown(app)
+    with mine.store() as store:
+        assert len(store.files()) == 1
+
+
+def test_a_file_that_is_gone_between_two_looks_is_no_error(
+        mine: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "_contents", lambda *_: {})
+    table = page("documents", ws="mine").dataframe[0].value
+    assert list(table["entities"]) == [0]
+
+
+def test_the_raw_reply_of_a_model_is_shown_as_text(mine: KnowledgeGraph) -> None:
+    reply = "<script>alert(1)</script> I cannot **read** this."
+    with mine.store() as store, store.transaction() as connection:
+        chunk, = store.log().chunks
+        store.put_call(Call("k", "extract", "m", "rejected", reply, 1, 1, chunk=chunk.id,
+                            document="ada.txt"))
+        connection.execute("INSERT INTO doubts SELECT id, 'two replies held no record', 0 "
+                           "FROM extractions")
+    app = page("documents", ws="mine")
+    assert [expander.label.replace("\\", "") for expander in app.expander
+            if "replied" in expander.label] == ["What the model replied for ada.txt: 1 passage"]
+    assert reply in [code.value for code in app.get("code")]
+    assert "ada.txt, passage 1: two replies held no record" in shown(app)

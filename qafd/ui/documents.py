@@ -1,9 +1,7 @@
-"""The Documents page: adding, watching the work, and the list with delete, undo and retry."""
+"""The Documents page: adding files and watching the work on them."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import streamlit as st
 
@@ -18,24 +16,18 @@ from qafd.jobs import (
     jobs,
     needs_worker,
     open_jobs,
-    retry,
     unparsed,
 )
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
 from qafd.parsing import parse_graph
-from qafd.rows import Contents, File
 from qafd.store import Store, clean_name
-from qafd.ui.models import choice_of, meter, notices, start
-from qafd.ui.pages import page
+from qafd.ui.models import choice_of, meter, start
 from qafd.ui.workspaces import plain
 from qafd.view.panel import clean, counted
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
          "gexf"]
-_STATUS = {"queued": "waiting", "parsing": "reading", "extracting": "extracting",
-           "done": "done", "failed": "failed", "cancelled": "cancelled"}
-TOLD = 5  # files whose trouble is also told below the table
 _UNITS = {"parsing": "file", "embedding": "vector", "building layers": "text"}
 
 
@@ -202,118 +194,3 @@ def _go_on(knowledge: KnowledgeGraph, job: Job) -> None:
             go_on(store, job.id)
         start(knowledge)
         st.rerun()
-
-
-def documents_table(knowledge: KnowledgeGraph) -> None:
-    """All files with their state; the chosen ones can be deleted, brought back or retried."""
-    with knowledge.store() as store:
-        files = store.files()
-        made_by = store.extractor
-        working = bool(open_jobs(store))
-        graph = knowledge.graph
-    live = [f for f in files if f.deleted_at is None]
-    said = notices(knowledge)
-    if not files:
-        st.info("No documents yet. Add one above: the graph can be used as soon as its first "
-                "passages are read.")
-        return
-    held = [(len(live), "file"), (int((graph.kinds == "passage").sum()), "passage"),
-            (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
-    st.caption(" · ".join(counted(*some) for some in held)
-               + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
-    contents = _contents(knowledge, (knowledge.path, knowledge.version(graph),
-                                     [(f.name, f.passages) for f in files]))
-    rows = [_row(f, contents[f.name], said.get(f.name, ""), working) for f in files]
-    event = st.dataframe(
-        _telling(rows), hide_index=True, on_select="rerun", selection_mode="multi-row",
-        key=f"files_table{st.session_state.get('acted', 0)}", column_config={
-            "file": st.column_config.TextColumn(width=180),
-            "state": st.column_config.TextColumn(width=80),
-            "entities": _count("Entities that its passages mention, in the graph as it is now"),
-            "relations": _count("Relations that its sentences state, in the graph as it is now"),
-            "tokens": _count("Length of its passages"), "passages": _count("Pieces of text"),
-            "pages": _count("Pages of its documents"), "documents": _count("Records in the file"),
-            "size": st.column_config.NumberColumn(format="bytes"),
-            "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
-            "what happened": st.column_config.TextColumn(width="large")})
-    told = [f for f in live if f.error or f.name in said]
-    for file in told[:TOLD]:
-        mark = ":material/error: " if file.error else ""
-        st.caption(f"{mark}**{plain(clean(file.name, 120))}**: "
-                   f"{plain(file.error or said[file.name])}")
-    if len(told) > TOLD:
-        st.caption(f"{counted(len(told) - TOLD, 'file')} more, under “what happened” in the table; "
-                   "a click on “state” sorts by it.")
-    chosen = [files[i] for i in event["selection"]["rows"] if i < len(files)]
-    gone = [f for f in files if f.deleted_at is not None]
-    with st.container(horizontal=True):
-        _button("Delete", [f for f in chosen if f.deleted_at is None], knowledge, "delete")
-        failed = [f for f in live if f.status == "failed"]
-        if chosen or not failed:
-            _button("Retry", [f for f in chosen if f.status in ("failed", "cancelled")
-                              or f.name in said], knowledge, "retry")
-        else:
-            _button("Retry failed", failed, knowledge, "retry")
-        _button("Undo delete", [f for f in chosen if f.deleted_at is not None] or
-                [f for f in gone if f.deleted_at == max(g.deleted_at or "" for g in gone)],
-                knowledge, "undo")
-    if len(graph):
-        st.page_link(page("explore"), label="Explore the graph", icon=":material/hub:")
-    st.caption("Choose rows to delete or retry. A deleted file leaves the graph as if it had "
-               "never been there, and can be brought back.")
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _contents(_knowledge: KnowledgeGraph, state: object) -> dict[str, Contents]:  # noqa: ARG001
-    """What each file brings, counted once for a state of graph and files."""
-    with _knowledge.store() as store:
-        return store.contents()
-
-
-def _count(meaning: str) -> Any:
-    return st.column_config.NumberColumn(help=meaning, format="localized")
-
-
-def _telling(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without columns that would say the same of every file: one document, all read."""
-    dull = {"documents": (0, 1), "pages": (0,), "read": (None, 1.0), "what happened": ("",)}
-    silent = {name for name, values in dull.items() if all(row[name] in values for row in rows)}
-    return [{name: value for name, value in row.items() if name not in silent} for row in rows]
-
-
-def _row(file: File, held: Contents, notice: str, working: bool) -> dict[str, Any]:
-    state = "deleted" if file.deleted_at else _STATUS.get(file.status, file.status)
-    if state in ("reading", "extracting") and not working:
-        state = "interrupted"
-    if state == "cancelled" and not file.passages:
-        state = "not begun"
-    return {"file": clean(file.name, 160), "state": state, "documents": file.documents,
-            "pages": held.pages, "passages": file.passages, "entities": held.entities,
-            "relations": held.relations, "tokens": held.tokens, "size": file.size,
-            "read": None if file.deleted_at or state == "failed" and not file.passages
-            else file.extracted / file.passages if file.passages
-            else float(file.status == "done"),
-            "what happened": clean(" ".join(
-                filter(None, [file.error, notice, *file.notices])), 400)}
-
-
-def _button(label: str, files: list[File], knowledge: KnowledgeGraph, action: str) -> None:
-    many = f" {len(files)} files" if len(files) > 1 else ""
-    if not st.button(label + many, disabled=not files, key=action):
-        return
-    apply(knowledge, action, [f.name for f in files])
-    # A table of another key has no rows chosen: the next action is for rows chosen anew.
-    st.session_state["acted"] = st.session_state.get("acted", 0) + 1
-    st.rerun()
-
-
-def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
-    """Delete, undo or retry files, and let a worker bring the graph up to date."""
-    with knowledge.store() as store:
-        if action == "retry":
-            retry(store, names)
-        else:
-            for name in names:
-                (store.delete if action == "delete" else store.undo)(name)
-            enqueue(store)
-    start(knowledge)
