@@ -22,11 +22,18 @@ _ASKED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {
     PERSON: rf"\bwho(?:m|se)?\b|\b{_OF} (?:person|people|man|woman|king|queen|president|author|"
             r"writer|poet|artist|painter|actor|actress|director|singer|musician|composer|player|"
             r"politician|scientist)\b"}.items()}
+# In Chinese, Japanese, German, French and Spanish, in the same order.
+_ELSEWHERE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {
+    NUMBER: r"多少|几[个年座位人]|いくつ|何[人年個冊]|\b(?:wie ?viele?|combien|cuánt[oa]s?)\b",
+    TIME: r"何时|什么时候|哪一?年|いつ|\b(?:wann|quand|cuándo)\b",
+    PLACE: r"哪里|哪儿|在哪|哪[个些]?国家|どこ|\b(?:wo|où|dónde)\b",
+    PERSON: r"谁|誰|哪位|\b(?:wer|wem|wen|qui|quién(?:es)?)\b"}.items()}
 _FOUND = {
     NUMBER: re.compile(r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-                       r"dozen|hundred|thousand|million|billion)\b", re.IGNORECASE),
+                       r"dozen|hundred|thousand|million|billion)\b|\d+(?=[\u3041-\u9fff])|"
+                       r"[一二三四五六七八九十百千万]+(?=[年个個人名座月])", re.IGNORECASE),
     TIME: re.compile(r"\b(?:1\d{3}|20\d\d|(?:Jan|Febr)uary|March|April|May|June|July|August|"
-                     r"(?:Septem|Octo|Novem|Decem)ber)\b")}
+                     r"(?:Septem|Octo|Novem|Decem)ber)\b|\d{1,4}(?=[年月])|.朝(?=[，。、])|時代")}
 # What taggers and models call them.
 _TYPES = {PERSON: frozenset(("person", "people", "character")),
           PLACE: frozenset(("gpe", "loc", "fac", "place", "location", "city", "country",
@@ -45,7 +52,8 @@ class Name:
 
 def asked_for(question: str) -> str | None:
     """The kind of thing that a question asks for, as far as its words tell."""
-    return next((kind for kind, asks in _ASKED.items() if asks.search(question)), None)
+    return next((kind for asked in (_ASKED, _ELSEWHERE) for kind, asks in asked.items()
+                 if asks.search(question)), None)
 
 
 def brings(kind: str | None, text: str, new: Sequence[Name], said: Set[str]) -> float:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qafd.answer import NAMELESS, WEAK, Answer, Citation, Sentence, cite, place_of
-from qafd.bm25 import FUNCTION_WORDS, words
+from qafd.bm25 import FUNCTION_LETTERS, FUNCTION_WORDS, words
 from qafd.columns import is_row, is_table
 from qafd.expected import asked_for, brings, names_in, unsaid
+from qafd.models import LocalEmbedder
 from qafd.records import Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.scripts import is_latin, is_unspaced, length
 from qafd.store import Store
 
 PASSAGES = 5  # best passages whose sentences are considered
@@ -23,6 +25,7 @@ IMPORTANT = 0.1  # how much the importance of what it names counts, on a scale o
 SHORT = 4  # words below which a sentence is a heading or a remnant
 REPEATED = 0.9  # cosine from which a sentence says what another one said
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
+SAID = 0.51  # share of the question's words where the model cannot read the question
 FILLER = 0.75  # share of the best cosine below which a sentence must bring a word of the question
 LEAD = 2  # sentences before one that begins with "she" or "this", to say who or what
 STEM = 4  # letters that forms of a word share: "founder", "founded"
@@ -35,7 +38,7 @@ _PRONOUNS = frozenset((
 _ASKING = frozenset((
     "describe", "explain", "find", "found", "give", "happen", "happened", "introduce", "know",
     "known", "list", "mean", "mention", "mentioned", "name", "please", "said", "show", "tell",
-    "total"))
+    "total", "国家", "国家名", "城市", "地方", "时候", "名字", "国", "場所", "名前"))
 _ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
     "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
@@ -52,6 +55,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     index time. Repetitions are left out, and so are headings, header lines and cut lines unless
     there is nothing else, and what is far from the question and has no new word of it. A row of
     "column: value" lines is quoted whole, and what begins with "she" with the sentence before it.
+    A question in letters that the bundled model does not know is compared by its words: the share
+    that a sentence and its title have stands for the cosine.
     """
     parts = plan.subqueries[:SENTENCES]
     passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
@@ -60,15 +65,17 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
         _Span(rank, passage, _start(passage.text, start, end), end, vector)
         for rank, passage in enumerate(passages)
         for start, end, vector in found.get(passage.chunk, ())]
-    spans = [span for span in everything if len(span.text.split()) >= SHORT]
+    spans = [span for span in everything if length(span.text) >= SHORT]
     spans = [span for span in spans if _whole(span)] or spans
     if not spans:
         return Answer((), (), 0.0)
     brought = _brought(spans, plan.words, retrieval, store)
-    similarity, foremost, literal = _choose(spans, plan, parts, brought)
+    by_words = store.embedder[0] == LocalEmbedder.name and not is_latin(plan.words)
+    similarity, foremost, literal = _choose(spans, plan, parts, brought, by_words)
     missing = _missing(plan.words, passages)
     answer = Answer((), (), similarity[foremost],
-                    threshold=NAMELESS if _has_name(plan.words, missing) else WEAK,
+                    threshold=SAID if by_words else (
+                        NAMELESS if _has_name(plan.words, missing) else WEAK),
                     english=english(plan.words), literal=literal, missing=missing)
     return _quoted(answer, similarity, everything,
                    None if answer.abstained else foremost, store)
@@ -105,19 +112,24 @@ def _brought(spans: Sequence[_Span], question: str, retrieval: Retrieval, store:
 
 
 def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
-            brought: Floats) -> tuple[dict[_Span, float], _Span, bool]:
+            brought: Floats, by_words: bool) -> tuple[dict[_Span, float], _Span, bool]:
     """The sentences to quote with their similarity, and the one that answers most.
 
     They are in the order of their passages. Also whether one of them has all telling words of the
     question.
     """
     asked = sorted(set(words(plan.words)))
-    tells = np.array([word not in FUNCTION_WORDS for word in asked], np.bool_)
+    tells = np.array([word not in FUNCTION_WORDS and not FUNCTION_LETTERS.search(word)
+                      for word in asked], np.bool_)
     vectors = np.stack([span.vector for span in spans])
     cosines = vectors @ np.stack([p.embedding for p in (plan, *parts)]).T  # (s, 1 + p)
+    unspaced = is_unspaced(plan.words)
+    has = np.array([[word in said for word in asked] for said in (
+        set(words(f"{span.passage.title * unspaced}\n{span.text}")) for span in spans)])  # (s, k)
+    if by_words:
+        has &= tells
+        cosines[:] = (has.sum(axis=1) / max(1, tells.sum()))[:, None]
     similarity = cosines.max(axis=1)
-    has = np.array([[word in said for word in asked]
-                    for said in (set(words(span.text)) for span in spans)])  # (s, k)
     counts = has.sum(axis=0)
     rare = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
     scores = cosines + FLOW * (1 - np.array([span.rank for span in spans]) / PASSAGES)[:, None]
@@ -131,6 +143,8 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
         gain = scores + OPEN * (has @ (rare * left))
         # What is far from the question and has nothing new of it would only fill the answer.
         idle = far & ~(has & left & tells).any(axis=1) & (brought < ASKED / 2)
+        if by_words and chosen:
+            idle |= similarity <= 0
         gain[[i for i in range(len(spans)) if i in chosen or idle[i] or any(
             float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
         best = int(gain.argmax())
@@ -192,6 +206,13 @@ def _speaks_of_another(text: str) -> bool:
 def _missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
     """The telling words of the question, as it spells them, whose stem no passage has."""
     stems = {word[:STEM] for p in passages for word in words(f"{p.title}\n{p.text}")}
+    if is_unspaced(question):
+        said_here = {word for p in passages for word in words(f"{p.title}\n{p.text}")}
+        parts = (part for word in re.findall(r"\w+", question)
+                 for part in FUNCTION_LETTERS.split(word))
+        return tuple(dict.fromkeys(
+            part for part in parts
+            if len(part) > 1 and part not in _ASKING and said_here.isdisjoint(words(part))))
     return tuple(dict.fromkeys(
         word for word in re.findall(r"\w+", question)
         if (len(word) >= STEM or word.isupper()) and stems.isdisjoint(
