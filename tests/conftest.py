@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from faults import FaultServer, serving
@@ -95,6 +96,33 @@ def app_url(app_home: Path) -> Iterator[str]:
     """The address of an app started as `qafd demo` starts it, with a home of its own."""
     with served(("qafd.cli", "demo", "--port"), app_home, QAFD_HOME=str(app_home)) as url:
         yield url
+
+
+@pytest.fixture
+def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
+    """Opens a path of the app in a context of its own; fails on foreign requests and errors."""
+    pages: list[Any] = []
+    wrong: list[str] = []
+
+    def visit(path: str = "/", width: int = 1280, height: int = 900, scheme: str = "light",
+              **options: Any) -> Any:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, **options)
+        page = context.new_page()
+        pages.append(page)
+        page.on("request", lambda r: None if r.url.startswith(
+            (app_url, app_url.replace("http", "ws"), "data:", "blob:")) else wrong.append(r.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(app_url + path)
+        return page
+
+    yield visit
+    broken = [text for page in pages
+              for text in page.get_by_test_id("stException").all_inner_texts()]
+    for page in pages:
+        page.context.close()
+    assert broken == [], "a page stopped at an error of its own"
+    assert wrong == [], "the app asked other hosts, or a script failed"
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,33 +18,6 @@ pytestmark = pytest.mark.browser
 PAINTED = "[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'
 Open = Callable[..., Any]
-
-
-@pytest.fixture
-def open_page(browser: Any, app_url: str) -> Iterator[Open]:
-    """Opens a path of the app in a context of its own; fails on foreign requests and errors."""
-    pages, foreign, errors = [], [], []
-
-    def visit(path: str = "/", width: int = 1280, height: int = 900, scheme: str = "light") -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme,
-            accept_downloads=True)
-        page = context.new_page()
-        pages.append(page)
-        page.on("request", lambda r: None if r.url.startswith(
-            (app_url, app_url.replace("http", "ws"), "data:", "blob:")) else foreign.append(r.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(app_url + path)
-        return page
-
-    yield visit
-    broken = [text for page in pages
-              for text in page.get_by_test_id("stException").all_inner_texts()]
-    for page in pages:
-        page.context.close()
-    assert broken == [], "a page stopped at an error of its own"
-    assert foreign == [], "the app asked other hosts"
-    assert errors == []
 
 
 def settle(page: Any) -> None:

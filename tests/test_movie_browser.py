@@ -1,7 +1,7 @@
 """The movie of Algorithm 2 in a real Chromium: what it computes, and that nothing is asked for."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,29 +17,6 @@ pytestmark = pytest.mark.browser
 MOVIE = ".movie[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'
 Open = Callable[..., Any]
-
-
-@pytest.fixture
-def open_page(browser: Any, app_url: str) -> Iterator[Open]:
-    """Opens a path; afterwards no script may have failed and no other host been asked."""
-    contexts, wrong = [], []
-
-    def visit(path: str, width: int = 1280, scheme: str = "light") -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 900},
-                                      color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith(
-            (app_url, app_url.replace("http", "ws"), "data:", "blob:"))
-            else wrong.append(request.url))
-        page.goto(app_url + path)
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert wrong == []
 
 
 def number(page: Any, name: str) -> float:
@@ -129,7 +106,7 @@ def test_a_click_on_a_cell_loads_its_settings(open_page: Open) -> None:
 @pytest.mark.parametrize("path", ["/lab", "/lab?experiment=Guarantees", "/learn?card=guarantee"])
 def test_the_pages_are_not_wider_than_the_window(
         path: str, width: int, scheme: str, open_page: Open) -> None:
-    page = open_page(path, width, scheme)
+    page = open_page(path, width=width, scheme=scheme)
     page.locator(IDLE).wait_for(state="attached", timeout=60_000)
     page.wait_for_timeout(300)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,7 +1,7 @@
 """Keyboard shortcuts in a real Chromium: what each key does, and that none acts while typing."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +19,15 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture
-def open_page(browser: Any, app_url: str) -> Iterator[Open]:
-    """Opens a path of the app in a context of its own; no script of it may fail."""
-    contexts, wrong = [], []
-
+def open_page(open_page: Open) -> Open:
+    """Opens a path of the app and waits until it is drawn."""
     def visit(path: str, drawn: str = PAINTED, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(app_url + path)
+        page = open_page(path, **options)
         page.locator(drawn).first.wait_for(timeout=60_000)
         page.locator(IDLE).wait_for(state="attached", timeout=30_000)
         return page
 
-    yield visit
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    return visit
 
 
 def selected(page: Any) -> Any:
