@@ -65,7 +65,9 @@ function create(root) {
     button.onclick = act;
   }
   p.legend.append(p.keys);
-  html("div", "hint", p.legend, "click selects · drag pans · ctrl + wheel zooms · double click resets");
+  html("div", "hint", p.legend, matchMedia("(pointer: coarse)").matches
+    ? "a tap selects · drag pans · two fingers zoom · double tap resets"
+    : "click selects · drag pans · ctrl + wheel zooms · double click resets");
   // Widths are read here only: reading them while drawing would lay the page out twice.
   p.width = p.grid.clientWidth;
   new ResizeObserver(() => {
