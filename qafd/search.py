@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qafd.log import CHUNK
 from qafd.plaintext import clean
 from qafd.records import Chunk
+from qafd.scripts import is_unspaced
 from qafd.workspace import Workspace
 
 FOUND = 20  # passages
@@ -51,8 +53,12 @@ class SearchStore(Workspace):
         """The k best passages for the words of a text by BM25, of all documents or of one.
 
         Words in quotation marks are looked for as a phrase; forms of an English word count as it,
-        accents and capitals do not matter. Passages of equal scores are ordered by id.
+        accents and capitals do not matter. Passages of equal scores are ordered by id. In scripts
+        without spaces each of the strings given is looked for as it is.
         """
+        if is_unspaced(text):
+            found = self._literal(clean(text[:1000]).split(), k, document)
+            return found if found.hits else Found((), 0, "No passage has this.")
         terms, said = _terms(text), ""
         if len(terms) > MOST:
             terms, said = terms[:MOST], f" Only the first {MOST} words were looked for."
@@ -62,25 +68,27 @@ class SearchStore(Workspace):
             if found.hits:
                 said = f"No passage has all of these words; these have some.{said}"
         if not found.hits:
-            # no words of the index: a part of a word, a sign, a script without spaces
-            found = self._literal(clean(text[:1000]), k, document)
+            # no words of the index: a part of a word, a sign
+            found = self._literal([clean(text[:1000])], k, document)
         if not found.hits and text.strip():
             return Found((), 0, ("No passage has " + (
                 "this." if len(terms) < 2 else "any of these words.") + said))
         return Found(found.hits, found.total, said.strip())
 
-    def _literal(self, sought: str, k: int, document: str | None) -> Found:
-        """The passages that have these very characters, in the order of documents."""
-        if not sought:
+    def _literal(self, sought: Sequence[str], k: int, document: str | None) -> Found:
+        """The passages that have all these very characters, in the order of documents."""
+        if not all(sought):
             return Found((), 0)
-        chosen = "FROM passages WHERE instr(text, ?1) AND (?2 IS NULL OR document = ?2)"
+        chosen = ("FROM passages WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) "
+                  "WHERE NOT instr(text, value)) AND (?2 IS NULL OR document = ?2)")
+        asked = json.dumps(list(sought))
         with self.snapshot() as connection:
-            total = connection.execute(f"SELECT count(*) {chosen}", (sought, document)
+            total = connection.execute(f"SELECT count(*) {chosen}", (asked, document)
                                        ).fetchone()[0]
             rows = connection.execute(
                 f"SELECT {CHUNK} {chosen} ORDER BY document, start LIMIT ?3",
-                (sought, document, k)).fetchall()
-        return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought))
+                (asked, document, k)).fetchall()
+        return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought[0]))
                            for chunk in (Chunk(*row) for row in rows)), total)
 
     def _best(self, match: str, k: int, document: str | None) -> Found:

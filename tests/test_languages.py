@@ -65,6 +65,15 @@ def test_what_is_in_no_document_is_said_to_be_missing(workspaces, language, ques
     assert answer.missing == missing
 
 
+@pytest.mark.parametrize(("sought", "titles"), [
+    ("北京", ["星河出版社", "铁道博物馆"]), ("北京 詹天佑", ["铁道博物馆"]),
+    ("江湖诊", ["江湖诊所"]), ("火星", []),
+])
+def test_words_within_a_run_of_letters_are_found(workspaces, sought, titles):
+    with workspaces["zh"].store() as store:
+        assert [hit.chunk.title for hit in store.search(sought).hits] == titles
+
+
 def test_suggested_questions_are_in_the_language_of_the_names(workspaces):
     for language, (start, end) in {"zh": ("关于", "？"), "ja": ("", "書かれていますか。")}.items():
         asked = questions(workspaces[language].graph)
