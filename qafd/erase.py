@@ -1,5 +1,6 @@
 """Erasing a document for good: what goes with it, what stays, and no byte of it in the file."""
 
+import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from qafd.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.store import Store, now
 from qafd.view.panel import counted
 
+NAMED = 5  # names in a sentence
 STAYS = ("Other documents stay, with every name that they have too, even where they say the same. "
          "Questions you asked or wrote for Evaluate, edits by hand with their names and notes, and "
          "what models have cost stay. Backups, exports and bundles that you made hold what they "
@@ -21,9 +23,9 @@ STAYS = ("Other documents stay, with every name that they have too, even where t
 
 @dataclass(frozen=True)
 class Footprint:
-    """What goes with a file or a document: counts; `runs` of the history."""
+    """What goes with files or documents: counts; `runs` of the history."""
 
-    name: str
+    names: tuple[str, ...]
     documents: int
     passages: int
     replies: int
@@ -32,51 +34,57 @@ class Footprint:
     @property
     def sentence(self) -> str:
         """What would go, for people."""
-        return f"Erasing {self.name} removes {self._goes} There is no undo."
+        return f"Erasing {self._named} removes {self._goes} There is no undo."
 
     @property
     def past(self) -> str:
         """What went, for people."""
-        return f"Erased {self.name}: {self._goes}"
+        return f"Erased {self._named}: {self._goes}"
+
+    @property
+    def _named(self) -> str:
+        more = len(self.names) - NAMED
+        return ", ".join(self.names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
     @property
     def _goes(self) -> str:
         counts = ((self.documents, "document"), (self.passages, "passage"))
-        what = " and ".join(counted(*count) for count in counts if count[0]) or "its file"
+        what = " and ".join(counted(*count) for count in counts if count[0]) or "all bytes"
         replies = f", {counted(self.replies, 'reply')} of models" if self.replies else ""
-        runs = (f", {counted(self.runs, 'kept run')} that quote it or name what only it names"
+        runs = (f", {counted(self.runs, 'kept run')} that quote them or name what only they name"
                 if self.runs else "")
-        return (f"{what}: text, vectors and what was found in it{replies}{runs}, all derived "
+        return (f"{what}: text, vectors and what was found there{replies}{runs}, all derived "
                 "layers, and copies made before upgrades.")
 
 
-def footprint(store: Store, name: str) -> Footprint:
+def footprint(store: Store, names: Iterable[str]) -> Footprint:
     """What `erase` would remove.
 
     Raises
     ------
     StoreError
-        There is none of that name, or its file waits to be read.
+        There is none of a name, or its file waits to be read.
     """
+    names = tuple(dict.fromkeys(names))
     with store.snapshot() as connection:
-        names = store.documents_of(name)
-        quoting = set(store.quoting(names))
-        passages = sum(connection.execute(
-            "SELECT count(*) FROM chunks WHERE document = ?", (one,)).fetchone()[0]
-            for one in names)
-        replies = sum(document in names or (question != "" and purpose != "plan")
+        documents = set().union(*map(store.documents_of, names))
+        quoting = set(store.quoting(documents))
+        passages = connection.execute(
+            "SELECT count(*) FROM chunks WHERE document IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(documents)),)).fetchone()[0]
+        replies = sum(document in documents or (question != "" and purpose != "plan")
                       for document, question, purpose in connection.execute(
             "SELECT document, question, purpose FROM llm_calls WHERE reply != ''"))
         runs = sum(row[0] in quoting for row in connection.execute(
             "SELECT id FROM runs WHERE deleted_at IS NULL"))
-    return Footprint(name, len(names), passages, replies, runs)
+    return Footprint(names, len(documents), passages, replies, runs)
 
 
 def erase(
     path: str | os.PathLike[str], names: Iterable[str], *,
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder, keys: Keys = NO_KEYS,
-) -> tuple[Footprint, ...]:
+) -> Footprint:
     """Remove files or documents for good, and make the graph and the file anew without them.
 
     Afterwards their text is neither in the workspace nor in what SQLite keeps beside it. What a
@@ -84,8 +92,8 @@ def erase(
 
     Returns
     -------
-    tuple of Footprint
-        What went with each.
+    Footprint
+        What went.
 
     Raises
     ------
@@ -100,12 +108,12 @@ def erase(
         The graph could not be made anew. It is empty; everything else is done.
     """
     with Store.open(path) as store, store.lease():
-        gone = tuple(footprint(store, name) for name in dict.fromkeys(names))
+        gone = footprint(store, names)
         engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}",
                            Local(extractor, embedder))
         with store.transaction():
-            for one in gone:
-                store.purge(one.name)
+            for name in gone.names:
+                store.purge(name)
         try:
             bring_up_to_date(store, engine)
         except BaseException:  # Ctrl-C too: the old graph quotes it

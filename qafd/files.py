@@ -194,11 +194,11 @@ class FileStore(LedgerStore):
                 (extractor, source, source)).fetchall()
         return tuple(DocumentRow(*row) for row in rows)
 
-    def document_names(self, source: str, most: int) -> tuple[str, ...]:
-        """The first documents of a file, in order."""
+    def titles(self, source: str, most: int) -> dict[str, str]:
+        """The titles of the first documents of a file by their names, in order."""
         with self.snapshot() as connection:
-            return tuple(row[0] for row in connection.execute(
-                "SELECT name FROM documents WHERE source = ? ORDER BY position LIMIT ?",
+            return dict(connection.execute(
+                "SELECT name, title FROM documents WHERE source = ? ORDER BY position LIMIT ?",
                 (source, most)))
 
     def document(self, name: str) -> Document:

@@ -450,7 +450,7 @@ class KnowledgeGraph:
         return explained(corpus, asked, plan, self.store, self.evidence,
                          partial(self.retrieve, plan, graph=graph))
 
-    def erase(self, *names: str) -> "tuple[Footprint, ...]":
+    def erase(self, *names: str) -> "Footprint":
         """Remove files or documents for good and say what went; see `qafd.erase.erase`.
 
         Raises

@@ -21,8 +21,7 @@ MARKS = (b"ylophone", b"uimper", b"anzibar")
 
 
 def erased(path: Path, name: str) -> Footprint:
-    gone, = erase(path, [name], extractor=TinyExtractor, embedder=TinyEmbedder)
-    return gone
+    return erase(path, [name], extractor=TinyExtractor, embedder=TinyEmbedder)
 
 
 def on_disk(path: Path) -> bytes:
@@ -84,7 +83,7 @@ def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
         for quoting in ({"nodes": [ada, only]}, {"passages": [passage]},
                         {"parts": [{"passages": [passage]}]}):
             save(store, **quoting)
-        assert footprint(store, "secret.txt").runs == 3
+        assert footprint(store, ["secret.txt"]).runs == 3
         assert erased(path, "secret.txt").runs == 3
         with store.snapshot() as connection:
             assert {row[0] for row in connection.execute("SELECT id FROM runs")} == set(stays)
@@ -123,7 +122,7 @@ def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -
         with store.transaction() as connection:
             connection.execute("UPDATE files SET status = 'queued', data = ?", (two,))
         with pytest.raises(StoreError, match=r"two\.jsonl, which has 'two\.jsonl#one', waits"):
-            footprint(store, "two.jsonl#one")
+            footprint(store, ["two.jsonl#one"])
 
 
 def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
@@ -134,7 +133,7 @@ def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
         assert len(store.documents()) == 2
     gone = erase(path, ["ada.txt", "secret.txt", "ada.txt"], extractor=TinyExtractor,
                  embedder=TinyEmbedder)
-    assert [one.name for one in gone] == ["ada.txt", "secret.txt"]
+    assert gone == Footprint(("ada.txt", "secret.txt"), 2, 2, 0, 0)
     assert not [mark for mark in (*MARKS, b"Paris") if mark in on_disk(path)]
 
 
@@ -142,16 +141,18 @@ def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
     tiny_index(path, [ADA])
     with Store.open(path) as store:
         store.hold([SECRET])
-        assert "removes its file:" in footprint(store, "secret.txt").sentence
+        assert "removes all bytes:" in footprint(store, ["secret.txt"]).sentence
     erased(path, "secret.txt")
     assert b"uimper" not in on_disk(path)
 
 
 def test_the_sentence_says_what_goes_in_numbers() -> None:
-    assert Footprint("a.txt", 2, 3, 1, 2).sentence == (
-        "Erasing a.txt removes 2 documents and 3 passages: text, vectors and what was found in it, "
-        "1 reply of models, 2 kept runs that quote it or name what only it names, all derived "
+    assert Footprint(("a.txt",), 2, 3, 1, 2).sentence == (
+        "Erasing a.txt removes 2 documents and 3 passages: text, vectors and what was found there, "
+        "1 reply of models, 2 kept runs that quote them or name what only they name, all derived "
         "layers, and copies made before upgrades. There is no undo.")
+    assert Footprint(tuple("abcdefg"), 7, 7, 0, 0).past.startswith(
+        "Erased a, b, c, d, e and 2 more: 7 documents")
 
 
 def test_nothing_is_erased_while_another_process_indexes(path: Path) -> None:

@@ -113,12 +113,11 @@ def _erase(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> None:
 
     if not arguments.yes:
         with knowledge.store() as store:
-            going = " ".join(footprint(store, name).sentence for name in arguments.erase)
+            going = footprint(store, arguments.erase).sentence
         raise ParameterError(f"{one_line(going, 4000)} {STAYS} Add --yes to erase.")
     with knowledge.store() as store:
         settings().hold_for(store)
-    for gone in knowledge.erase(*arguments.erase):
-        print(f"qafd: {one_line(gone.past, 2000)}", file=sys.stderr)
+    print(f"qafd: {one_line(knowledge.erase(*arguments.erase).past, 4000)}", file=sys.stderr)
 
 
 def _list(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:

@@ -174,8 +174,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     """What goes and what stays, and the button that does it."""
     with st.container(border=True):
         with knowledge.store() as store:
-            for name in names:
-                st.markdown(plain(clean(footprint(store, name).sentence, 2000)))
+            st.markdown(plain(clean(footprint(store, names).sentence, 2000)))
         st.caption(plain(STAYS))
         with st.container(horizontal=True):
             erase = st.button("Erase now", type="primary", key="erase_now")
@@ -183,7 +182,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
         if erase:
             with st.spinner("Erasing, and making the graph anew"):
                 gone = knowledge.erase(*names)
-            st.toast(plain(clean(" ".join(one.past for one in gone), 600)), duration="long")
+            st.toast(plain(clean(gone.past, 600)), duration="long")
         if erase or keep:
             del st.session_state["erasing"]
             _anew()
@@ -192,15 +191,16 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
 def _read(knowledge: KnowledgeGraph, line: Line) -> None:
     """Open the chosen file, or one of its documents."""
     with knowledge.store() as store:
-        names = store.document_names(line.file.name, OFFERED)
+        names = store.titles(line.file.name, OFFERED)
     if not names:
         return
-    name: str | None = names[0]
+    name: str | None = next(iter(names))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if line.file.documents > 1:
             name = st.selectbox(
-                f"One of its {line.file.documents:,} documents", names, key=f"of {line.file.name}",
-                format_func=lambda one: clean(one, 120),
+                f"One of its {line.file.documents:,} documents", list(names),
+                key=f"of {line.file.name}",
+                format_func=lambda one: clean(f"{names[one]} · {one}", 160),
                 help="" if line.file.documents <= OFFERED else
                 f"The first {OFFERED:,}; the search above finds the others.")
         if st.button("Read it", icon=":material/article:", key="read") and name:

@@ -1,0 +1,61 @@
+"""The command docs: searching, erasing, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny import tiny_index
+
+from qafd.cli import main
+from qafd.knowledge import KnowledgeGraph
+
+BOB = ("bob.txt", b"Bob hid the xylophone of Quimper.")
+
+
+@pytest.fixture
+def db(path: Path, alone: Path) -> str:
+    knowledge = KnowledgeGraph(path)
+    knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
+    knowledge.add_text(BOB[0], BOB[1].decode())
+    return str(path)
+
+
+def test_a_search_prints_passages_with_the_words_marked(
+        db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "--db", db, "--search", "london"]) == 0
+    assert capsys.readouterr().out == (
+        "ada  (ada.txt)\n    Ada Lovelace met Charles Babbage in [London].\n")
+    assert main(["docs", "--db", db, "--search", "london", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["total"], found["hits"][0]["document"]) == (1, "ada.txt")
+    assert ["London", True] in found["hits"][0]["parts"]
+    assert main(["docs", "--db", db, "--search", '"AND NOT (']) == 3
+    assert capsys.readouterr().err == "qafd: No passage has any of these words.\n"
+
+
+def test_nothing_is_erased_without_yes_and_no_byte_is_left_with_it(
+        db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "--db", db, "--erase", "bob.txt"]) == 2
+    said = capsys.readouterr().err
+    assert "Erasing bob.txt removes 1 document and 1 passage" in said
+    assert said.endswith("Add --yes to erase.\n")
+    assert b"uimper" in Path(db).read_bytes()
+    assert main(["docs", "--db", db, "--erase", "bob.txt", "--yes", "--json"]) == 0
+    streams = capsys.readouterr()
+    assert [file["name"] for file in json.loads(streams.out)] == ["ada.txt"]
+    assert streams.err.startswith("qafd: Erased bob.txt: 1 document and 1 passage")
+    beside = Path(db).parent.glob(f"{Path(db).name}*")
+    assert not any(b"uimper" in file.read_bytes() for file in beside)
+    assert main(["docs", "--db", db, "--erase", "bob.txt", "--yes"]) == 1
+
+
+def test_looking_and_changing_are_two_calls(db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "--db", db, "--search", "x", "--delete", "ada.txt"]) == 2
+    assert "leave the other options out" in capsys.readouterr().err
+    assert main(["docs", "--db", db, "--search", "x", "--errors", "ada.txt"]) == 2
+
+
+def test_the_last_document_can_be_erased(path: Path, alone: Path) -> None:
+    tiny_index(path, [BOB])
+    assert main(["docs", "--db", str(path), "--erase", "bob.txt", "--yes"]) == 0
+    assert len(KnowledgeGraph(path).graph) == 0
