@@ -15,6 +15,7 @@ from qafd.graph import Graph
 from qafd.store import Store
 from qafd.text import as_typed, canonical
 
+ALIKE = 0.5  # of the pairs of letters of two names
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
 MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
 _SMALL = frozenset(("and", "de", "for", "in", "of", "on", "the", "to", "von"))
@@ -98,6 +99,27 @@ def find(entities: Iterable[Entity], words: str) -> tuple[Entity, ...]:
 
 def _plain(text: str) -> str:
     return as_typed(text).casefold().replace("-", " ")
+
+
+def similar(entities: Iterable[Entity], typed: str, most: int = 5) -> tuple[Entity, ...]:
+    """The entities with the names most like what was typed, the likest first.
+
+    By Dice's coefficient 2 |A and B| / (|A| + |B|) of their pairs of letters, of at least `ALIKE`.
+    """
+    wanted = _pairs(typed)
+    near = []
+    for one in entities:
+        own = _pairs(one.name)
+        share = 2 * len(own & wanted) / max(len(own) + len(wanted), 1)
+        if share >= ALIKE:
+            near.append((-share, one.name, one))
+    return tuple(one for *_, one in sorted(near, key=lambda found: found[:2])[:most])
+
+
+def _pairs(name: str) -> set[str]:
+    """The pairs of letters that follow each other, with the ends of the name."""
+    letters = f" {_plain(name)} "
+    return {letters[i:i + 2] for i in range(len(letters) - 1)}
 
 
 def hubs(entities: Iterable[Entity]) -> tuple[Entity, ...]:

@@ -28,12 +28,19 @@ class Remark:
     more: int = 0
 
     @property
-    def source(self) -> str:
-        """Who says it, and of which passage."""
-        page = "" if self.page is None else f", page {self.page}"
-        more = f" and {self.more} other passage{'s' * (self.more > 1)}" if self.more else ""
-        who = f"Written by {self.model}, of" if self.model else "From the file of a graph,"
-        return f"{who} {self.document}{page}{more}"
+    def author(self) -> str:
+        """Who says it."""
+        return f"Written by {self.model}, of" if self.model else "From the file of a graph,"
+
+    @property
+    def place(self) -> str:
+        """Of which passage."""
+        return self.document + ("" if self.page is None else f", page {self.page}")
+
+    @property
+    def others(self) -> str:
+        """Of how many other passages, "" for none."""
+        return f"and {self.more} other passage{'s' * (self.more > 1)}" if self.more else ""
 
     @property
     def facts(self) -> str:

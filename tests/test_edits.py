@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clicks import page, press
+from clicks import page, press, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -281,3 +281,45 @@ def test_a_link_to_the_graph_page_shows_the_entity_that_was_chosen(graph, home):
     listed = app.dataframe[0].value
     assert set(listed["type"]) == {"person"}
     assert list(listed["relations"]) == sorted(listed["relations"], reverse=True)
+
+
+def test_names_like_what_was_typed_come_the_likest_first(graph):
+    with graph.store() as store:
+        known = curate.entities(store)
+    assert [one.name for one in curate.similar(known, "gary kasparov")][:2] == [
+        "Garry Kasparov", "Garri Kasparov"]
+    assert curate.similar(known, "Zzyzx") == ()
+    # " i", "ib", "bm", "m " of both, and " i", "ib", "bx", "x " of the typed one: 2 * 2 / 8
+    assert "IBM" in [one.name for one in curate.similar(known, "IBX")]
+
+
+def test_in_a_large_graph_names_are_typed_and_near_ones_named(graph, home, monkeypatch):
+    monkeypatch.setattr("qafd.ui.curate.LISTED", 3)
+    (home / "edits.db").write_bytes(graph.path.read_bytes())
+    knowledge = KnowledgeGraph.open(home / "edits.db")
+    app = page("graph", ws="edits", find="IBM")
+    assert {box.label for box in app.selectbox} == {"Workspace", "Type", "Show"}
+
+    def submit(label, text, button):
+        next(box for box in app.text_input if box.label == label).set_value(text)
+        press(app, button)
+
+    submit("Connect to", "Gary Kasparov", "Connect")
+    assert "names like it: Garry Kasparov" in shown(app).replace("\\", "")
+    submit("Call it", "Internatonal Business Machines", "Rename or merge")
+    assert "Names like it: International Business Machines" in shown(app)
+    assert not knowledge.edits
+    submit("Call it", "international business machines", "Rename or merge")
+    assert [(edit.action, edit.key) for edit in knowledge.edits] == [("same", "ibm")]
+
+
+def test_a_new_name_like_another_is_given_when_pressed_again(graph, home, monkeypatch):
+    monkeypatch.setattr("qafd.ui.curate.LISTED", 3)
+    (home / "edits.db").write_bytes(graph.path.read_bytes())
+    app = page("graph", ws="edits", find="IBM")
+    next(box for box in app.text_input if box.label == "Call it").set_value("Business Machines")
+    press(app, "Rename or merge")
+    assert not KnowledgeGraph.open(home / "edits.db").edits
+    press(app, "Rename or merge")
+    (edit,) = KnowledgeGraph.open(home / "edits.db").edits
+    assert (edit.key, edit.name) == ("ibm", "Business Machines")

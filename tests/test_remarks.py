@@ -1,5 +1,6 @@
 """What models and files say of entities and relations: in their words, with who wrote it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ def test_equal_descriptions_are_one_with_the_first_passage(read: Path) -> None:
         (about,) = said[""]
         assert (about.text, about.model, about.document, about.more) == (
             "A <b>mathematician</b>.", "org/tiny", "a.txt", 1)
-        assert about.source == "Written by org/tiny, of a.txt and 1 other passage"
+        assert (about.author, about.place, about.others) == (
+            "Written by org/tiny, of", "a.txt", "and 1 other passage")
 
 
 def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(read: Path) -> None:
@@ -88,7 +90,8 @@ def test_a_file_of_a_graph_is_named_as_the_source(tmp_path: Path) -> None:
         said = remarks(store, node_id("entity", "steve jobs"))
     (about,), (relation,) = said[""], said[node_id("entity", "apple")]
     assert (about.text, about.model) == ("Sold computers.", "")
-    assert about.source == "From the file of a graph, g.json#1"
+    assert (about.author, about.place, about.others) == (
+        "From the file of a graph,", "g.json#1", "")
     # its weight is a multiple of the mean, no strength from 1 to 10
     assert (relation.text, relation.facts) == ("In 1976.", "")
 
@@ -103,7 +106,7 @@ def test_passages_and_local_readings_have_no_remarks(tmp_path: Path) -> None:
 
 def test_the_page_of_a_remark_is_told() -> None:
     one = Remark("Text.", "m", "a.pdf", "A", 3, "c", more=2)
-    assert one.source == "Written by m, of a.pdf, page 3 and 2 other passages"
+    assert (one.place, one.others) == ("a.pdf, page 3", "and 2 other passages")
 
 
 def test_the_card_shows_them_as_text(home: Path, read: Path) -> None:
@@ -112,7 +115,7 @@ def test_the_card_shows_them_as_text(home: Path, read: Path) -> None:
     assert not app.exception
     card = "\n".join(e.proto.body for e in app.get("html"))
     assert "A &lt;b&gt;mathematician&lt;/b&gt;." in card
-    assert "Written by org/tiny, of a.txt and 1 other passage" in card
+    assert re.search("Written by org/tiny, of <a href='documents[^>]*>a.txt</a> and 1 other", card)
     assert "The second meeting." in card
     assert "keywords: meeting, friends" in card
     assert "<b>mathematician" not in shown(app)

@@ -7,7 +7,17 @@ from pathlib import Path
 import streamlit as st
 
 from qafd import curate
-from qafd.curate import Entity, Suggestion, entities, find, hubs, orphans, suggestions
+from qafd.compare import listed
+from qafd.curate import (
+    Entity,
+    Suggestion,
+    entities,
+    find,
+    hubs,
+    orphans,
+    similar,
+    suggestions,
+)
 from qafd.edits import STRENGTH
 from qafd.errors import QafdError
 from qafd.jobs import enqueue
@@ -16,6 +26,7 @@ from qafd.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
 from qafd.remarks import Remark, remarks
 from qafd.rows import Edit
 from qafd.store import Store
+from qafd.text import canonical
 from qafd.ui.detail import STYLE, said_of
 from qafd.ui.models import start
 from qafd.ui.pages import page
@@ -24,6 +35,7 @@ from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.panel import clean, counted
 
 ROWS = 500  # entities of the table
+LISTED = 2000  # names that a box lists
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS = 6, 4, 3
@@ -103,10 +115,10 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     if chosen:
         st.query_params["entity"] = chosen[0].id
     with card:
-        _card(knowledge, (chosen or found)[0], [one.name for one in known])
+        _card(knowledge, (chosen or found)[0], known)
 
 
-def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
+def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
     facts = [_type(one), counted(one.passages, "passage"), counted(one.relations, "relation"),
              f"also {', '.join(one.also[:6])}" if one.also else ""]
     st.html(f"{STYLE}<h4 style='margin:0'>{safe(one.name)}</h4>"
@@ -115,14 +127,12 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
         said = remarks(store, one.id)
     drawn(said.get("", ()))
     with st.form(f"call {one.id}", border=False):
-        name = st.selectbox(
-            "Call it", [other for other in names if other != one.name], index=None,
-            accept_new_options=True, placeholder="another name, or another entity",
-            help="A new name renames it. The name of another entity makes the two one.")
+        name = _name("Call it", known, one, "another name, or another entity", True,
+                     "A new name renames it. The name of another entity makes the two one.")
         with st.container(horizontal=True):
             called = st.form_submit_button("Rename or merge", type="primary")
             hidden = st.form_submit_button("Hide", help="This is no entity: it leaves the graph.")
-    if called and name:
+    if called and name and _meant(knowledge, known, one, name):
         _put_right(knowledge, lambda store: curate.call(store, one.name, name))
     if hidden:
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
@@ -132,10 +142,40 @@ def _card(knowledge: KnowledgeGraph, one: Entity, names: list[str]) -> None:
     with sentences:
         said_of(knowledge, one.id, SENTENCES, MOST)
     with edges:
-        _edges(knowledge, one, names, said)
+        _edges(knowledge, one, known, said)
 
 
-def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str],
+def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
+          meaning: str | None = None) -> str:
+    """A box for the name of another entity, `free` for any name; long lists are not sent."""
+    if len(known) > LISTED:
+        return st.text_input(label, placeholder=placeholder, help=meaning).strip()
+    return st.selectbox(label, [other.name for other in known if other.id != one.id], index=None,
+                        accept_new_options=free, placeholder=placeholder, help=meaning) or ""
+
+
+def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) -> bool:
+    """Whether this is an entity's name, or was before an edit."""
+    with knowledge.store() as store:
+        key = store.merged().get(canonical(name), canonical(name))
+    return any(key == other.key for other in known)
+
+
+def _meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name: str) -> bool:
+    """Whether a typed name is an entity's, or new beyond doubt; asks once where others are near."""
+    asked = st.session_state.pop("meant", None)
+    if len(known) <= LISTED or asked == (one.id, name) or _is_called(knowledge, known, name):
+        return True
+    near = [other.name for other in similar(known, name) if other.id != one.id]
+    if near:
+        st.session_state["meant"] = one.id, name
+        st.caption(plain(f"No entity is called “{clean(name, 60)}”. Names like it: "
+                         f"{clean(listed(near, 5), 300)}. Type one of them to make the two one, or "
+                         "press again to give this new name."))
+    return not near
+
+
+def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
            said: Mapping[str, Sequence[Remark]]) -> None:
     """What edges join to an entity, each pair to be parted, and a form to join another."""
     with knowledge.store() as store:
@@ -152,8 +192,7 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str],
                 st.caption(f"The first {MOST} of them; each of the others lists this one too.")
     # another name empties the form once an edge is added, and not where it was refused
     with st.form(f"connect {one.id} {sum(len(other.joined) for other in near)}"):
-        other_name = st.selectbox("Connect to", [name for name in names if name != one.name],
-                                  index=None, placeholder="another entity")
+        other_name = _name("Connect to", known, one, "another entity", False)
         label = st.text_input("How it is related to that", max_chars=LABEL, placeholder="founded",
                               help=f"The edge leads from {plain(clean(one.name, 60))} to the other "
                               "entity and says this. Empty: related somehow.")
@@ -163,7 +202,12 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, names: list[str],
         st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
                    "What is removed stays away when documents are read again, but passages that "
                    "name both still lead from one to the other. Edits takes both back.")
-    if joined and other_name:
+    if joined and other_name and len(known) > LISTED and not _is_called(
+            knowledge, known, other_name):
+        like = [other.name for other in similar(known, other_name)]
+        st.caption(plain(f"No entity is called “{clean(other_name, 60)}”" + (
+            f"; names like it: {clean(listed(like, 5), 300)}." if like else ".")))
+    elif joined and other_name:
         _put_right(knowledge, partial(connect, one=one.name, other=other_name, label=label,
                                       note=note))
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from qafd.knowledge import KnowledgeGraph
 from qafd.remarks import Remark, remarks
+from qafd.ui.document import in_document
 from qafd.ui.workspaces import safe
 from qafd.view.panel import counted
 
@@ -37,4 +38,6 @@ def remark(one: Remark) -> str:
     """A remark with who wrote it and of which passage, as HTML."""
     facts = f"{safe(one.facts, 300)}<br>" if one.facts else ""
     return (f"<p style='margin:0 0 .6em'><i>{safe(one.text, 1200)}</i><br>"
-            f"<small style='opacity:.75'>{facts}{safe(one.source, 300)}</small></p>")
+            f"<small style='opacity:.75'>{facts}{safe(one.author, 200)} "
+            f"{in_document(one.document, one.chunk, (), safe(one.place, 200))} "
+            f"{safe(one.others)}</small></p>")
