@@ -27,11 +27,20 @@ GROWN = "The log has grown since the graph was assembled; `qafd index` brings it
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `sentence` says what was found and, if not ok, what to do."""
+    """One thing that was looked at; `sentence` says what was found and, if not ok, what to do.
+
+    `warning` says that it works, but not as it should.
+    """
 
     name: str
     ok: bool
     sentence: str
+    warning: bool = False
+
+    @property
+    def state(self) -> str:
+        """"ok", "warn" or "fail"."""
+        return "fail" if not self.ok else "warn" if self.warning else "ok"
 
 
 def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> list[Check]:

@@ -10,6 +10,7 @@ import sys
 import threading
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol
 
 from qafd.graph import Graph, Workspace
@@ -46,6 +47,14 @@ def ready() -> Compiled | None:
 def available() -> bool:
     """Whether numba is installed."""
     return find_spec("numba") is not None
+
+
+def cached() -> bool:
+    """Whether numba's cache, beside the code or in the user's folder, has the present solver."""
+    code = Path(__file__).with_name("compiled.py")
+    caches = (code.parent / "__pycache__", Path.home() / ".cache" / "numba")
+    return any(file.stat().st_mtime >= code.stat().st_mtime for cache in caches
+               for file in cache.glob("**/compiled.*.nbi"))
 
 
 def load() -> bool:

@@ -22,5 +22,6 @@ def test_warming_in_the_background_ends_with_the_kernel_loaded():
     kernel.unload()
     kernel.warm().join()
     assert kernel.ready() is not None
+    assert kernel.cached()
     kernel.unload()
     assert kernel.ready() is None

@@ -15,6 +15,7 @@ from qafd.cli import (
     ask,
     compare,
     curate,
+    doctor,
     documents,
     evaluate,
     explain,
@@ -30,8 +31,8 @@ from qafd.cli import (
 from qafd.cli.common import CAPPED, FAILED, INTERRUPTED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
-GROUPS = (start, workspace, documents, imports, curate, ask, answer, compare, evaluate, explain,
-          layers, model, runs, sql, sweep)
+GROUPS = (start, workspace, documents, doctor, imports, curate, ask, answer, compare, evaluate,
+          explain, layers, model, runs, sql, sweep)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

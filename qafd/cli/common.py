@@ -176,8 +176,12 @@ def settings() -> "Preferences":
     """
     from qafd.preferences import load
 
-    home = Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
-    return load(home / "settings.json")
+    return load(home() / "settings.json")
+
+
+def home() -> Path:
+    """The folder of the app's workspaces and settings: $QAFD_HOME, else .qafd in the user's."""
+    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
 
 
 def keys_of_environment() -> "Keys":

@@ -1,13 +1,10 @@
 """Documents in, and the care of a workspace."""
 
 import argparse
-import os
 import sys
-from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 
-from qafd.cli.answer import add_endpoint, endpoint_checks
 from qafd.cli.common import (
     DONE,
     FAILED,
@@ -38,15 +35,6 @@ def add(commands: Commands) -> None:
     add_reader(index)
 
     command(commands, "status", _status, "count what the workspace holds")
-
-    doctor = command(commands, "doctor", _doctor, "check this installation and a workspace")
-    doctor.add_argument("--quick", action="store_true", help="installation only")
-    doctor.add_argument("--deep", action="store_true", help="recompute the graph from its log")
-    doctor.add_argument("--endpoint", action="store_true",
-                        help="also test the language model: its list, JSON, vectors, context")
-    add_endpoint(doctor)
-    doctor.add_argument("--embed-model", default=os.environ.get("QAFD_EMBED_MODEL"),
-                        help="an embedding model (default: $QAFD_EMBED_MODEL)")
 
     backup = command(commands, "backup", _backup, "copy the workspace safely while it is in use")
     backup.add_argument("to", type=Path)
@@ -138,20 +126,6 @@ def _status(arguments: argparse.Namespace) -> int:
         for name, value in counts.items():
             print(f"{name:10} {value}")
     return DONE
-
-
-def _doctor(arguments: argparse.Namespace) -> int:
-    from qafd.doctor import doctor
-
-    checks = doctor(None if arguments.quick else arguments.db, deep=arguments.deep)
-    if arguments.endpoint:
-        checks += endpoint_checks(arguments)
-    if arguments.json:
-        print_json([asdict(check) for check in checks])
-    else:
-        for check in checks:
-            print(f"{'ok' if check.ok else 'BAD':4} {check.name}: {check.sentence}")
-    return DONE if all(check.ok for check in checks) else FAILED
 
 
 def _backup(arguments: argparse.Namespace) -> int:

