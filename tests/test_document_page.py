@@ -26,10 +26,10 @@ def mine(home: Path) -> KnowledgeGraph:
 
 def put(path: Path, name: str, texts: list[str]) -> list[Chunk]:
     """Store a document of these passages as if it was read."""
-    whole, chunks = "\n\n".join(texts), []
+    whole, chunks, start = "\n\n".join(texts), [], 0
     for number, text in enumerate(texts):
-        start = sum(map(len, texts[:number])) + 2 * number
         chunks.append(Chunk(f"{number:024x}", name, name, text, start, start + len(text)))
+        start += len(text) + 2
     with Store.open(path) as store:
         store.add_file(name, whole.encode("utf-8", "replace"))
         store.begin(name)

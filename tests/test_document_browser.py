@@ -1,0 +1,42 @@
+"""Documents in a real Chromium: a quote opens in its document, in view and marked."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import PWN, SCRIPTS
+from playwright.sync_api import expect
+from test_document_page import put
+
+from qafd.excerpt import SIZE
+
+pytestmark = pytest.mark.browser
+Open = Callable[..., Any]
+
+
+def test_a_quote_on_explore_opens_in_its_document(open_page: Open) -> None:
+    page = open_page("/?ws=apple-amazon")
+    quote = page.locator("p:has(a[href^='documents?'])").first
+    quote.wait_for(timeout=60_000)
+    with page.context.expect_page() as opened:
+        quote.get_by_role("link").click()
+    marked = opened.value.locator("section.asked mark")
+    expect(marked.first).to_be_in_viewport()
+    assert "".join(marked.all_inner_texts()).strip() in quote.inner_text()
+
+
+def test_a_passage_deep_in_a_long_document_is_scrolled_to_and_no_markup_runs(
+        open_page: Open, app_home: Path) -> None:
+    texts = [f"{SCRIPTS[n % len(SCRIPTS)]} This is passage {n}." for n in range(20_000)]
+    chunks = put(app_home / "long.db", "long.txt", texts)
+    page = open_page(f"/documents?ws=long&doc=long.txt&passage={chunks[12_345].id}", width=390)
+    expect(page.locator("section.asked")).to_be_in_viewport(timeout=60_000)
+    expect(page.locator("section.asked")).to_contain_text("This is passage 12345.")
+    assert page.locator(".document section").count() == SIZE
+    page.get_by_role("button", name="Later").last.click()
+    first = page.locator(".document section").first
+    expect(first).not_to_contain_text("passage 12337.")
+    expect(first).to_be_in_viewport()
+    assert page.evaluate(f"window.{PWN}") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
