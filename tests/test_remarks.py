@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from clicks import page, shown
 from faults import FaultServer
+from streamlit.testing.v1 import AppTest
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.assemble import node_id
@@ -15,6 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reader import Choice, choose
 from qafd.remarks import Remark, remarks
 from qafd.store import Store
+from qafd.ui.explore import SEPARATOR
 
 ADA, BOB = node_id("entity", "ada"), node_id("entity", "bob")
 
@@ -113,9 +115,31 @@ def test_the_card_shows_them_as_text(home: Path, read: Path) -> None:
     read.rename(home / "read.db")
     app = page("graph", ws="read", find="Ada")
     assert not app.exception
-    card = "\n".join(e.proto.body for e in app.get("html"))
+    card = cards(app)
     assert "A &lt;b&gt;mathematician&lt;/b&gt;." in card
     assert re.search("Written by org/tiny, of <a href='documents[^>]*>a.txt</a> and 1 other", card)
     assert "The second meeting." in card
     assert "keywords: meeting, friends" in card
     assert "<b>mathematician" not in shown(app)
+
+
+def test_explore_shows_them_on_the_cards_of_a_name_and_of_an_edge(home: Path) -> None:
+    graph = ImportedGraph("a test", (
+        ImportedNode("1", "Steve Jobs", description="Sold <i>computers</i>."),
+        ImportedNode("2", "Apple", description="Makes computers.")),
+        (ImportedEdge("1", "2", "founded", "In 1976.", 2.0),))
+    (home / "g.json").write_bytes(graph.to_json())
+    KnowledgeGraph(home / "jobs.db").import_graph(home / "g.json", processes=1)
+    jobs, apple = node_id("entity", "steve jobs"), node_id("entity", "apple")
+    ask = {"ws": "jobs", "q": "What did Steve Jobs found?"}
+    name = page("explore", **ask, node=jobs)
+    assert not name.exception
+    assert "<i>Sold &lt;i&gt;computers&lt;/i&gt;.</i>" in cards(name)
+    assert "From the file of a graph," in cards(name)
+    edge = page("explore", **ask, edge=SEPARATOR.join((jobs, apple)))
+    assert not edge.exception
+    assert "<i>In 1976.</i>" in cards(edge)
+
+
+def cards(app: AppTest) -> str:
+    return "\n".join(e.proto.body for e in app.get("html"))

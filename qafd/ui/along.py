@@ -8,6 +8,7 @@ from qafd.explain import Along, Strand
 from qafd.ui.detail import by_hand, quoted, read_table
 from qafd.ui.explained import explanation_of
 from qafd.ui.explore import View
+from qafd.ui.remarks import remarks_on
 from qafd.ui.workspaces import plain, safe
 from qafd.view.panel import number
 
@@ -25,6 +26,7 @@ def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
         st.caption(plain(f"Most of it for the subquery “{along.question}”:"))
     for strand in along.strands:
         _strand(strand)
+    remarks_on(view.knowledge, ends[0], ends[1])
     if along.rest > 0:
         st.caption(f"{number(along.rest)} more through other passages.")
     _widths(along)

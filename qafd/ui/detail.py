@@ -16,6 +16,7 @@ from qafd.ui.document import in_document
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View
 from qafd.ui.pages import page
+from qafd.ui.remarks import remarks_on
 from qafd.ui.workspaces import plain, safe
 from qafd.view.panel import clean, counted, number, shown_name
 
@@ -43,6 +44,7 @@ def node_detail(view: View, selected: str | None) -> None:
     elif selected and selected in view.graph.row:
         st.html(f"<b>{safe(view.graph.names[view.graph.row[selected]])}</b>")
         said_of(view.knowledge, selected)
+        remarks_on(view.knowledge, selected)
         st.write("This node was not touched: no mass reached it.")
         st.html(f"<p>{safe(why_line(view, selected))}</p>")
     else:
@@ -52,6 +54,7 @@ def node_detail(view: View, selected: str | None) -> None:
 def _card(view: View, node: RetrievedNode) -> None:
     st.html(heading(node))
     said_of(view.knowledge, node.id)
+    remarks_on(view.knowledge, node.id)
     with view.knowledge.store() as store:
         for words in added(store, node.id).values():
             st.html(by_hand(words))
@@ -133,7 +136,8 @@ def quoted(evidence: Evidence) -> str:
     page = "" if evidence.page is None else f", page {evidence.page}"
     where = evidence.document + page
     link = in_document(evidence.document, evidence.chunk, [(evidence.start, evidence.end)],
-                       safe(where))
+                       f"<span title='characters {evidence.start:,} to {evidence.end:,}'>"
+                       f"{safe(where)}</span>")
     return (f"<p style='margin:0 0 .6em'>{''.join(parts)}"
             f"{_quote(text[at:].replace(chr(10), between))}<br>"
             f"<small style='opacity:.7'>{link}</small></p>")
