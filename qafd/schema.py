@@ -4,7 +4,6 @@ One SQLite file per workspace. Documents and the log of extractions are what was
 edges and passages are computed from them and can be thrown away at any time.
 """
 
-import itertools
 import os
 import shutil
 import sqlite3
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
-
-_crash_points = itertools.count(1)
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -432,19 +429,11 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection
-            _crash_point()
             connection.execute("COMMIT")
-            _crash_point()
         finally:
             # some errors, a full disk among them, have rolled back already
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-
-
-def _crash_point() -> None:
-    # The fault test makes the process die before or after its k-th COMMIT and resumes it.
-    if (at := os.environ.get("QAFD_CRASH_AT")) and next(_crash_points) == int(at):
-        os._exit(70)
 
 
 def check_version(connection: sqlite3.Connection, path: Path, newest: int = len(STEPS)) -> int:

@@ -1,16 +1,19 @@
 """Models of a few lines, so that crash loops over the whole pipeline take seconds."""
 
 import hashlib
+import itertools
 import multiprocessing
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
 
-from qafd import jobs
+from qafd import jobs, schema
 from qafd.engine import Here
 from qafd.graph import Graph, kind_names
 from qafd.index import index
@@ -120,7 +123,22 @@ def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -
 
 
 def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    os.environ["QAFD_CRASH_AT"] = str(k)
+    """Run with a death before or after the COMMIT that has the k-th of these points."""
+    points = itertools.count(1)
+    whole = schema.transaction
+
+    def crash_point() -> None:
+        if next(points) == k:
+            os._exit(70)
+
+    @contextmanager
+    def crashing(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+        with whole(connection, path) as inside:
+            yield inside
+            crash_point()
+        crash_point()
+
+    schema.transaction = crashing
     run(*arguments)
 
 
