@@ -38,7 +38,8 @@ _PRONOUNS = frozenset((
 _ASKING = frozenset((
     "describe", "explain", "find", "found", "give", "happen", "happened", "introduce", "know",
     "known", "list", "mean", "mention", "mentioned", "name", "please", "said", "show", "tell",
-    "total", "国家", "国家名", "城市", "地方", "时候", "名字", "国", "場所", "名前"))
+    "total", "国家", "国家名", "城市", "地方", "时候", "名字", "国", "場所", "名前", "关于",
+    "关系", "联系", "内容", "介绍", "関係"))
 _ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
     "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 _HEADER = re.compile(r"\s*\w+( \w+)?: [^.!?:\n]*$")  # "Author: Ada Lovelace"
@@ -127,6 +128,7 @@ def _choose(spans: Sequence[_Span], plan: QueryPlan, parts: Sequence[QueryPlan],
     has = np.array([[word in said for word in asked] for said in (
         set(words(f"{span.passage.title * unspaced}\n{span.text}")) for span in spans)])  # (s, k)
     if by_words:
+        tells &= [word not in _ASKING for word in asked]
         has &= tells
         cosines[:] = (has.sum(axis=1) / max(1, tells.sum()))[:, None]
     similarity = cosines.max(axis=1)

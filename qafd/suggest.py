@@ -9,9 +9,9 @@ from qafd.text import canonical
 
 LONGEST = 60  # characters of a name in a question
 
-_ABOUT = {ENGLISH: "What is said about {}?", CHINESE: "关于{}说了什么？",
+_ABOUT = {ENGLISH: "What is said about {}?", CHINESE: "关于“{}”说了什么？",
           JAPANESE: "{}について何が書かれていますか。"}
-_BETWEEN = {ENGLISH: "How are {} and {} connected?", CHINESE: "{}和{}有什么联系？",
+_BETWEEN = {ENGLISH: "How are {} and {} connected?", CHINESE: "“{}”和“{}”有什么联系？",
             JAPANESE: "{}と{}はどうつながっていますか。"}
 
 

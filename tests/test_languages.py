@@ -75,11 +75,12 @@ def test_words_within_a_run_of_letters_are_found(workspaces, sought, titles):
 
 
 def test_suggested_questions_are_in_the_language_of_the_names(workspaces):
-    for language, (start, end) in {"zh": ("关于", "？"), "ja": ("", "書かれていますか。")}.items():
+    for language, (start, end) in {"zh": ("关于“", "？"), "ja": ("", "書かれていますか。")}.items():
         asked = questions(workspaces[language].graph)
         assert asked[0].startswith(start)
         assert asked[0].endswith(end)
         assert any(title in asked[0] for title in LANGUAGES[language][0])
+        assert not any(workspaces[language].answer(question).abstained for question in asked)
 
 
 @pytest.mark.parametrize(("question", "kind"), [
