@@ -10,11 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
 
 from qafd.address import OPENAI
 from qafd.engine import BatchExtractor
@@ -27,6 +30,7 @@ from qafd.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.store import Store, now
 
 REPORT_SECONDS = 0.5
+LOG_SIZE = 1_000_000  # bytes of the workers' log, of which the last half is kept when it is full
 STARTS = 5  # without any progress, after which a job is given up
 
 
@@ -150,12 +154,13 @@ def needs_worker(store: Store) -> bool:
 def start_worker(path: str | os.PathLike[str], keys: Keys = NO_KEYS) -> None:
     """Start a worker in a process of its own; when there is one already, it ends by itself.
 
-    What it complains about goes to a file beside the workspace, named like it plus ".log". The
-    keys of model endpoints go through a pipe, where no other process can read them.
+    What it complains about goes to a file beside the workspace, named like it plus ".log", after
+    what earlier ones did. The keys of model endpoints go through a pipe, where no other process
+    can read them.
     """
     place = Path(path).absolute()
     home = str(Path(__file__).parents[1])
-    with Path(f"{place}.log").open("wb") as log:
+    with _log(Path(f"{place}.log")) as log:
         # -P keeps files of the current folder from being taken for modules
         worker = subprocess.Popen(
             [sys.executable, "-P", "-m", "qafd.jobs", str(place)],
@@ -166,6 +171,18 @@ def start_worker(path: str | os.PathLike[str], keys: Keys = NO_KEYS) -> None:
         worker.stdin.write(json.dumps(dict(keys)).encode())
     # Unless somebody waits for it, a dead child still counts as a process.
     threading.Thread(target=worker.wait, daemon=True).start()
+
+
+def _log(file: Path) -> BinaryIO:
+    """The log of workers, opened to go on under a line with the time; old parts of it are left."""
+    log = file.open("ab")
+    if log.tell() > LOG_SIZE:
+        kept = file.read_bytes()[-LOG_SIZE // 2:]
+        log.truncate(0)
+        log.write(kept[kept.find(b"\n") + 1:])
+    log.write(f"--- a worker starts at {now()}\n".encode())
+    log.flush()
+    return log
 
 
 def work(
@@ -308,13 +325,31 @@ def _close(store: Store, job: int, state: str, error: str = "") -> None:
             (state, error, now(), job))
 
 
+def hide(secrets: Iterable[str]) -> None:
+    """Write the errors that end a thread or this process without these words of them."""
+    words = [word for word in secrets if len(word) > 3]
+
+    def said(kind: type[BaseException], error: BaseException | None,
+             trace: TracebackType | None) -> None:
+        text = "".join(traceback.format_exception(kind, error, trace))
+        for word in words:
+            text = text.replace(word, "***")
+        print(text, end="", file=sys.stderr)
+
+    sys.excepthook = said
+    threading.excepthook = lambda ended: said(
+        ended.exc_type, ended.exc_value, ended.exc_traceback)
+
+
 def main() -> None:
     """Work on the workspace that the command line names."""
     os.nice(5)  # the page and its questions come first
     try:
         own = os.environ.get("OPENAI_API_KEY")
         keys = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
-        work(sys.argv[1], keys=keys | json.loads(sys.stdin.read() or "{}"))
+        keys |= json.loads(sys.stdin.read() or "{}")
+        hide(keys.values())
+        work(sys.argv[1], keys=keys)
     except StoreError as error:
         print(error, file=sys.stderr)
 

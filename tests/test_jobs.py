@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -198,6 +199,39 @@ def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
     assert job.state == "failed"
     assert "died 5 times" in job.error
     assert f"{path}.log" in job.error
+
+
+def test_the_log_keeps_what_earlier_workers_said_and_stays_small(store, path):
+    log = Path(f"{path}.log")
+
+    def started_once() -> list[str]:
+        before = log.read_text().count("a worker starts at") if log.exists() else 0
+        jobs.start_worker(path)
+        until(lambda: log.read_text().count("a worker starts at") > before)
+        return log.read_text().splitlines()
+
+    log.write_text("an earlier complaint\n")
+    first = started_once()
+    assert first[0] == "an earlier complaint"
+    assert re.fullmatch(r"--- a worker starts at \d{4}-\d\d-\d\dT.*", first[1])
+    assert started_once()[:2] == first[:2]
+    log.write_text("".join(f"complaint {i:07}\n" for i in range(80_000)))
+    later = started_once()
+    assert log.stat().st_size < jobs.LOG_SIZE * 0.51
+    assert later[-2] == "complaint 0079999"
+    assert all(re.fullmatch(r"complaint \d{7}", line) for line in later[:-1])
+
+
+def test_no_error_that_ends_a_worker_has_a_key_in_it():
+    code = ("import threading\nfrom qafd import jobs\n"
+            "jobs.hide(['sk-CANARY', ''])\n"
+            "def fail(): raise ValueError('asked with sk-CANARY')\n"
+            "thread = threading.Thread(target=fail); thread.start(); thread.join()\n"
+            "fail()")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("ValueError: asked with ***") == 2
+    assert "CANARY" not in done.stderr
 
 
 def test_a_worker_that_dies_often_but_gets_further_each_time_is_not_given_up(store, path):
