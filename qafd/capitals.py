@@ -36,7 +36,7 @@ _NAMING = re.compile(  # German adjectives that begin a name: "Deutsche Bahn", "
     r"(?:e|er|es|en|em)$", re.IGNORECASE)
 _NOUN = re.compile(
     r"(?:erin|eurin|istin|orin|innen|ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|"
-    r"tät|täten|ismus|ment|mente|nis|nisse|tum|ling|chen|lein|ik|enz|anz|ist|isten|tor|toren|eur|"
+    r"tät|täten|ismus|ment|mente|nis|nisse|tum|ling|lein|ik|enz|anz|ist|isten|tor|toren|eur|"
     r"eure|werk|werke|"
     r"zeit|jahr|jahre|jahren|tag|tage|kunst|meister|arbeit|weg|stück|leute|mann|krieg)$")
 _ROLE = re.compile(  # "der Physiker Albert Einstein"

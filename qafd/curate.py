@@ -12,6 +12,7 @@ from qafd.assemble import node_id
 from qafd.edits import entity_names, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
+from qafd.scripts import is_unspaced
 from qafd.store import Store
 from qafd.text import as_typed, canonical
 
@@ -89,12 +90,13 @@ def entities(store: Store, only: str = "") -> tuple[Entity, ...]:
 def find(entities: Iterable[Entity], words: str) -> tuple[Entity, ...]:
     """The entities with all these words, or beginnings of them, in one of their names.
 
-    Accents and dashes do not matter.
+    Accents and dashes do not matter; in scripts without spaces any part of a name counts.
     """
     wanted = _plain(words).split()
     return tuple(entity for entity in entities if all(
-        any(part.startswith(word) for name in (entity.name, *entity.also)
-            for part in _plain(name).split()) for word in wanted))
+        any(part.startswith(word) or is_unspaced(word) and word in part
+            for name in (entity.name, *entity.also) for part in _plain(name).split())
+        for word in wanted))
 
 
 def _plain(text: str) -> str:

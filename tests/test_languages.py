@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from texts_in_languages import CHINESE, CHINESE_QUESTIONS, JAPANESE, JAPANESE_QUESTIONS
 
+from qafd.curate import entities, find
 from qafd.expected import NUMBER, PERSON, PLACE, TIME, asked_for, brings
 from qafd.knowledge import KnowledgeGraph
 from qafd.suggest import questions
@@ -72,6 +73,11 @@ def test_what_is_in_no_document_is_said_to_be_missing(workspaces, language, ques
 def test_words_within_a_run_of_letters_are_found(workspaces, sought, titles):
     with workspaces["zh"].store() as store:
         assert [hit.chunk.title for hit in store.search(sought).hits] == titles
+
+
+def test_an_entity_is_found_by_any_part_of_its_name(workspaces):
+    with workspaces["zh"].store() as store:
+        assert [one.name for one in find(entities(store), "诊所")] == ["江湖诊所"]
 
 
 def test_suggested_questions_are_in_the_language_of_the_names(workspaces):
