@@ -67,6 +67,14 @@ def test_a_marked_sentence_keeps_the_names_in_it(mine: KnowledgeGraph) -> None:
     assert "<mark><dfn>Ada Lovelace</dfn></mark><mark> met </mark>" in text
 
 
+def test_offsets_of_a_sentence_are_those_of_the_document(mine: KnowledgeGraph) -> None:
+    chunks = put(mine.path, "two.txt", ["Ada left early.", "Bob stayed. Cyd came."])
+    start = chunks[1].start + len("Bob stayed. ")
+    text = shown(page("documents", ws="mine", doc="two.txt", passage=chunks[1].id,
+                      at=f"{start}-{start + len('Cyd came.')}"))
+    assert re.findall("<mark>(.*?)</mark>", text) == ["Cyd came."]
+
+
 def test_a_long_document_shows_a_window_around_the_passage(mine: KnowledgeGraph) -> None:
     chunks = put(mine.path, "long.txt", [f"This is passage {n}." for n in range(1, 501)])
     app = page("documents", ws="mine", doc="long.txt", passage=chunks[249].id)

@@ -8,7 +8,8 @@ from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.cli import main
-from qafd.errors import StoreError
+from qafd.cost import Cap
+from qafd.errors import SpendingCapError, StoreError
 from qafd.index import index
 from qafd.reader import Choice, choose
 from qafd.store import Store
@@ -65,3 +66,14 @@ def test_a_passage_whose_calls_failed_is_named_until_it_is_read(
     read(path, server)
     with Store.open(path) as store:
         assert unread(store, "a.txt") == ()
+
+
+def test_a_passage_that_nobody_was_asked_about_is_not_named(
+        path: Path, server: FaultServer) -> None:
+    server.fault = lambda *_: "500"
+    two = "".join(json.dumps({"id": n, "text": "Ada met Bob."}) + "\n" for n in range(2))
+    with pytest.raises(SpendingCapError):
+        read(path, server, ("two.jsonl", two.encode()), attempts=1, in_flight=1, cap=Cap(calls=1))
+    with Store.open(path) as store:
+        assert store.files()[0].passages == 2
+        assert [one.number for one in unread(store, "two.jsonl")] == [1]
