@@ -118,16 +118,18 @@ class LedgerStore(Workspace):
             As in `Node.key`, and those that edits made one with it.
         """
         with self.snapshot() as connection:
+            # Few are said of one entity: they are found first, whatever the planner thinks.
             rows = connection.execute(
-                "WITH wanted AS (SELECT value FROM json_each(?)) "
-                "SELECT source, target, descriptions.kind, descriptions.text, keywords, strength, "
+                "WITH wanted AS (SELECT value FROM json_each(?)), "
+                "said AS MATERIALIZED (SELECT * FROM descriptions "
+                "  WHERE source IN wanted OR target IN wanted) "
+                "SELECT source, target, said.kind, said.text, keywords, strength, "
                 "  live.id, live.document, live.title, live.page, "
                 "  iif(EXISTS (SELECT 1 FROM extractions AS given WHERE given.chunk = live.id "
                 "    AND given.extractor = ?), '', extractor) "
-                "FROM descriptions JOIN live USING (extraction) "
-                "JOIN extractions ON extractions.id = extraction "
-                "WHERE source IN wanted OR target IN wanted "
-                "ORDER BY live.document, live.position, descriptions.position",
+                "FROM said CROSS JOIN extractions ON extractions.id = said.extraction "
+                "CROSS JOIN live ON live.extraction = said.extraction "
+                "ORDER BY live.document, live.position, said.position",
                 (json.dumps(keys), GIVEN))
             # An extractor is called as its model, with "/" and how it was asked.
             return tuple(Said(_described(row[:6]), *(*row[6:10], row[10].rpartition("/")[0]))
