@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qafd import schema
+from qafd import opening, schema, tables
 from qafd.assemble import Reading, assemble
 from qafd.edits import connected, edited
 from qafd.errors import StoreError
@@ -59,10 +59,10 @@ def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> li
         return [*checks, Check("file", False, f"There is no workspace at {place}.")]
     checks.append(_space(place))
     try:
-        with closing(schema.connect(place, read_only=True)) as connection:
+        with closing(opening.connect(place, read_only=True)) as connection:
             found = schema.check_version(connection, place)
             checks.append(_schema(found))
-            if found != len(schema.STEPS):
+            if found != len(tables.STEPS):
                 return checks
             store = Store(connection, place)
             for look in LOOKS if not deep else (*LOOKS, _graph_anew, _search_anew):
@@ -100,7 +100,7 @@ def _space(path: Path) -> Check:
 
 
 def _schema(found: int) -> Check:
-    newest = len(schema.STEPS)
+    newest = len(tables.STEPS)
     return Check("schema", found == newest, f"Schema {found} of {newest}." if found == newest else
                  f"Schema {found} of {newest}; the next command that writes brings it up to date, "
                  "after a backup.")
@@ -122,7 +122,7 @@ def _tables(store: Store) -> Check:
             found = dict(connection.execute(query))
             faults = [f"{name} is not defined as it should be"
                       for name, sql in fresh.execute(query) if found.get(name) != sql]
-            for table in () if faults else schema.TEXTUAL:
+            for table in () if faults else tables.TEXTUAL:
                 for _ in connection.execute(f"SELECT * FROM {table}"):
                     pass  # text that is none raises
     return _verdict("tables", faults, "Every table is defined as it should be", "restore a backup")
@@ -313,7 +313,7 @@ def _search_anew(store: Store) -> Check:
     """The search index, word by word, against a fresh one over the same passages."""
     with store.snapshot() as connection, closing(sqlite3.connect(":memory:")) as fresh:
         fresh.execute("CREATE VIRTUAL TABLE passages_fts USING fts5 ("
-                      f"title, text, content='', tokenize='{schema.WORDS}')")
+                      f"title, text, content='', tokenize='{tables.WORDS}')")
         fresh.executemany(
             "INSERT INTO passages_fts (rowid, title, text) VALUES (?, ?, ?)",
             connection.execute("SELECT rowid, title, text FROM passages ORDER BY rowid"))

@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from typing import Self
 
-from qafd import schema
+from qafd import opening, schema, tables
 from qafd.errors import BusyError, DiskFullError, StoreError
 
 HEARTBEAT_SECONDS = 3.0
@@ -44,12 +44,12 @@ class Workspace:
             It was written by a newer version of qafd; it is left untouched.
         """
         place = Path(path)
-        connection = schema.connect(place, read_only, make)
+        connection = opening.connect(place, read_only, make)
         try:
-            with schema.translated(place):
+            with opening.translated(place):
                 if not read_only:
                     schema.migrate(connection, place)
-                elif schema.check_version(connection, place) < len(schema.STEPS):
+                elif schema.check_version(connection, place) < len(tables.STEPS):
                     raise StoreError(
                         f"{place.name} has an older schema; open it once for writing (any "
                         "`qafd` command that changes it) to bring it up to date."
@@ -85,7 +85,7 @@ class Workspace:
             return
         if self._token:
             self._check_place()
-        with schema.transaction(self._connection, self.path) as connection:
+        with opening.transaction(self._connection, self.path) as connection:
             self._writing = True
             try:
                 yield connection
@@ -95,7 +95,7 @@ class Workspace:
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Reads that all see the same version of the workspace."""
-        with schema.translated(self.path):
+        with opening.translated(self.path):
             if self._connection.in_transaction:
                 yield self._connection
                 return
@@ -130,7 +130,7 @@ class Workspace:
         """
         for copy in _backups(self.path):
             copy.unlink(missing_ok=True)
-        with schema.translated(self.path):
+        with opening.translated(self.path):
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise BusyError(
@@ -147,13 +147,13 @@ class Workspace:
 
         The next opening for writing turns the write-ahead log on again.
         """
-        with schema.translated(self.path):
+        with opening.translated(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA journal_mode = DELETE")
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copy the workspace to a new file, while others may write, and verify the copy."""
-        with schema.translated(self.path):
+        with opening.translated(self.path):
             schema.backup(self._connection, Path(destination))
 
     # The writer lease

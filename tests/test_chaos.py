@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny_index
 
-from qafd import schema
+from qafd import opening, schema, tables
 from qafd.index import extend, index
 from qafd.records import Document
 from qafd.store import Store
@@ -274,8 +274,8 @@ def add_shape(db) -> None:
 
 
 def upgrade(path: Path) -> None:
-    with closing(schema.connect(path)) as connection:
-        schema.migrate(connection, path, (*schema.STEPS, add_color, add_shape))
+    with closing(opening.connect(path)) as connection:
+        schema.migrate(connection, path, (*tables.STEPS, add_color, add_shape))
 
 
 @pytest.mark.chaos
@@ -293,14 +293,14 @@ def test_a_migration_killed_at_any_moment_is_whole_or_has_not_begun(tmp_path):
         assert sound(path)
         with closing(sqlite3.connect(path)) as plain:
             (version,) = plain.execute("PRAGMA user_version").fetchone()
-            tables = {row[0] for row in plain.execute("SELECT name FROM sqlite_master")}
+            there = {row[0] for row in plain.execute("SELECT name FROM sqlite_master")}
         outcomes.append(version)
-        assert version - len(schema.STEPS) in (0, 2)
-        assert ("shapes" in tables) == (version > len(schema.STEPS))
+        assert version - len(tables.STEPS) in (0, 2)
+        assert ("shapes" in there) == (version > len(tables.STEPS))
         upgrade(path)
         with closing(sqlite3.connect(path)) as plain:
             assert plain.execute("SELECT name, color FROM files").fetchall() == [("a.txt", "red")]
-        backup = path.with_name(f"{path.name}.schema{len(schema.STEPS)}.backup")
+        backup = path.with_name(f"{path.name}.schema{len(tables.STEPS)}.backup")
         with Store.open(backup) as kept:
             assert kept.digest() == digest
     assert len(set(outcomes)) == 2

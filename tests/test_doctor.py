@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import started, tiny_index
 
-from qafd import jobs, schema
+from qafd import jobs, tables
 from qafd.doctor import doctor
 from qafd.errors import StoreError
 from qafd.index import bring_up_to_date
@@ -172,7 +172,7 @@ def test_without_a_workspace_only_the_installation_is_checked(tmp_path):
 
 def test_a_newer_schema_is_named_and_not_looked_into(path):
     with closing(sqlite3.connect(path)) as plain:
-        plain.execute(f"PRAGMA user_version = {len(schema.STEPS) + 1}")
+        plain.execute(f"PRAGMA user_version = {len(tables.STEPS) + 1}")
     (check,) = (check for check in doctor(path) if not check.ok)
     assert "install a newer qafd" in check.sentence
 

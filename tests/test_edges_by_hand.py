@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from clicks import page, press, shown
 
-from qafd import export, schema
+from qafd import export, opening, schema, tables
 from qafd.assemble import Assembly, node_id
 from qafd.cli import main
 from qafd.curate import entity
@@ -215,8 +215,8 @@ def test_what_cannot_be_connected_or_removed_says_why(graph):
 
 def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
     path = tmp_path / "old.db"
-    with closing(schema.connect(path)) as connection:
-        schema.migrate(connection, path, schema.STEPS[:5])
+    with closing(opening.connect(path)) as connection:
+        schema.migrate(connection, path, tables.STEPS[:5])
         connection.execute("INSERT INTO edits VALUES (3, 'hide', 'a', '', 'then', NULL)")
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute("INSERT INTO edits VALUES (4, 'join', 'a', 'b', 'then', NULL)")

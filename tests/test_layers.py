@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "package", "records", "llm", "child"),
     ("graph", "text", "address", "clause", "plaintext", "bm25", "formats", "parsing", "schema",
+     "opening", "tables",
      "gold", "markdown", "measures", "pace", "stored", "scripts", "languages", "cjk", "capitals",
      "columns"),
     ("weights", "certificate", "sources", "integers", "models", "wire", "remote",

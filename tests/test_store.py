@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
-from qafd import schema
+from qafd import opening, schema, tables
 from qafd.assemble import node_id
 from qafd.errors import (
     BusyError,
@@ -561,7 +561,7 @@ def test_another_programs_database_is_refused(path):
 def test_a_newer_schema_is_refused_and_left_alone(store, path):
     store.close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {len(schema.STEPS) + 1}")
+        connection.execute(f"PRAGMA user_version = {len(tables.STEPS) + 1}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = path.read_bytes()
     for read_only in (False, True):
@@ -578,10 +578,10 @@ def add_color(db) -> None:
 def test_an_older_schema_is_brought_up_to_date_after_a_backup(store, path):
     digest = store.digest()
     store.close()
-    with closing(schema.connect(path)) as connection:
-        schema.migrate(connection, path, (*schema.STEPS, add_color))
+    with closing(opening.connect(path)) as connection:
+        schema.migrate(connection, path, (*tables.STEPS, add_color))
         assert connection.execute("SELECT DISTINCT color FROM files").fetchall() == [("red",)]
-    with Store.open(path.with_name(f"{path.name}.schema{len(schema.STEPS)}.backup")) as kept:
+    with Store.open(path.with_name(f"{path.name}.schema{len(tables.STEPS)}.backup")) as kept:
         assert kept.digest() == digest
 
 
@@ -591,8 +591,8 @@ def test_a_migration_that_fails_changes_nothing(store, path):
         raise RuntimeError
 
     digest = store.digest()
-    with closing(schema.connect(path)) as connection, pytest.raises(RuntimeError):
-        schema.migrate(connection, path, (*schema.STEPS, broken))
+    with closing(opening.connect(path)) as connection, pytest.raises(RuntimeError):
+        schema.migrate(connection, path, (*tables.STEPS, broken))
     with Store.open(path) as again:
         assert again.digest() == digest
 

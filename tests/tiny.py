@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qafd import jobs, schema
+from qafd import jobs, opening
 from qafd.engine import Here
 from qafd.graph import Graph, kind_names
 from qafd.index import index
@@ -125,7 +125,7 @@ def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -
 def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
     """Run with a death before or after the COMMIT that has the k-th of these points."""
     points = itertools.count(1)
-    whole = schema.transaction
+    whole = opening.transaction
 
     def crash_point() -> None:
         if next(points) == k:
@@ -138,7 +138,7 @@ def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...])
             crash_point()
         crash_point()
 
-    schema.transaction = crashing
+    opening.transaction = crashing
     run(*arguments)
 
 

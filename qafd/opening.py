@@ -1,0 +1,139 @@
+"""Opening a workspace file: its settings, its transactions, its errors as sentences."""
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from qafd.errors import BusyError, DiskFullError, StoreError
+
+BUSY_SECONDS = 30.0
+_SMALLEST = 512  # bytes of a SQLite database with anything in it
+_SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
+
+
+def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.Connection:
+    """An open connection with the settings every part of qafd relies on.
+
+    Raises
+    ------
+    StoreError
+        The file is missing where it is not made, is no SQLite file, or cannot be opened.
+    """
+    with translated(path):
+        if (read_only or not make) and not path.is_file():
+            raise StoreError(f"There is no workspace at {path}; index a document first.")
+        if read_only:
+            # SQLite wants to put two files beside the workspace; it cannot where the folder is
+            # not ours (an installed sample) or the disk is full.
+            log = Path(f"{path}-wal")
+            frozen = not (log.exists() and log.stat().st_size) and (
+                not os.access(path.parent, os.W_OK)
+                or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
+            address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+            connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
+        else:
+            if path.is_file() and 0 < path.stat().st_size < _SMALLEST:
+                raise foreign(path)  # SQLite would take it for an empty database
+            connection = sqlite3.connect(
+                path if make else f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS,
+                isolation_level=None, uri=not make)
+        try:
+            if not read_only and pragma(connection, "journal_mode") != "wal":
+                if not pragma(connection, "user_version") and connection.execute(
+                        "SELECT 1 FROM sqlite_master").fetchone():
+                    connection.close()
+                    raise foreign(path)
+                _write_ahead(connection)
+            for setting in ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
+                            "secure_delete = ON", "temp_store = MEMORY"):
+                connection.execute(f"PRAGMA {setting}")
+            pragma(connection, "schema_version")
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            connection.close()
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+                raise _damaged(path, error) from error  # "unsupported file format"
+            raise
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch a file to WAL; where several do so at once, SQLite refuses some without waiting."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> object:
+    """The value of a setting of SQLite."""
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn the SQLite errors that a user can mend into sentences; all others are bugs."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise _damaged(path, error) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise DiskFullError(
+                f"The disk is full, so {path.name} cannot grow; free some space and resume."
+            ) from error
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise BusyError(
+                f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another process; "
+                "try again when that one has finished."
+            ) from error
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or (
+                str(error).startswith("Could not decode to UTF-8")):  # which has no code
+            raise _damaged(path, error) from error
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+                    sqlite3.SQLITE_IOERR):
+            raise StoreError(
+                f"{path} cannot be opened or written ({error}); check the folder and its "
+                "permissions."
+            ) from error
+        raise
+
+
+def foreign(path: Path) -> StoreError:
+    """The error of a database that is no workspace."""
+    return StoreError(f"{path.name} is somebody else's file and no qafd workspace; it was left as "
+                      "it is. Choose another file.")
+
+
+def _damaged(path: Path, error: BaseException) -> StoreError:
+    return StoreError(
+        f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on it and restore a "
+        "backup.")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    """Write all or nothing; the write lock is taken at once (BEGIN IMMEDIATE).
+
+    A deferred BEGIN would fail at its first write whenever another process wrote since its
+    first read, without waiting.
+    """
+    with translated(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        finally:
+            # some errors, a full disk among them, have rolled back already
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")

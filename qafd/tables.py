@@ -1,0 +1,302 @@
+"""The tables of a workspace file, step by step as versions added them.
+
+Documents and the log of extractions are what was put in; nodes, edges and passages are computed
+from them and can be thrown away at any time.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    state TEXT NOT NULL CHECK (
+        state IN ('queued', 'running', 'paused', 'done', 'failed', 'cancelled')),
+    stage TEXT NOT NULL DEFAULT '',
+    done INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0,
+    current TEXT NOT NULL DEFAULT '',
+    error TEXT NOT NULL DEFAULT '',
+    cancel INTEGER NOT NULL DEFAULT 0,
+    starts INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL,
+    started_at TEXT,
+    finished_at TEXT
+);
+
+CREATE TABLE lease (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    token TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    heartbeat REAL NOT NULL
+);
+
+CREATE TABLE files (
+    name TEXT PRIMARY KEY,
+    sha256 TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    data BLOB,
+    status TEXT NOT NULL CHECK (
+        status IN ('queued', 'parsing', 'extracting', 'done', 'failed', 'cancelled')),
+    error TEXT NOT NULL DEFAULT '',
+    notices TEXT NOT NULL DEFAULT '[]',
+    job INTEGER REFERENCES jobs (id) ON DELETE SET NULL,
+    added_at TEXT NOT NULL,
+    deleted_at TEXT
+);
+CREATE INDEX files_job ON files (job);
+
+CREATE TABLE documents (
+    name TEXT PRIMARY KEY,
+    source TEXT NOT NULL REFERENCES files (name) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    marks TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    deleted_at TEXT
+);
+CREATE INDEX documents_source ON documents (source);
+
+CREATE TABLE chunks (
+    id TEXT PRIMARY KEY,
+    document TEXT NOT NULL REFERENCES documents (name) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    heading TEXT NOT NULL,
+    page INTEGER,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    sha256 TEXT NOT NULL
+);
+CREATE INDEX chunks_document ON chunks (document);
+
+CREATE TABLE extractions (
+    id INTEGER PRIMARY KEY,
+    chunk TEXT NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
+    extractor TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    UNIQUE (chunk, extractor)
+);
+
+CREATE TABLE sentences (
+    extraction INTEGER NOT NULL REFERENCES extractions (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    PRIMARY KEY (extraction, position)
+) WITHOUT ROWID;
+
+CREATE TABLE mentions (
+    extraction INTEGER NOT NULL REFERENCES extractions (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    sentence INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (extraction, position)
+) WITHOUT ROWID;
+
+CREATE TABLE assertions (
+    extraction INTEGER NOT NULL REFERENCES extractions (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    sentence INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    PRIMARY KEY (extraction, position)
+) WITHOUT ROWID;
+
+CREATE TABLE embeddings (
+    key TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    vector BLOB NOT NULL CHECK (length(vector) = 4 * dimension)
+);
+
+CREATE TABLE passages (
+    rowid INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    document TEXT NOT NULL,
+    title TEXT NOT NULL,
+    heading TEXT NOT NULL,
+    page INTEGER,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    text TEXT NOT NULL
+);
+
+CREATE TABLE nodes (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    vector BLOB NOT NULL CHECK (length(vector) % 4 = 0),
+    name_vector BLOB NOT NULL CHECK (length(name_vector) = length(vector))
+);
+
+CREATE TABLE edges (
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    similarity REAL NOT NULL CHECK (similarity > 0),
+    count INTEGER NOT NULL,
+    evidence TEXT NOT NULL,
+    PRIMARY KEY (source, target, kind, label)
+) WITHOUT ROWID;
+CREATE INDEX edges_target ON edges (target);
+
+CREATE TABLE retrievals (
+    id TEXT PRIMARY KEY,
+    query TEXT NOT NULL,
+    method TEXT NOT NULL,
+    params TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    created_at TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    body BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER retrievals_never_change BEFORE UPDATE ON retrievals BEGIN
+    SELECT RAISE (ABORT, 'a stored retrieval never changes');
+END;
+
+CREATE TABLE plans (
+    question TEXT PRIMARY KEY,
+    body TEXT NOT NULL,
+    embedding BLOB NOT NULL,
+    keyword_embeddings BLOB NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW live AS
+    SELECT chunks.*, extractions.id AS extraction
+    FROM chunks
+    JOIN documents ON documents.name = chunks.document AND documents.deleted_at IS NULL
+    JOIN extractions ON extractions.chunk = chunks.id
+        AND extractions.extractor = (SELECT value FROM meta WHERE key = 'extractor');
+
+CREATE VIEW entities AS
+    SELECT id, name, key, text AS evidence FROM nodes WHERE kind = 'entity';
+
+CREATE VIEW relations AS
+    SELECT head.name AS source, edges.label, tail.name AS target, edges.count, edges.similarity
+    FROM edges
+    JOIN nodes AS head ON head.id = edges.source
+    JOIN nodes AS tail ON tail.id = edges.target
+    WHERE edges.kind = 'relation';
+"""
+
+
+TEXTUAL = ("meta", "jobs", "files", "documents", "chunks", "extractions", "mentions", "assertions",
+           "plans", "retrievals", "llm_calls", "descriptions", "doubts", "edits", "runs")
+"""The tables that hold texts and numbers rather than vectors."""
+
+WORDS = "porter unicode61 remove_diacritics 2"
+"""The FTS5 tokenizer of the search index."""
+
+
+def _first_tables(db: "Database") -> None:
+    db.executescript(_TABLES)
+    db.table("passages").enable_fts(["title", "text"], create_triggers=True, tokenize=WORDS)
+
+
+def _layers(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE layers (name TEXT PRIMARY KEY, version TEXT NOT NULL, "
+        "builder INTEGER NOT NULL, built_at TEXT NOT NULL, sha256 TEXT NOT NULL, "
+        "body BLOB NOT NULL)")
+    db.execute("ALTER TABLE jobs ADD COLUMN layers TEXT NOT NULL DEFAULT ''")
+
+
+_MODEL_TABLES = """
+CREATE TABLE llm_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    model TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('ok', 'rejected', 'failed')),
+    reply TEXT NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    estimated INTEGER NOT NULL,
+    cut INTEGER NOT NULL,
+    cost REAL,
+    seconds REAL NOT NULL,
+    chunk TEXT NOT NULL,
+    document TEXT NOT NULL,
+    question TEXT NOT NULL,
+    run TEXT NOT NULL,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX llm_calls_key ON llm_calls (key);
+
+CREATE TABLE descriptions (
+    extraction INTEGER NOT NULL REFERENCES extractions (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    keywords TEXT NOT NULL,
+    strength REAL NOT NULL,
+    PRIMARY KEY (extraction, position)
+) WITHOUT ROWID;
+CREATE INDEX descriptions_source ON descriptions (source, target);
+
+CREATE TABLE doubts (
+    extraction INTEGER PRIMARY KEY REFERENCES extractions (id) ON DELETE CASCADE,
+    reason TEXT NOT NULL,
+    again INTEGER NOT NULL DEFAULT 0
+);
+"""
+
+
+def _models(db: "Database") -> None:
+    # a script would end the transaction that all steps share
+    for statement in _MODEL_TABLES.split(";\n"):
+        db.execute(statement)
+
+
+def _edits(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE edits (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide')), "
+        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT)")
+
+
+def _runs(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE runs (id TEXT PRIMARY KEY REFERENCES retrievals (id) ON DELETE CASCADE, "
+        "note TEXT NOT NULL, nodes INTEGER NOT NULL, tokens INTEGER NOT NULL, exact INTEGER, "
+        "deleted_at TEXT) WITHOUT ROWID")
+
+
+def _edges_by_hand(db: "Database") -> None:
+    # SQLite cannot change a CHECK
+    db.execute(
+        "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut')), "
+        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
+        "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')")
+    db.execute("INSERT INTO edits_anew (id, action, key, name, made_at, undone_at) "
+               "SELECT id, action, key, name, made_at, undone_at FROM edits")
+    db.execute("DROP TABLE edits")
+    db.execute("ALTER TABLE edits_anew RENAME TO edits")
+
+
+Step = Callable[["Database"], None]
+STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
+                           _edges_by_hand)
+"""The n-th step leads from schema n to schema n + 1; a released step is never edited."""
