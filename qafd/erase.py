@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from qafd.engine import BatchExtractor
+from qafd.errors import BusyError
 from qafd.extract import LocalExtractor
 from qafd.index import bring_up_to_date
 from qafd.models import LocalEmbedder, PassageEmbedder
@@ -107,18 +108,25 @@ def erase(
     ModelError
         The graph could not be made anew. It is empty; everything else is done.
     """
-    with Store.open(path) as store, store.lease():
-        gone = footprint(store, names)
-        engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}",
-                           Local(extractor, embedder))
-        with store.transaction():
-            for name in gone.names:
-                store.purge(name)
-        try:
-            bring_up_to_date(store, engine)
-        except BaseException:  # Ctrl-C too: the old graph quotes it
-            store.drop_graph()
-            raise
-        finally:
-            store.scrub()
+    with Store.open(path) as store:
+        if store.writer is not None:
+            raise BusyError(f"Process {store.writer} is indexing {store.path.name}, so nothing was "
+                            "erased; do it again when that has ended, or cancel its jobs.")
+        with store.lease():
+            return _erased(store, names, keys, Local(extractor, embedder))
+
+
+def _erased(store: Store, names: Iterable[str], keys: Keys, local: Local) -> Footprint:
+    gone = footprint(store, names)
+    engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}", local)
+    with store.transaction():
+        for name in gone.names:
+            store.purge(name)
+    try:
+        bring_up_to_date(store, engine)
+    except BaseException:  # Ctrl-C too: the old graph quotes it
+        store.drop_graph()
+        raise
+    finally:
+        store.scrub()
     return gone

@@ -231,16 +231,18 @@ def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGrap
     assert "Erase for good" not in [button.label for button in page("documents", ws="mine").button]
 
 
-def test_what_cannot_be_erased_now_says_why(mine: KnowledgeGraph) -> None:
+def test_nothing_can_be_erased_while_documents_are_read(mine: KnowledgeGraph) -> None:
     with mine.store() as store:
         store.delete("ada.txt")
         app = page("documents", ws="mine")
-        press(app, "Erase for good")
         with store.lease():
-            app.button(key="erase_now").click().run()
-    assert not app.exception
-    assert "is indexing this workspace" in shown(app)
-    with mine.store() as store:
+            press(app, "Erase for good")
+            assert app.button(key="erase_now").disabled
+            assert "erase when that is done" in shown(app)
+        app.run()
+        assert not app.button(key="erase_now").disabled
+        app.button(key="erase_not").click().run()
+        assert "removes" not in shown(app)
         assert len(store.files()) == 1
 
 

@@ -175,9 +175,13 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     with st.container(border=True):
         with knowledge.store() as store:
             st.markdown(plain(clean(footprint(store, names).sentence, 2000)))
+            busy = store.writer is not None
         st.caption(plain(STAYS))
+        if busy:
+            st.caption(":material/hourglass: Documents are being read, or the graph made anew: "
+                       "erase when that is done.")
         with st.container(horizontal=True):
-            erase = st.button("Erase now", type="primary", key="erase_now")
+            erase = st.button("Erase now", type="primary", key="erase_now", disabled=busy)
             keep = st.button("Keep", key="erase_not")
         if erase:
             with st.spinner("Erasing, and making the graph anew"):
