@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from qafd.languages import CHINESE
@@ -19,7 +20,7 @@ _ENDS = {
         公司 株式会社 集团 银行 銀行 大学 大學 学院 學院 学校 小学 中学 高校 医院 病院 诊所
         研究所 研究院 科学院 委员会 委員会 协会 協会 学会 基金会 出版社 书店 書店 剧院 乐团 楽団
         合唱団 交響楽団 博物馆 博物館 美术馆 美術館 图书馆 図書館 水族館 天文台 党 议会 政府
-        法院 厂 工厂 工場 造船厂 製作所 酒造 鉄道 社 院 館 団 部 省 庁 队 局 报 新聞 俱乐部 报社""",
+        法院 厂 工厂 工場 造船厂 製作所 酒造 鉄道 社 院 館 団 省 庁 队 局 报 新聞 俱乐部 报社""",
     PLACE: """
         山 江 河 川 湖 海 岛 島 半岛 半島 桥 橋 路 街 大坝 水库 寺 庙 宫 宮 塔 陵 城 公园 公園
         机场 空港 车站 駅 港 铁路 线 線 神社 洲 州 市 县 県 区 镇 村 町""",
@@ -79,6 +80,8 @@ def read(text: str, language: str) -> tuple[list[Found], list[Word]]:
     letters or more.
     """
     typed = as_typed(text)
+    if language == CHINESE:
+        typed = typed.translate(_simplified())
     words = list((_chinese if language == CHINESE else _japanese)(typed))
     found = [Found(*one.span(one.lastindex or 0), WORK) for one in _TITLED.finditer(text)]
     for pattern, kind in ((_PARTED, PERSON), (_LATIN, ANY)):
@@ -87,9 +90,11 @@ def read(text: str, language: str) -> tuple[list[Found], list[Word]]:
         found += _with_dots(typed, words)
     found = _apart(found)
     for run in _runs(words, found):
-        found += _named(run, text)
-    return sorted(found), [word for word in words
-                           if word.part == "verb" and word.base not in _WEAK_VERBS]
+        found += _named(run, typed)
+    verbs = [word for word in words if word.part == "verb" and word.base not in _WEAK_VERBS]
+    if language == CHINESE:
+        verbs = [word._replace(base=text[word.start:word.end]) for word in verbs]
+    return sorted(found), verbs
 
 
 def _chinese(text: str) -> Iterator[Word]:
@@ -124,6 +129,15 @@ def _chinese(text: str) -> Iterator[Word]:
             continue
         yield Word(start, at, part, surface)
     yield from (one for one in held if one.end - one.start > 1)
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    """Traditional characters and the simplified ones that the dictionary has, one for one."""
+    lines = (files("opencc") / "dictionary/TSCharacters.txt").read_text("utf-8").splitlines()
+    pairs = (line.split()[:2] for line in lines if line.strip())
+    return {ord(traditional): simple for traditional, simple in pairs
+            if len(traditional) == len(simple) == 1}
 
 
 @cache

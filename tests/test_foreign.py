@@ -26,6 +26,8 @@ def names(extraction: Extraction) -> list[str]:
     (CHINESE["江湖诊所"], ["林晓梅", "绍兴市", "江湖诊所", "鉴湖", "陈国强", "林晓梅", "浙江大学"]),
     (CHINESE["白鹭研究所"], ["白鹭研究所", "英国", "史蒂夫·哈里森", "厦门大学"]),
     (CHINESE["月光乐团"], ["月光乐团", "广州", "马思远", "维也纳", "春江花月夜"]),
+    ("林語堂在廈門創辦了《論語》雜誌。國立臺灣大學位於臺北市。",
+     ["林語堂", "廈門", "論語", "國立臺灣大學", "臺北市"]),
     (JAPANESE["桜井書店"], ["桜井書店", "東京", "神保町", "中村一郎", "霧の灯台", "桜井文子"]),
     (JAPANESE["ミナト水族館"], ["ミナト水族館", "神戸港", "山本由紀", "カリフォルニア大学"]),
     (GERMAN["Merkel"], ["Angela Merkel", "Hamburg", "Leipzig", "Deutschland", "Olaf Scholz"]),
@@ -35,7 +37,7 @@ def names(extraction: Extraction) -> list[str]:
     (SPANISH["Barco"], ["Santa Lucía", "Cádiz", "Juan de la Vega", "La Habana"]),
     ("Александр Пушкин родился в Москве. Он учился в Царском Селе и жил в Петербурге.",
      ["Александр Пушкин", "Москве", "Царском Селе", "Петербурге"]),
-], ids=["zh 1", "zh 2", "zh 3", "ja 1", "ja 2", "de 1", "de 2", "fr 1", "fr 2", "es", "ru"])
+], ids=["zh 1", "zh 2", "zh 3", "zh 4", "ja 1", "ja 2", "de 1", "de 2", "fr 1", "fr 2", "es", "ru"])
 def test_names_are_those_a_reader_would_mark(extractor, text, found):
     extraction = read(extractor, text)
     assert names(extraction) == found
