@@ -11,7 +11,7 @@ from clicks import page, press, shown
 
 from qafd.cli import main
 from qafd.index import Progress
-from qafd.jobs import _Report, enqueue, open_jobs, unparsed
+from qafd.jobs import _Report, cancel, enqueue, open_jobs, unparsed
 from qafd.knowledge import KnowledgeGraph
 from qafd.ledger import Call
 from qafd.pace import Pace
@@ -241,6 +241,11 @@ def test_nothing_can_be_erased_while_documents_are_read(mine: KnowledgeGraph) ->
             assert "erase when that is done" in shown(app)
         app.run()
         assert not app.button(key="erase_now").disabled
+        job = enqueue(store)  # its worker is about to start
+        app.run()
+        assert app.button(key="erase_now").disabled
+        cancel(store, job)
+        app.run()
         app.button(key="erase_not").click().run()
         assert "removes" not in shown(app)
         assert len(store.files()) == 1

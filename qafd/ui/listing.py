@@ -175,7 +175,8 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     with st.container(border=True):
         with knowledge.store() as store:
             st.markdown(plain(clean(footprint(store, names).sentence, 2000)))
-            busy = store.writer is not None
+            busy = store.writer is not None or any(
+                job.state != "paused" for job in open_jobs(store))
         st.caption(plain(STAYS))
         if busy:
             st.caption(":material/hourglass: Documents are being read, or the graph made anew: "
