@@ -18,7 +18,8 @@ FUNCTION_WORDS = frozenset(re.findall(r"\w+", """
     these they this those through to under until up was we were what when where which while who
     whom whose why will with within would you your"""))
 # And letters that stand in them between the words that do say something, or are their ending.
-FUNCTION_LETTERS = re.compile("[的了是在和与與由吗嗎呢吧谁誰哪些个個几幾什么麼怎样樣这這那为為何\u3041-\u309f]")
+FUNCTION_LETTERS = re.compile(
+    "[的了是在和与與由吗嗎呢吧谁誰哪些个個几幾什么麼怎样樣这這那为為何\u3041-\u309f]")
 _WORD = re.compile(r"\w+")
 
 
