@@ -238,7 +238,7 @@ def test_pasting_under_a_name_that_is_another_when_cleaned_replaces_nothing(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
     app = page("documents", ws="mine")
-    app.text_input[0].set_value("ada\u200b.txt")
+    next(box for box in app.text_input if box.label == "Name").set_value("ada\u200b.txt")
     app.text_area[0].set_value("Grace Hopper met Howard Aiken.")
     press(app, "Add the text")
     assert {"ada.txt", "ada (2).txt"} <= states(two_files).keys()
