@@ -246,7 +246,8 @@ def words_of(text: str) -> Iterator[tuple[str, int, int]]:
         word = _POSSESSIVE.sub("", raw)
         if word.endswith(".") and not _DOTTED.fullmatch(word):
             word = word[:-1]
-        yield spelled(word), found.start(), found.start() + len(word)
+        if key := spelled(word):  # a mark alone is no word
+            yield key, found.start(), found.start() + len(word)
 
 
 def _capitalized(word: str, opening: bool) -> bool:

@@ -173,6 +173,8 @@ class _Maker:
         by_key = {self._keys[node.id]: node.id for node in nodes}
         found = set()
         for key, start, end in NameIndex(by_key).find(given.text, anyhow=True):
+            if canonical(given.text[start:end]) != key:
+                continue  # a mark that is no word is part of the name: "1 [a]"
             found.add(key)
             number = bisect_right(given.sentences, start, key=lambda span: span[0]) - 1
             given.mentions.append(Mention(key, self._names[by_key[key]], start, end, number,
