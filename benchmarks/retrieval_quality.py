@@ -241,6 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, help="only the first questions of each set")
     parser.add_argument("--json", type=Path, default=RESULTS)
     chosen = parser.parse_args(arguments)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True,
+                            text=True, check=True).stdout.strip()
     kernel.load()
     methods = {name: METHODS[name] for name in chosen.methods}
     results = {folder.name: measure(workspace(folder, chosen.cache), folder, methods, chosen.limit)
@@ -248,8 +250,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = {name: line(name, results) for name in methods}
     for name, found in lines.items():
         say(name, found)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True,
-                            text=True, check=True).stdout.strip()
     chosen.json.parent.mkdir(parents=True, exist_ok=True)
     chosen.json.write_text(json.dumps({
         "commit": commit, "machine": f"{platform.machine()}, Python {platform.python_version()}",
