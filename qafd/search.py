@@ -17,6 +17,7 @@ SNIPPET = 40  # words of a passage that are shown, at most 64
 NEAR = 100  # characters to each side of what is no word
 _ON, _OFF = "\x02", "\x03"  # no stored text has them
 _TERM = re.compile(r'"([^"]*)"|(\w+)')
+_STRING = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 Parts = tuple[tuple[str, bool], ...]
 
@@ -54,10 +55,12 @@ class SearchStore(Workspace):
 
         Words in quotation marks are looked for as a phrase; forms of an English word count as it,
         accents and capitals do not matter. Passages of equal scores are ordered by id. In scripts
-        without spaces each of the strings given is looked for as it is.
+        without spaces each string and each phrase is looked for as it is.
         """
-        if is_unspaced(text):
-            found = self._literal(clean(text[:1000]).split(), k, document)
+        start = clean(text.strip()[:1000])
+        if is_unspaced(start):
+            strings = ("".join(either).strip() for either in _STRING.findall(start))
+            found = self._literal(list(filter(None, strings)), k, document)
             return found if found.hits else Found((), 0, "No passage has this.")
         terms, said = _terms(text), ""
         if len(terms) > MOST:
@@ -69,7 +72,7 @@ class SearchStore(Workspace):
                 said = f"No passage has all of these words; these have some.{said}"
         if not found.hits:
             # no words of the index: a part of a word, a sign
-            found = self._literal([clean(text[:1000])], k, document)
+            found = self._literal([start], k, document)
         if not found.hits and text.strip():
             return Found((), 0, ("No passage has " + (
                 "this." if len(terms) < 2 else "any of these words.") + said))

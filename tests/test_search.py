@@ -62,6 +62,14 @@ def test_words_in_quotation_marks_are_a_phrase(store: Store) -> None:
     assert store.search('"lamp of the keeper"').hits == ()
 
 
+@pytest.mark.parametrize(("text", "found"), [
+    ('"東京都は日本"', ["東京都は日本"]), ('"東京都は', ["東京都は"]), ('"首都" "東京"', ["首都"]),
+    ('"首都 東京"', []), (" " * 1000 + "東京", ["東京"])])
+def test_phrases_of_scripts_without_spaces_are_looked_for_without_their_marks(
+        store: Store, text: str, found: list[str]) -> None:
+    assert [mark for hit in store.search(text).hits for mark in marked(hit)] == found
+
+
 @pytest.mark.parametrize(("text", "marks"), [("東京", ["東京"]), ("C++", ["C"]), ("#", ["#"])])
 def test_what_is_no_word_of_the_index_is_found_as_it_is(
         store: Store, text: str, marks: list[str]) -> None:
