@@ -266,22 +266,23 @@ class FileStore(LedgerStore):
             bump(connection, "log_revision")
         return True
 
-    def delete(self, name: str) -> None:
-        """Take a file, or one document of a file, out of the graph; `undo` brings it back.
+    def delete(self, *names: str) -> None:
+        """Take files or documents out of the graph, all or none; `undo` brings each back.
 
-        The graph follows at its next assembly.
+        They are deleted at the same moment. The graph follows at its next assembly.
         """
         moment = now()
         with self.transaction() as connection:
-            gone = connection.execute(
-                "UPDATE files SET deleted_at = ? WHERE name = ? AND deleted_at IS NULL",
-                (moment, name)).rowcount
-            gone += connection.execute(
-                "UPDATE documents SET deleted_at = ? "
-                "WHERE (name = ? OR source = ?) AND deleted_at IS NULL",
-                (moment, name, name)).rowcount
-            if not gone:
-                raise StoreError(f"There is nothing called {name!r} to delete.")
+            for name in names:
+                gone = connection.execute(
+                    "UPDATE files SET deleted_at = ? WHERE name = ? AND deleted_at IS NULL",
+                    (moment, name)).rowcount
+                gone += connection.execute(
+                    "UPDATE documents SET deleted_at = ? "
+                    "WHERE (name = ? OR source = ?) AND deleted_at IS NULL",
+                    (moment, name, name)).rowcount
+                if not gone:
+                    raise StoreError(f"There is nothing called {name!r} to delete.")
             bump(connection, "log_revision")
 
     def undo(self, name: str) -> None:

@@ -224,6 +224,16 @@ def test_undo_without_a_choice_brings_back_what_was_deleted_last(
     assert states(two_files)["bad.pdf"][1]
 
 
+def test_undo_without_a_choice_brings_back_all_that_were_deleted_together(
+        two_files: KnowledgeGraph, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qafd.ui.listing import apply
+
+    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    apply(two_files, "delete", ["bad.pdf", "ada.txt"])
+    page("documents", ws="mine").button(key="undo").click().run()
+    assert not any(deleted for _, deleted in states(two_files).values())
+
+
 def test_pasting_twice_under_one_name_keeps_both_texts(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)

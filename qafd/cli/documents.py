@@ -51,8 +51,7 @@ def _docs(arguments: argparse.Namespace) -> int:
         return _errors(knowledge, arguments)
     if arguments.delete or arguments.undo:
         with knowledge.store() as store:
-            for name in arguments.delete:
-                store.delete(name)
+            store.delete(*arguments.delete)
             for name in arguments.undo:
                 store.undo(name)
             settings().hold_for(store)

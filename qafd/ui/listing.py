@@ -157,9 +157,12 @@ def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
     with knowledge.store() as store:
         if action == "retry":
             retry(store, names)
+        elif action == "delete":
+            store.delete(*names)
+            enqueue(store)
         else:
             for name in names:
-                (store.delete if action == "delete" else store.undo)(name)
+                store.undo(name)
             enqueue(store)
     start(knowledge)
 
