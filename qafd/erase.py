@@ -119,9 +119,7 @@ def erase(
 def _erased(store: Store, names: Iterable[str], keys: Keys, local: Local) -> Footprint:
     gone = footprint(store, names)
     engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}", local)
-    with store.transaction():
-        for name in gone.names:
-            store.purge(name)
+    store.purge(*gone.names)
     try:
         bring_up_to_date(store, engine)
     except BaseException:  # Ctrl-C too: the old graph quotes it

@@ -307,33 +307,34 @@ class FileStore(LedgerStore):
                 (name, name, meta(connection, "extractor")))
             bump(connection, "log_revision")
 
-    def purge(self, name: str) -> None:
-        """Remove a file or a document for good, with all that quotes it; see `qafd.erase`.
+    def purge(self, *names: str) -> None:
+        """Remove files or documents for good, with all that quotes them; see `qafd.erase`.
 
         Vectors and graph follow at the next assembly.
 
         Raises
         ------
         StoreError
-            There is none of that name, or its file waits to be read.
+            There is none of a name, or its file waits to be read. Nothing was changed.
         """
         with self.transaction() as connection:
-            names = self.documents_of(name)
-            quoting = [(key,) for key in self.quoting(names)]
-            forget_vectors(connection, names)
-            self.forget_replies(names)
+            documents = set[str]().union(*map(self.documents_of, names))
+            quoting = [(key,) for key in self.quoting(documents)]
+            forget_vectors(connection, documents)
+            self.forget_replies(documents)
             # of an answer nobody can tell what it quotes
             connection.execute(
                 "UPDATE llm_calls SET reply = '', key = '', status = 'rejected' "
                 "WHERE question != '' AND purpose != 'plan'")
+            rows = [(name,) for name in documents]
             # the bytes of a file are kept where a passage of it could not be read
-            connection.execute(
+            connection.executemany(
                 "UPDATE files SET data = NULL WHERE name = "
-                "(SELECT source FROM documents WHERE name = ?)", (name,))
-            connection.execute(
-                "DELETE FROM documents WHERE name = ? OR source = ?", (name, name))
-            connection.execute("DELETE FROM files WHERE name = ?", (name,))
-            connection.execute("UPDATE jobs SET current = '' WHERE current = ?", (name,))
+                "(SELECT source FROM documents WHERE name = ?)", rows)
+            connection.executemany("DELETE FROM documents WHERE name = ?", rows)
+            for name in names:
+                connection.execute("DELETE FROM files WHERE name = ?", (name,))
+                connection.execute("UPDATE jobs SET current = '' WHERE current = ?", (name,))
             connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
             connection.execute("DELETE FROM layers")  # they quote sentences
             bump(connection, "log_revision")
@@ -362,7 +363,8 @@ class FileStore(LedgerStore):
         return names
 
     def quoting(self, documents: Collection[str]) -> tuple[str, ...]:
-        """The stored retrievals that have a passage of these documents, or a name only they have.
+        """The stored retrievals that show what only these documents have: a passage, a name, or a
+        relation by its label.
         """
         with self.snapshot() as connection:
             wanted = json.dumps(list(documents))
@@ -373,16 +375,27 @@ class FileStore(LedgerStore):
                 "SELECT key FROM mentions JOIN extractions ON extractions.id = extraction "
                 "JOIN chunks ON chunks.id = chunk GROUP BY key "
                 "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
+            relations = {
+                (frozenset((node_id("entity", source), node_id("entity", target))), label)
+                for source, target, label in connection.execute(
+                    "SELECT source, target, label FROM assertions "
+                    "JOIN extractions ON extractions.id = extraction "
+                    "JOIN chunks ON chunks.id = chunk WHERE label != '' "
+                    "GROUP BY min(source, target), max(source, target), label "
+                    "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
             return tuple(
                 key for key, body in connection.execute("SELECT id, body FROM retrievals")
-                if _quotes(unpacked(body)["retrieval"], documents, own))
+                if _quotes(unpacked(body)["retrieval"], documents, own, relations))
 
 
-def _quotes(retrieval: Mapping[str, Any], documents: Collection[str], nodes: Collection[str]
-            ) -> bool:
+def _quotes(retrieval: Mapping[str, Any], documents: Collection[str], nodes: Collection[str],
+            relations: Collection[tuple[frozenset[str], str]]) -> bool:
     return (any(passage["document"] in documents for passage in retrieval["passages"])
             or any(node["id"] in nodes for node in retrieval.get("nodes", ()))
-            or any(_quotes(part, documents, nodes) for part in retrieval.get("parts", ())))
+            or any((frozenset((edge["source"], edge["target"])), edge.get("label", "")) in relations
+                   for edge in retrieval.get("edges", ()))
+            or any(_quotes(part, documents, nodes, relations)
+                   for part in retrieval.get("parts", ())))
 
 
 def _put_chunks(

@@ -89,6 +89,30 @@ def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
             assert {row[0] for row in connection.execute("SELECT id FROM runs")} == set(stays)
 
 
+def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path) -> None:
+    tiny_index(path, [ADA, ("third.txt", b"Bob met Ada. Ada paid Paris.")])
+    ada, bob, paris = (node_id("entity", key) for key in ("ada", "bob", "paris"))
+    with Store.open(path) as store:
+        stays = save(store, edges=[{"source": ada, "target": bob, "label": "met"},
+                                   {"source": ada, "target": paris, "label": "left"}])
+        save(store, edges=[{"source": paris, "target": ada, "label": "met"}])
+        assert footprint(store, ["third.txt"]).runs == 1
+        erased(path, "third.txt")
+        with store.snapshot() as connection:
+            assert [row[0] for row in connection.execute("SELECT id FROM retrievals")] == [stays]
+
+
+def test_a_file_and_a_document_of_it_are_erased_together(path: Path) -> None:
+    two = b"".join(json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in (
+        ("one", "Ada met Bob."), ("two", "Quimper hid Zanzibar.")))
+    tiny_index(path, [ADA, ("two.jsonl", two)])
+    gone = erase(path, ["two.jsonl", "two.jsonl#two"], extractor=TinyExtractor,
+                 embedder=TinyEmbedder)
+    assert (gone.documents, gone.passages) == (2, 2)
+    with Store.open(path) as store:
+        assert [document.name for document in store.documents()] == ["ada.txt"]
+
+
 def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
     with Store.open(path) as store:
