@@ -1,7 +1,7 @@
 """The whole graph of a workspace, row by row: what exports and networkx read."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -140,11 +140,13 @@ class Whole:
         """Entity to the tag of most of its mentions."""
         merged = self._store.merged()
         marks = ", ".join("?" * len(MENTION_KINDS))
-        return {node_id("entity", merged.get(key, key)): kind for key, kind in
-                self._connection.execute(
-                    "SELECT key, mentions.kind FROM live JOIN mentions USING (extraction) "
-                    f"WHERE mentions.kind NOT IN ({marks}) GROUP BY 1, 2 "
-                    "ORDER BY count(*), 2 DESC", MENTION_KINDS)}
+        tags: dict[str, Counter[str]] = defaultdict(Counter)
+        for key, kind, count in self._connection.execute(
+                "SELECT key, mentions.kind, count(*) FROM live JOIN mentions USING (extraction) "
+                f"WHERE mentions.kind NOT IN ({marks}) GROUP BY 1, 2", MENTION_KINDS):
+            tags[node_id("entity", merged.get(key, key))][kind] += count
+        return {node: min(counts, key=lambda kind: (-counts[kind], kind))
+                for node, counts in tags.items()}
 
     def _described(self) -> set[str]:
         """The entities whose text is a description."""

@@ -14,6 +14,7 @@ import networkx as nx
 import pytest
 from clicks import page
 from lxml import html as lxml_html
+from tiny import tiny_index
 
 from qafd.cli import main
 from qafd.errors import ParameterError
@@ -59,6 +60,18 @@ def content(knowledge: KnowledgeGraph) -> dict[str, set[Any]]:
             "synonyms": ask(f"SELECT min(a.name, b.name), max(a.name, b.name) {ends} 'synonym' "
                             "GROUP BY source, target"),
             "mentions": ask(f"SELECT a.name, b.text {ends} 'mention'")}
+
+
+def test_the_type_of_merged_names_is_the_tag_of_most_of_their_mentions(path: Path) -> None:
+    tiny_index(path, [("a.txt", b"Ada met Bob. Ada met Cyd. Ada left. Bob saw Cyd.")])
+    with Store.open(path) as store:
+        with store.transaction() as connection:
+            # three of one name against twice two of two others
+            connection.execute("UPDATE mentions SET kind = 'ORG' WHERE key = 'ada'")
+        for key in ("bob", "cyd"):
+            store.edit("same", key, "Ada")
+        with whole(store) as graph:
+            assert {n.type for n in graph.nodes() if n.name == "Ada"} == {"PERSON"}
 
 
 @pytest.mark.parametrize(("form", "packed"), [
