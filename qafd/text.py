@@ -240,14 +240,15 @@ def words_of(text: str) -> Iterator[tuple[str, int, int]]:
 
     A letter of a script without spaces is a word, see `qafd.scripts`.
     """
-    spelled = plain if (other := is_other(text)) else str.casefold
-    for found in found_words(text) if other else _WORD.finditer(text):
+    for found in found_words(text) if is_other(text) else _WORD.finditer(text):
         raw = found.group()
         word = _POSSESSIVE.sub("", raw)
         if word.endswith(".") and not _DOTTED.fullmatch(word):
             word = word[:-1]
-        if key := spelled(word):  # a mark alone is no word
-            yield key, found.start(), found.start() + len(word)
+        # as in canonical names, where "CO₂" is "co2"
+        spelled = word.casefold() if word.isascii() else plain(word)
+        if spelled:  # a mark alone is no word
+            yield spelled, found.start(), found.start() + len(word)
 
 
 def _capitalized(word: str, opening: bool) -> bool:

@@ -130,6 +130,12 @@ def test_questions_may_be_typed_without_capitals():
     assert not list(index.find("who founded apple?"))
 
 
+def test_a_name_with_a_raised_or_lowered_digit_is_found_as_it_is_written():
+    text = "Plants bind CO₂ and CO2."
+    found = [(key, text[a:b]) for key, a, b in NameIndex([canonical("CO₂")]).find(text)]
+    assert found == [("co2", "CO₂"), ("co2", "CO2")]
+
+
 @given(st.lists(st.text(st.sampled_from("ab "), min_size=1, max_size=8), max_size=6),
        st.text(st.sampled_from("abAB "), max_size=30))
 def test_links_never_overlap_and_always_name_a_key(keys, text):
