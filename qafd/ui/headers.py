@@ -7,8 +7,8 @@ from typing import Any
 Scope = dict[str, Any]
 Send = Callable[[dict[str, Any]], Any]
 
-# Streamlit's page has an inline script, its styles are inline, and its components are blobs;
-# Plotly's and Vega's charts compile functions.
+# Streamlit's page has an inline script, its styles are inline, and its components are blobs. No
+# chart of the app compiles functions, as those of Vega and WebGL would.
 _POLICY = (
     "default-src 'self'", "script-src 'self' 'unsafe-inline' blob:",
     "style-src 'self' 'unsafe-inline'", "img-src 'self' data: blob:", "font-src 'self' data:",
