@@ -54,7 +54,7 @@ with left:
     selected = picture(view, drawing, chosen_path(view))
     keep_button(view)
 with right, card():
-    if ends := ends_of(selected, view):
+    if ends := ends_of(selected, view, drawing.contract):
         edge_detail(view, ends, drawing.contract)
     else:
         node_detail(view, selected)

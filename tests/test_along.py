@@ -100,6 +100,16 @@ def test_a_link_to_an_edge_opens_its_card(songs: KnowledgeGraph) -> None:
     assert "units of mass run from" not in gone
 
 
+def test_a_link_to_an_edge_that_is_not_drawn_any_more_leaves_the_page_whole(
+        songs: KnowledgeGraph) -> None:
+    told = songs.explain(WHOLE, subqueries="off")
+    kinds = {n.id: n.kind for n in told.retrieval.nodes}
+    edge = next(e for e in told.retrieval.edges if "passage" in (kinds[e.source], kinds[e.target]))
+    seen = page("explore", ws=songs.path.stem, q=WHOLE, edge=f"{edge.source}|{edge.target}")
+    assert "no edge joins" not in shown(seen)
+    assert seen.tabs
+
+
 def test_the_command_tells_of_an_edge(songs: KnowledgeGraph, capsys: pytest.CaptureFixture[str]
                                       ) -> None:
     asked = ["why", WHOLE, "Mara Delgado", "--db", str(songs.path), "--to"]

@@ -22,6 +22,7 @@ from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
+from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import RAMPS, Caption, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
@@ -278,8 +279,10 @@ def pick(data: dict[str, Any], key: str) -> str | None:
     return picked
 
 
-def ends_of(selected: str | None, view: View) -> list[str]:
-    """The two ends of a selected edge; empty for a node, and where the edge is not any more."""
+def ends_of(selected: str | None, view: View, contracted: bool) -> list[str]:
+    """The two ends of a selected edge; empty for a node, and where the edge is not drawn now."""
     ends = (selected or "").split(SEPARATOR)
-    touched = {node.id for node in view.retrieval.nodes}
-    return ends if len(ends) == 2 and touched.issuperset(ends) else []
+    if len(ends) != 2:
+        return []
+    drawn = drawn_contracted(view.retrieval) if contracted else view.retrieval
+    return ends if any({e.source, e.target} == set(ends) for e in drawn.edges) else []
