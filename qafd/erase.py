@@ -88,8 +88,8 @@ def erase(
 ) -> Footprint:
     """Remove files or documents for good, and make the graph and the file anew without them.
 
-    Afterwards their text is neither in the workspace nor in what SQLite keeps beside it. What a
-    file system or a disk remembers of overwritten files is beyond this.
+    Afterwards their text is neither in the workspace nor in what SQLite, upgrades and workers keep
+    beside it. What a file system or a disk remembers of overwritten files is beyond this.
 
     Returns
     -------

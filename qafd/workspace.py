@@ -121,7 +121,8 @@ class Workspace:
         self.scrub()
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted in the file, its log or the backups of upgrades.
+        """Leave no byte of what was deleted in the file, its write-ahead log, the backups of
+        upgrades or the log of workers, where an error may quote it.
 
         Raises
         ------
@@ -130,6 +131,8 @@ class Workspace:
         """
         for copy in _backups(self.path):
             copy.unlink(missing_ok=True)
+        if (log := Path(f"{self.path}.log")).exists():
+            os.truncate(log, 0)  # a worker may have it open
         with opening.translated(self.path):
             self._connection.execute("VACUUM")
             if self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:

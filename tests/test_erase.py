@@ -206,6 +206,13 @@ def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:
         assert b"uimper" not in on_disk(path)
 
 
+def test_what_workers_complained_about_goes_too(path: Path) -> None:
+    tiny_index(path, [ADA, SECRET])
+    Path(f"{path}.log").write_bytes(b"ValueError: Ada hid the Xylophone")
+    erased(path, "secret.txt")
+    assert b"ylophone" not in on_disk(path)
+
+
 def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) -> None:
     class Broken(TinyEmbedder):
         def embed(self, *_: object) -> object:
