@@ -93,7 +93,8 @@ class Planner:
             common = common | function_words(language)
             found = self._names.find(asked, common)
             seen, _ = names_in_other(asked, [(0, len(asked))], language)
-            spans = [Named(asked[start:end], start, end, kind) for start, end, kind in seen]
+            spans = [Named(asked[start:end], start, end, kind) for start, end, kind in seen
+                     if canonical(asked[start:end])]
             named = [span for span in spans if span.kind != TERM]
             themes = [span.text for span in spans if span.kind == TERM]
             parts = ()

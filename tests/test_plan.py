@@ -157,6 +157,11 @@ def test_other_languages_get_a_notice(planner, question):
     assert plan.embedding.shape == (384,)
 
 
+@pytest.mark.parametrize("question", ["《。》是什么书？", "『・』とは何ですか"])
+def test_marks_alone_are_no_name_in_any_language(planner, question):
+    assert not [k for k in planner.plan(question).keywords if not canonical(k.text)]
+
+
 def test_an_english_question_gets_no_notice(planner):
     assert planner.plan("Which cities lie on the Amazon River?").notices == ()
 
