@@ -26,7 +26,8 @@ _REST = re.compile(r"[^\W\d_\u0000-\u052f\u1e00-\u1fff]")  # letters without cap
 
 
 def language_of(text: str, least: int = 2) -> str:
-    """The code of a text's language, "other" for scripts without capitals but for these two.
+    """The code of a text's language, "other" where it is in a script without capitals and neither
+    Chinese nor Japanese.
 
     A text is English unless its script or most of its function words say another language, so
     names, tables and programs are. "zh" is also what a text of Chinese characters only is, and "ru"
@@ -55,9 +56,10 @@ def language_of(text: str, least: int = 2) -> str:
     for code in CAPITALIZED:
         own = function_words(code) - function_words(ENGLISH)
         count = _count(words, own)
-        least = 4 * _count(words, function_words(ENGLISH) - function_words(code))
-        if count > least and count >= SHARE * len(words) and len(own.intersection(words)) > most:
-            best, most = code, len(own.intersection(words))
+        english = _count(words, function_words(ENGLISH) - function_words(code))
+        different = len(own.intersection(words))
+        if count > 4 * english and count >= SHARE * len(words) and different > most:
+            best, most = code, different
     return best
 
 
