@@ -14,7 +14,7 @@ refuse_unasked()
 page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
 st.logo(assets() / "logo.png", size="large")
 # The accent of the dark theme is too light for white text.
-st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem}"
+st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem;overflow-wrap:anywhere}"
         ".stApp [data-testid^=stBaseButton-primary]:enabled{color:light-dark(#fff,#161614)}"
         ".st-key-shortcut-keys{position:absolute;height:0;overflow:hidden}</style>")
 keep_workers_going()

@@ -100,6 +100,7 @@ function update(p, data) {
   const [r, g, b] = style.caretColor.match(/[\d.]+/g).map(Number);
   p.theme = luminance([r, g, b]) < 0.35 ? "dark" : "light";
   p.root.dataset.theme = p.theme;
+  if (data.fresh && p.selected) { p.selected = p.asked = null; p.send(null); }
   p.root.classList.toggle("lone", data.lone);
   p.root.classList.toggle("lines", !!data.edges);
   p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));

@@ -132,10 +132,21 @@ def _next(words: Sequence[_Word], last: int, text: str, particles: frozenset[str
         if words[after].capital:
             return after
         word = words[after].low
+        if language == "de" and _parts_names(words, last, after):
+            return None
         if word not in particles or (after == last + 1 and (
                 word in _LINKS if language != "de" else word not in _GERMAN_FIRST)):
             return None
     return None
+
+
+def _parts_names(words: Sequence[_Word], last: int, after: int) -> bool:
+    """Whether a German particle stands between two names: "Kabel an Halden", not "an der Oder"."""
+    following = words[after + 1:after + 3]
+    if words[after].low in ("an", "im", "ob"):
+        return bool(following) and following[0].capital
+    return (words[after].low == "von" and last > 0 and words[last - 1].capital
+            and len(following) == 2 and all(word.capital for word in following))
 
 
 def _german(run: list[_Word], before: Sequence[_Word], opening: bool, stop: frozenset[str]

@@ -156,12 +156,12 @@ def _forked(module: str, request: bytes, most: int, seconds: float) -> tuple[byt
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        # It must not hear the other requests, nor write among the other replies.
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(writing, 1)
-        os.closerange(3, 256)
-        sys.stdin = io.TextIOWrapper(io.BytesIO(request))
         try:
+            # It must not hear the other requests, nor write among the other replies.
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(writing, 1)
+            os.closerange(3, 256)
+            sys.stdin = io.TextIOWrapper(io.BytesIO(request))
             importlib.import_module(module).main()
         finally:
             os._exit(1)  # a module that ends by itself has left before

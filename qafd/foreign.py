@@ -51,7 +51,8 @@ def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     mentions = [
         Mention(key, text[start:end], start, end, max(0, bisect_right(starts, start) - 1), kind)
         for start, end, kind in found
-        if start not in columns and names_something(key := canonical(text[start:end]))]
+        if start not in columns and any(first <= start < last for first, last in bounds)
+        and names_something(key := canonical(text[start:end]))]
     renamed = acronyms(text, mentions)
     mentions = [with_key(mention, renamed) for mention in mentions]
     named = [(m, m.start, m.end) for m in mentions if m.kind != cjk.TERM]

@@ -14,7 +14,7 @@ from qafd.assemble import node_id
 from qafd.extract import TYPES, proper_runs
 from qafd.graph import Graph
 from qafd.records import Nodes, Vectors
-from qafd.scripts import bears_no_capital
+from qafd.scripts import bears_no_capital, is_written_small
 from qafd.text import NameIndex, as_typed, canonical, words_of
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class Names:
             yield self.get(canonical(text[start:end])) or self._typed[typed], start, end
 
     def _is_term(self, key: str) -> bool:
-        return self._shown[key] == self._shown[key].lower()
+        return is_written_small(self._shown[key])
 
 
 def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:

@@ -77,6 +77,11 @@ def bears_no_capital(word: str) -> bool:
             and any(letter.isalpha() for letter in word))
 
 
+def is_written_small(name: str) -> bool:
+    """Whether a name has no capital although its script has them."""
+    return name == name.lower() and not bears_no_capital(name)
+
+
 def inside_word(text: str, start: int) -> bool:
     """Whether an offset is within a Korean word; names stand where one begins."""
     return all("\uac00" <= letter <= "\ud7a3" for letter in text[start - 1:start + 1]) and start > 0

@@ -15,6 +15,11 @@ _BETWEEN = {ENGLISH: "How are {} and {} connected?", CHINESE: "“{}”和“{}�
             JAPANESE: "{}と{}はどうつながっていますか。"}
 
 
+def about(name: str) -> str:
+    """A question about a name, in the language that its letters are of."""
+    return _ABOUT.get(language_of(name, 1), _ABOUT[ENGLISH]).format(name)
+
+
 def questions(graph: Graph) -> tuple[str, ...]:
     """Up to three questions about names of a graph: two of one name, one of two.
 

@@ -94,9 +94,9 @@ def test_a_link_to_an_edge_opens_its_card(songs: KnowledgeGraph) -> None:
     told = songs.explain(WHOLE, subqueries="off")
     edge = max(drawn_contracted(told.retrieval).edges, key=lambda e: e.flow)
     text = shown(page("explore", ws=songs.path.stem, q=WHOLE,
-                      edge=f"{edge.source}|{edge.target}"))
+                      line=f"{edge.source}|{edge.target}"))
     assert "units of mass run from" in text
-    gone = shown(page("explore", ws=songs.path.stem, q=WHOLE, edge=f"{edge.source}|none"))
+    gone = shown(page("explore", ws=songs.path.stem, q=WHOLE, line=f"{edge.source}|none"))
     assert "units of mass run from" not in gone
 
 
@@ -105,7 +105,7 @@ def test_a_link_to_an_edge_that_is_not_drawn_any_more_leaves_the_page_whole(
     told = songs.explain(WHOLE, subqueries="off")
     kinds = {n.id: n.kind for n in told.retrieval.nodes}
     edge = next(e for e in told.retrieval.edges if "passage" in (kinds[e.source], kinds[e.target]))
-    seen = page("explore", ws=songs.path.stem, q=WHOLE, edge=f"{edge.source}|{edge.target}")
+    seen = page("explore", ws=songs.path.stem, q=WHOLE, line=f"{edge.source}|{edge.target}")
     assert "no edge joins" not in shown(seen)
     assert seen.tabs
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from faults import FaultServer, serving
 from playwright.sync_api import expect
-from test_browser import Open, open_page, settle  # noqa: F401
+from test_browser import Open, settle
 
 from qafd.preferences import Preferences, save
 

@@ -74,6 +74,20 @@ def test_selecting_a_node_explains_it_and_the_link_restores_it(
     again.get_by_text(re.compile("^iPod is here because")).wait_for(timeout=30_000)
 
 
+def test_another_question_begins_with_its_answer(open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    page.get_by_role("button", name=re.compile("^Apple,")).first.click()
+    card = page.locator(".st-key-card")
+    expect(card.get_by_role("heading", name="Apple")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Which cities lie on the Amazon?").click()
+    expect(card).to_contain_text("The most important names", timeout=30_000)
+    settle(page)
+    expect(card).to_contain_text("The most important names")
+    assert "node=" not in page.url
+
+
 def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
         open_page: Open, app_url: str) -> None:
     page = open_page()

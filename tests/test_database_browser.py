@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from test_browser import PAINTED, Open, open_page, settle  # noqa: F401
+from test_browser import PAINTED, Open, settle
 
 pytestmark = pytest.mark.browser
 EVIL = "<img src=x onerror=window.__pwn=1>"

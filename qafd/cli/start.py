@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import socket
 import sys
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def _app(arguments: argparse.Namespace) -> int:
     os.environ.pop("QAFD_DB", None)
     if arguments.db is not None:
         os.environ["QAFD_DB"] = str(Path(arguments.db).absolute())
+    _check_free(arguments.host, arguments.port)
     print(f"QAFD Explorer: http://{arguments.host}:{arguments.port}", file=sys.stderr, flush=True)
     os.chdir(script.parent)  # where Streamlit looks for its configuration
     os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -64,3 +66,13 @@ def _app(arguments: argparse.Namespace) -> int:
         sys.executable, "-P", "-m", "qafd.ui.serve", str(script),
         "--server.port", str(arguments.port), "--server.address", arguments.host,
         "--frames", arguments.frames or ""])
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise ParameterError where another program listens at the port: the link would be its."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        raise ParameterError(f"port {port} of {host} cannot be used ({error.strerror}); choose "
+                             f"another, such as --port {port + 1}") from None

@@ -26,6 +26,7 @@ from qafd.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
 from qafd.remarks import Remark, remarks
 from qafd.rows import Edit
 from qafd.store import Store
+from qafd.suggest import about
 from qafd.text import canonical
 from qafd.ui.detail import STYLE, said_of
 from qafd.ui.models import start
@@ -137,7 +138,7 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     if hidden:
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
     st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
-                 query_params={"ws": knowledge.path.stem, "q": f"What is known of {one.name}?"})
+                 query_params={"ws": knowledge.path.stem, "q": about(one.name)})
     sentences, edges = st.tabs(["Sentences", "Neighbors"])
     with sentences:
         said_of(knowledge, one.id, SENTENCES, MOST)

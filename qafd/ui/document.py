@@ -11,6 +11,7 @@ import streamlit as st
 from qafd.errors import StoreError
 from qafd.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
 from qafd.knowledge import KnowledgeGraph
+from qafd.suggest import about
 from qafd.ui.workspaces import plain, safe
 from qafd.view.panel import clean, counted
 
@@ -173,7 +174,7 @@ def _section(passage: Passage, asked: bool, spans: Sequence[tuple[int, int]]) ->
     place = [f"{passage.number:,}", *([f"page {chunk.page}"] if chunk.page is not None else []),
              *([safe(chunk.heading, 160)] if chunk.heading not in ("", chunk.title) else [])]
     if passage.subject:
-        place.append(_link("./", {"ws": ws, "q": f"What is said about {passage.subject}?"},
+        place.append(_link("./", {"ws": ws, "q": about(passage.subject)},
                            f"Ask about {safe(passage.subject, 40)}"))
     above = ("" if passage.above in ("", chunk.title) else
              f"<p class='above'>{_lines(passage.above)}</p>")

@@ -258,20 +258,26 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     """The drawn subgraph, in which a path of node ids may stand out; returns the selected node."""
     positions, others = placed(view)
     key = f"picture-{view.knowledge.path.stem}"
-    chosen = selected(key) or st.query_params.get("edge") or st.query_params.get("node")
+    # Another question begins with its answer, not with what was selected for the one before.
+    before = st.session_state.get(f"{key}-asked", view.question)
+    st.session_state[f"{key}-asked"] = view.question
+    fresh = before != view.question
+    chosen = None if fresh else (
+        selected(key) or st.query_params.get("line") or st.query_params.get("node"))
     data = panel_data(
         [view.retrieval], positions=positions, others=others, contract=drawing.contract,
         thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path, limit=DRAWN,
         aspect=ASPECT, graph_size=len(view.graph),
         captions=[Caption("QAFD", "query-aware flow diffusion")])
-    return pick({**data, "edges": True}, key)
+    return pick({**data, "edges": True, "fresh": fresh}, key)
 
 
 def pick(data: dict[str, Any], key: str) -> str | None:
     """Draw panels; returns the selected node or edge, which the link then has too."""
-    picked = panels(data, key=key)
-    kind = "edge" if picked and SEPARATOR in picked else "node"
-    for one in ("node", "edge"):
+    drawn = panels(data, key=key)
+    picked = None if data.get("fresh") else drawn
+    kind = "line" if picked and SEPARATOR in picked else "node"
+    for one in ("node", "line"):
         if picked and one == kind:
             st.query_params[one] = picked
         else:

@@ -7,6 +7,7 @@ import streamlit as st
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Retrieval
+from qafd.suggest import about
 from qafd.ui.detail import STYLE, read_table, said_of
 from qafd.ui.explore import ASPECT, pick
 from qafd.ui.pages import page
@@ -65,7 +66,7 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
         return
     st.html(f"<b>{safe(node.name)}</b>")
     st.caption(counted(int(node.importance), "passage"))
-    question = {"q": f"What is said about {node.name}?"}
+    question = {"q": about(node.name)}
     if asking:  # a link to the page itself would not reach its box
         st.button("Ask about it", icon=":material/hub:", type="tertiary",
                   on_click=st.session_state.update, kwargs=question)

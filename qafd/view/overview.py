@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 
 from qafd.graph import Graph, kind_bit
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.scripts import is_written_small
 
 DRAWN = 80
 NEAREST = 3  # edges that a name may ask for
@@ -23,7 +24,7 @@ def overview(graph: Graph, most: int = DRAWN) -> Retrieval:
     """
     passage = np.flatnonzero(graph.kinds == "passage")
     entity = np.flatnonzero(graph.kinds == "entity")
-    named = np.array([graph.names[row] != graph.names[row].lower() for row in entity], bool)
+    named = np.array([not is_written_small(graph.names[row]) for row in entity], bool)
     entity = entity[named] if named.any() else entity
     column = np.full(len(graph), -1)
     column[passage] = np.arange(len(passage))
