@@ -27,7 +27,7 @@ def hostile(app_home: Path) -> Path:
 @pytest.mark.parametrize(("tab", "width", "scheme"), [
     ("SQL", 1280, "dark"), ("Why", 390, "light"), ("Schema", 390, "dark")])
 def test_hostile_names_of_a_schema_stay_text(
-        tab: str, width: int, scheme: str, hostile: Path, open_page: Open) -> None:  # noqa: F811
+        tab: str, width: int, scheme: str, hostile: Path, open_page: Open) -> None:
     page = open_page(f"/database?database=hostile&dbq=List+the+singers&dbtab={tab}", width=width,
                      scheme=scheme)
     page.wait_for_selector(PAINTED, timeout=30_000)
@@ -41,7 +41,7 @@ def test_hostile_names_of_a_schema_stay_text(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_more_mass_moves_no_table_and_a_click_explains_it(open_page: Open) -> None:  # noqa: F811
+def test_more_mass_moves_no_table_and_a_click_explains_it(open_page: Open) -> None:
     page = open_page("/database")
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)
