@@ -207,14 +207,15 @@ def _speaks_of_another(text: str) -> bool:
 
 def _missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
     """The telling words of the question, as it spells them, whose stem no passage has."""
-    stems = {word[:STEM] for p in passages for word in words(f"{p.title}\n{p.text}")}
+    said_here = {word for p in passages for word in words(f"{p.title}\n{p.text}")}
     if is_unspaced(question):
-        said_here = {word for p in passages for word in words(f"{p.title}\n{p.text}")}
         parts = (part for word in re.findall(r"\w+", question)
                  for part in FUNCTION_LETTERS.split(word))
         return tuple(dict.fromkeys(
             part for part in parts
-            if len(part) > 1 and part not in _ASKING and said_here.isdisjoint(words(part))))
+            if len(part) > 1 and part.casefold() not in _ASKING | FUNCTION_WORDS
+            and said_here.isdisjoint(words(part))))
+    stems = {word[:STEM] for word in said_here}
     return tuple(dict.fromkeys(
         word for word in re.findall(r"\w+", question)
         if (len(word) >= STEM or word.isupper()) and stems.isdisjoint(

@@ -70,8 +70,9 @@ def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
         print_json({"total": found.total, "said": found.said, "hits": [
             {**asdict(hit.chunk), "score": hit.score, "parts": hit.parts} for hit in found.hits]})
         return DONE if found.hits else NOTHING_FOUND
-    if found.said:
-        print(f"qafd: {found.said}", file=sys.stderr)
+    said = found.said or ("" if found.hits else "no passage has this; give other words")
+    if said:
+        print(f"qafd: {said}", file=sys.stderr)
     left = found.total - len(found.hits)
     for hit in found.hits:
         text = "".join(f"[{part}]" if on else part for part, on in hit.parts)

@@ -35,8 +35,8 @@ def path_of(name: str) -> Path:
     if given is not None and name == given.stem:
         return given
     if not _NAME.fullmatch(name):
-        raise ParameterError(f"{name[:60]!r} cannot be a workspace name; use up to 60 letters, "
-                             "digits, '-' and '_'")
+        raise ParameterError(f"{name[:60]!r} cannot be a workspace name; use up to 60 "
+                             "letters from a to z, digits, '-' and '_'")
     return home() / f"{name}.db"
 
 
