@@ -253,8 +253,8 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
                     keys = [node.key for node in store.nodes(graph.ids).values()
                             if node.kind == "passage"]
                     found = set(store.passages(keys))
-                    hits = {hit.chunk.id
-                            for hit in store.search(" ".join(NAMES), 1000).hits}
+                    hits = {hit.chunk.id for name in NAMES
+                            for hit in store.search(name, 1000).hits}
                 assert found == set(keys)
                 assert hits == found
                 same = (graph.ids, graph.neighbors.tobytes(), graph.vectors.tobytes())

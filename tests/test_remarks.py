@@ -136,7 +136,7 @@ def test_explore_shows_them_on_the_cards_of_a_name_and_of_an_edge(home: Path) ->
     assert not name.exception
     assert "<i>Sold &lt;i&gt;computers&lt;/i&gt;.</i>" in cards(name)
     assert "From the file of a graph," in cards(name)
-    edge = page("explore", **ask, edge=SEPARATOR.join((jobs, apple)))
+    edge = page("explore", **ask, line=SEPARATOR.join((jobs, apple)))
     assert not edge.exception
     assert "<i>In 1976.</i>" in cards(edge)
 
