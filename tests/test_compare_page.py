@@ -1,7 +1,7 @@
 """The Compare page, without a browser and in one."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -188,24 +188,15 @@ def test_a_question_written_with_gold_that_is_gone_says_so(home: Path) -> None:
 
 
 @pytest.fixture
-def open_page(browser: Any, app_url: str) -> Iterator[Any]:
-    contexts, errors = [], []
-
-    def visit(path: str, width: int = 1280, scheme: str = "light") -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": 1000}, color_scheme=scheme)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.on("pageerror", lambda error: errors.append(str(error)))
-        tab.goto(app_url + path)
+def open_page(open_page: Callable[..., Any]) -> Callable[..., Any]:
+    """Opens a path of the app and waits until its panels are drawn."""
+    def visit(path: str, **options: Any) -> Any:
+        tab = open_page(path, height=1000, **options)
         tab.wait_for_selector(PAINTED, timeout=40_000)
         settle(tab)
         return tab
 
-    yield visit
-    for context in contexts:
-        context.close()
-    assert errors == []
+    return visit
 
 
 def settle(tab: Any) -> None:
@@ -238,7 +229,7 @@ def test_no_parameter_and_no_other_set_of_methods_moves_a_node(open_page: Any) -
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> None:
-    tab = open_page("/compare?methods=qafd&methods=ego&view=Overlap", width)
+    tab = open_page("/compare?methods=qafd&methods=ego&view=Overlap", width=width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     cards = tab.locator("section.card")
     assert cards.count() == 2

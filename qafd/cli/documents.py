@@ -49,6 +49,8 @@ def _docs(arguments: argparse.Namespace) -> int:
         return _search(knowledge, arguments)
     if arguments.errors is not None:
         return _errors(knowledge, arguments)
+    if arguments.erase and not arguments.yes:  # before anything else is changed
+        _refuse(knowledge, arguments.erase)
     if arguments.delete or arguments.undo:
         with knowledge.store() as store:
             store.delete(*arguments.delete)
@@ -108,13 +110,16 @@ def _errors(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _erase(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> None:
+def _refuse(knowledge: "KnowledgeGraph", names: list[str]) -> None:
+    """Raise ParameterError that says what erasing these would take."""
     from qafd.erase import STAYS, footprint
 
-    if not arguments.yes:
-        with knowledge.store() as store:
-            going = footprint(store, arguments.erase).sentence
-        raise ParameterError(f"{one_line(going, 4000)} {STAYS} Add --yes to erase.")
+    with knowledge.store() as store:
+        going = footprint(store, names).sentence
+    raise ParameterError(f"{one_line(going, 4000)} {STAYS} Add --yes to erase.")
+
+
+def _erase(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> None:
     with knowledge.store() as store:
         settings().hold_for(store)
     print(f"qafd: {one_line(knowledge.erase(*arguments.erase).past, 4000)}", file=sys.stderr)

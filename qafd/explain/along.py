@@ -42,8 +42,8 @@ class Strand:
 class Along:
     """An edge as it is drawn: `flow` >= 0 units of mass run from `source` to `target`.
 
-    `share` is their part of all that reached the target; `sentence` says both. The flows of
-    `strands` and `rest` add up to the flow, except where flow passes from passage to passage.
+    `share`, in [0, 1], is their part of all that reached the target; `sentence` says both. The
+    flows of `strands` and `rest` add up to it, except where flow passes from passage to passage.
     `question` is the subquery that the strands are of, "" for the whole question.
     """
 
