@@ -18,7 +18,7 @@ from results import write
 from retrieval_quality import workspace
 
 from qafd import kernel
-from qafd.gold import read_questions
+from qafd.evaluate.gold import read_questions
 
 FOREIGN = 40
 

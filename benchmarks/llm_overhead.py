@@ -21,12 +21,12 @@ from results import write
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from faults import FaultServer  # noqa: E402
 
-from qafd.cost import Meter, Metered, Price  # noqa: E402
-from qafd.endpoint import Endpoint  # noqa: E402
 from qafd.errors import DeadlineError  # noqa: E402
 from qafd.knowledge import KnowledgeGraph  # noqa: E402
-from qafd.ledger import LedgerStore  # noqa: E402
 from qafd.llm import Message  # noqa: E402
+from qafd.llm.cost import Meter, Metered, Price  # noqa: E402
+from qafd.llm.endpoint import Endpoint  # noqa: E402
+from qafd.store.ledger import LedgerStore  # noqa: E402
 
 CALLS, SECONDS = 100, 10.0
 LAST = "End. "

@@ -18,8 +18,8 @@ import numpy as np
 from results import write
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.linking import names_of
 from qafd.models import LocalEmbedder
+from qafd.plan.linking import names_of
 from qafd.text import canonical
 
 LETTERS = "aeiourstln"

@@ -22,14 +22,14 @@ from typing import ClassVar
 import numpy as np
 
 from qafd import kernel, retrieve
-from qafd.collection import collection
 from qafd.diffusion import solve
 from qafd.evaluate import Evaluation, Score, evaluate
+from qafd.evaluate.collection import collection
+from qafd.evaluate.gold import read_passages, read_questions
+from qafd.evaluate.measures import interval
 from qafd.extract import LocalExtractor
-from qafd.gold import read_passages, read_questions
 from qafd.index import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.measures import interval
 from qafd.models import LocalEmbedder
 from qafd.rank import Ranking, rank
 from qafd.records import Floats, QueryPlan

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
 from qafd.records import WEIGHT, Chunk, Edge, Extraction, Mention, Node, Vectors
-from qafd.scripts import is_latin
 from qafd.text import NameIndex, canonical, count_tokens, title_of_file
+from qafd.text.scripts import is_latin
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
 TITLE_FACTOR = 4.0

@@ -7,40 +7,20 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from qafd import opening, schema, tables
 from qafd.assemble import Reading, assemble
-from qafd.edits import connected, edited
 from qafd.errors import StoreError
-from qafd.log import CHUNK
-from qafd.records import Vectors
-from qafd.store import Store, checksum, embedding_key, vector_keys
+from qafd.records import Check, Vectors
+from qafd.store import Store, checksum, embedding_key, opening, schema, tables, vector_keys
+from qafd.store.edits import connected, edited
+from qafd.store.log import CHUNK
 
 SQLITE = (3, 37, 0)
 REBUILD = "rebuild the graph (`qafd index --rebuild`)"
 GROWN = "The log has grown since the graph was assembled; `qafd index` brings it up to date."
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at; `sentence` says what was found and, if not ok, what to do.
-
-    `warning` says that it works, but not as it should.
-    """
-
-    name: str
-    ok: bool
-    sentence: str
-    warning: bool = False
-
-    @property
-    def state(self) -> str:
-        """"ok", "warn" or "fail"."""
-        return "fail" if not self.ok else "warn" if self.warning else "ok"
 
 
 def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> list[Check]:

@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from qafd.engine import BatchExtractor
 from qafd.errors import BusyError
 from qafd.extract import LocalExtractor
 from qafd.index import bring_up_to_date
+from qafd.index.engine import BatchExtractor
+from qafd.index.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.models import LocalEmbedder, PassageEmbedder
-from qafd.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.store import Store, now
 from qafd.view.panel import counted
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from qafd import kernel
-from qafd.address import OPENAI, Address, check_address
-from qafd.doctor import Check
 from qafd.errors import ModelError, QafdError
 from qafd.extract import TAGGERS
+from qafd.llm.address import OPENAI, Address, check_address
 from qafd.models import MODEL_FILE, TOKENIZER_FILE, checked_file
+from qafd.records import Check
 
 PYTHON = (3, 11)
 SHORT = 12  # characters that a shared password should have

@@ -19,14 +19,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from qafd.address import OPENAI
-from qafd.engine import BatchExtractor
 from qafd.errors import BusyError, DiskFullError, QafdError, StoreError
 from qafd.extract import LocalExtractor
 from qafd.index import Progress, extend
+from qafd.index.engine import BatchExtractor
+from qafd.index.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.layers import bring_up_to_date
+from qafd.llm.address import OPENAI
 from qafd.models import LocalEmbedder, PassageEmbedder
-from qafd.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.store import Store, now
 
 REPORT_SECONDS = 0.5

@@ -9,41 +9,40 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from qafd import curate
 from qafd.answer import Answer, Draft, Written, draft, written
+from qafd.answer.context import BUDGET as TOKENS
+from qafd.answer.context import MOST, WAYS
+from qafd.answer.quote import extract_answer
 from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
-from qafd.context import BUDGET as TOKENS
-from qafd.context import MOST, WAYS
-from qafd.cost import Meter
-from qafd.earlier import earlier_graph
-from qafd.embedding import MeteredEmbedder
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
 from qafd.explain.united import explained
+from qafd.export.whole import whole
 from qafd.graph import Graph
+from qafd.index.embedding import MeteredEmbedder
 from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, silent, states
 from qafd.llm import LLM, Reply
+from qafd.llm.cost import Meter
+from qafd.llm.prompts_answer import ANSWER_TOKENS
 from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
 from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
-from qafd.neighbors import connect, disconnect
-from qafd.plaintext import one_line, storable
 from qafd.plan import Planner, plan_by
-from qafd.prompts_answer import ANSWER_TOKENS
-from qafd.quote import extract_answer
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
-from qafd.rows import Edit
 from qafd.samples import copied
-from qafd.store import Evidence, Store
-from qafd.whole import whole
+from qafd.store import Evidence, Store, curate
+from qafd.store.earlier import earlier_graph
+from qafd.store.neighbors import connect, disconnect
+from qafd.store.rows import Edit
+from qafd.text.plaintext import one_line, storable
 
 if TYPE_CHECKING:
     import networkx
     import openai
 
     from qafd.erase import Footprint
-    from qafd.reader import Choice
+    from qafd.index.reader import Choice
 
 T = TypeVar("T")
 
@@ -100,15 +99,15 @@ class KnowledgeGraph:
         """Index files and folders; returns the names of the files that were worked on.
 
         A file without readable text becomes a failed row of `documents` and harms no other.
-        `say` takes a sentence about files that share a name, see `qafd.folders.files_below`.
+        `say` takes a sentence about files that share a name, see `qafd.index.folders.files_below`.
 
         Raises
         ------
         ParameterError
             A path does not exist, cannot be read, or is neither a file nor a folder.
         """
-        from qafd.folders import files_below
         from qafd.index import index
+        from qafd.index.folders import files_below
 
         return index(self.path, files_below(paths, say), processes=processes, **listeners)
 
@@ -123,8 +122,8 @@ class KnowledgeGraph:
                      processes: int = 2, **listeners: Any) -> tuple[str, ...]:
         """Add a graph that exists already; its entities and relations are taken as they are.
 
-        `paths` are those of `qafd.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV of
-        edges, the Parquet tables of GraphRAG, or the folder that it or LightRAG wrote.
+        `paths` are those of `qafd.index.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV
+        of edges, the Parquet tables of GraphRAG, or the folder that it or LightRAG wrote.
 
         Raises
         ------
@@ -133,8 +132,8 @@ class KnowledgeGraph:
         ParseError
             The files hold no graph.
         """
-        from qafd.imports import read_graph
         from qafd.index import index
+        from qafd.index.imports import read_graph
 
         name, graph = read_graph(paths)
         return index(self.path, [(name, graph.to_json())], processes=processes, **listeners)
@@ -142,7 +141,7 @@ class KnowledgeGraph:
     def rename(self, entity: str, name: str) -> int:
         """Give an entity another name, or make it one with the entity of that name.
 
-        Like all edits it returns its number, which `undo_edit` takes; see `qafd.curate.call`.
+        Like all edits it returns its number, which `undo_edit` takes; see `qafd.store.curate.call`.
 
         Raises
         ------
@@ -205,8 +204,8 @@ class KnowledgeGraph:
         Nodes have kind ("entity", "passage"), name and text, entities also type and description,
         passages document, title and page. Edges have kind ("mention", "relation", "synonym",
         "by_hand"), weight (the factor H of Eq. (1)), label, count, evidence and, where they were
-        added by hand, by_hand, which says when; see `qafd.whole.WholeEdge`. What says nothing is
-        left out. `qafd.whole_export.write` writes the same as a file.
+        added by hand, by_hand, which says when; see `qafd.export.whole.WholeEdge`. What says
+        nothing is left out. `qafd.export.whole_files.write` writes the same as a file.
         """
         with self.store() as store, whole(store) as graph:
             return graph.to_networkx()
@@ -231,7 +230,7 @@ class KnowledgeGraph:
         return self._remote[1]
 
     def _chosen(self) -> Embedder:
-        from qafd.reader import chosen
+        from qafd.index.reader import chosen
 
         with self.store() as store:
             return self.embedder_by(chosen(store))
@@ -244,7 +243,7 @@ class KnowledgeGraph:
         MissingKeyError
             Its endpoint needs a key.
         """
-        from qafd.reader import embedder_of
+        from qafd.index.reader import embedder_of
 
         with self.store() as store:
             meter = self._meter or Meter(choice.cap)
@@ -488,7 +487,7 @@ class KnowledgeGraph:
         budget : int
             Tokens of what it is shown.
         length : str
-            A key of `qafd.prompts_answer.LENGTHS`.
+            A key of `qafd.llm.prompts_answer.LENGTHS`.
 
         Raises
         ------
@@ -542,8 +541,8 @@ class KnowledgeGraph:
     def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
         if hasattr(client, "complete"):
             return cast("LLM", client)
-        from qafd.endpoint import Endpoint
-        from qafd.reader import chosen
+        from qafd.index.reader import chosen
+        from qafd.llm.endpoint import Endpoint
 
         url = str(client.base_url)
         if not model:

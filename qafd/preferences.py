@@ -5,10 +5,10 @@ import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from qafd.address import OPENAI
-from qafd.cost import Cap, Price
 from qafd.errors import ParameterError
-from qafd.reader import Choice, choose, chosen
+from qafd.index.reader import Choice, choose, chosen
+from qafd.llm.address import OPENAI
+from qafd.llm.cost import Cap, Price
 from qafd.store import Store
 
 

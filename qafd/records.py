@@ -209,3 +209,21 @@ class QueryPlan:
     def words(self) -> str:
         """The text that passages are compared with."""
         return self.read or self.question
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; `sentence` says what was found and, if not ok, what to do.
+
+    `warning` says that it works, but not as it should.
+    """
+
+    name: str
+    ok: bool
+    sentence: str
+    warning: bool = False
+
+    @property
+    def state(self) -> str:
+        """"ok", "warn" or "fail"."""
+        return "fail" if not self.ok else "warn" if self.warning else "ok"

@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qafd.assemble import node_id
-from qafd.bm25 import Bm25, content_words
 from qafd.clause import ranks
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, nearest
 from qafd.records import Floats, Nodes, QueryPlan, Vectors
 from qafd.text import as_typed, canonical
+from qafd.text.bm25 import Bm25, content_words
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 NAMED = "is named in the question"

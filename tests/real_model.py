@@ -13,12 +13,12 @@ from pathlib import Path
 
 from conftest import free_port
 
-from qafd.endpoint import Endpoint
 from qafd.errors import MalformedReplyError, UnreachableError
 from qafd.index import index
+from qafd.index.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
-from qafd.reader import Choice, choose
+from qafd.llm.endpoint import Endpoint
+from qafd.llm.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
 from qafd.store import Store
 
 DOCUMENTS = {

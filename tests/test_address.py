@@ -6,10 +6,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from faults import FaultServer
 
-from qafd.address import check_address, destinations, is_local, resolve
-from qafd.endpoint import Endpoint
 from qafd.errors import MissingKeyError, ParameterError, RefusedError, UnreachableError
 from qafd.llm import Message
+from qafd.llm.address import check_address, destinations, is_local, resolve
+from qafd.llm.endpoint import Endpoint
 
 ASK = [Message("user", "color?")]
 NAMES = {

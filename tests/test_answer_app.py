@@ -8,8 +8,8 @@ from clicks import page, press, shown
 from faults import FaultServer
 
 from qafd.knowledge import KnowledgeGraph
+from qafd.llm.prompts_answer import PAPER
 from qafd.preferences import Preferences, load, save
-from qafd.prompts_answer import PAPER
 from qafd.ui.provider import from_
 
 ROOT = Path(__file__).parents[1]

@@ -12,12 +12,12 @@ import networkx as nx
 import pytest
 from hostile import STRINGS
 
-from qafd import bundle
-from qafd.bundle import NAMES, bundled, check, opened
 from qafd.errors import ParseError
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded
 from qafd.retrieve.base import Retrieval, RetrievedNode
+from qafd.runs import bundle
+from qafd.runs.bundle import NAMES, bundled, check, opened
+from qafd.runs.replay import recorded
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny_index
 
-from qafd import opening, schema, tables
 from qafd.index import extend, index
 from qafd.records import Document
-from qafd.store import Store
+from qafd.store import Store, opening, schema, tables
 from qafd.text import chunk
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")

@@ -9,8 +9,8 @@ import pytest
 from faults import FaultServer
 
 from qafd.cli import main
-from qafd.cost import Price
 from qafd.knowledge import KnowledgeGraph
+from qafd.llm.cost import Price
 from qafd.preferences import Preferences, save
 
 pytestmark = [pytest.mark.usefixtures("alone"),

@@ -9,9 +9,9 @@ from faults import FaultServer
 from test_llm_extract import answering
 
 from qafd.cli import main
-from qafd.cost import Cap
+from qafd.index.reader import choose, chosen
+from qafd.llm.cost import Cap
 from qafd.preferences import Preferences, save
-from qafd.reader import choose, chosen
 from qafd.store import Store
 
 pytestmark = [pytest.mark.usefixtures("alone"), pytest.mark.replies(reply=answering)]

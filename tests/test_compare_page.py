@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from clicks import page, shown
 
-from qafd.collection import save_questions
 from qafd.compare import DEFAULT
-from qafd.gold import Question
+from qafd.evaluate.collection import save_questions
+from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
 from qafd.retrieve import METHODS

@@ -12,11 +12,10 @@ from hostile import STRINGS
 from lxml import html as lxml_html
 
 from qafd.cli import main
-from qafd.collection import save_questions
 from qafd.compare import Column, Comparison
-from qafd.compared import page, report, rows, rows_csv
 from qafd.evaluate import MEASURES, Trial
-from qafd.gold import Question
+from qafd.evaluate.collection import save_questions
+from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import (
     Imprint,
@@ -25,6 +24,7 @@ from qafd.retrieve.base import (
     RetrievedNode,
     RetrievedPassage,
 )
+from qafd.runs.comparison import page, report, rows, rows_csv
 
 
 def node(i: str, x: float, state: str = "saturated", **fields: str) -> RetrievedNode:

@@ -7,7 +7,6 @@ from faults import serving
 from test_llm_extract import answering, digest, indexed, lines
 from tiny import TinyEmbedder, TinyExtractor, killed, started
 
-from qafd.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,
@@ -15,10 +14,11 @@ from qafd.errors import (
     RefusedError,
     SpendingCapError,
 )
-from qafd.estimate import plan_run
 from qafd.index import index
+from qafd.index.reader import Choice, choose
 from qafd.llm import Message, Recorded, Reply
-from qafd.reader import Choice, choose
+from qafd.llm.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
+from qafd.llm.estimate import plan_run
 from qafd.store import Store
 
 ASK = [Message("user", "Name a color.")]

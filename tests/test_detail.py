@@ -6,7 +6,7 @@ import pytest
 from clicks import page, shown
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.rows import Evidence
+from qafd.store.rows import Evidence
 from qafd.ui.detail import quoted
 
 RECORDS = """\

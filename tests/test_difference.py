@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from qafd.difference import difference
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs import Run
+from qafd.runs.difference import difference
 
 
 def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tiny import started, tiny_index
 
-from qafd import jobs, tables
+from qafd import jobs
 from qafd.doctor import doctor
 from qafd.errors import StoreError
 from qafd.index import bring_up_to_date
-from qafd.store import Store
+from qafd.store import Store, tables
 
 FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
          ("dan.txt", b"Dan never met Cyd.")]

@@ -9,10 +9,10 @@ import pytest
 from clicks import page, press, shown
 from hostile import STRINGS
 
-from qafd.excerpt import SIZE, outline
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document
 from qafd.store import Store
+from qafd.store.excerpt import SIZE, outline
 
 TEXT = "Ada Lovelace met Charles Babbage in London. They spoke of the engine. She wrote notes."
 

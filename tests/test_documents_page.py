@@ -13,9 +13,9 @@ from qafd.cli import main
 from qafd.index import Progress
 from qafd.jobs import _Report, cancel, enqueue, open_jobs, unparsed
 from qafd.knowledge import KnowledgeGraph
-from qafd.ledger import Call
 from qafd.pace import Pace
 from qafd.store import Store
+from qafd.store.ledger import Call
 from qafd.ui import documents, listing
 
 

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from clicks import page, press, shown
 
-from qafd import export, opening, schema, tables
+from qafd import export
 from qafd.assemble import Assembly, node_id
 from qafd.cli import main
-from qafd.curate import entity
 from qafd.doctor import doctor
-from qafd.edits import STRENGTH, connected, edges_by_hand
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import kind_names
 from qafd.index import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.neighbors import Neighbor, added, disconnect, neighbors
 from qafd.records import Edge, Node
 from qafd.retrieve import METHODS
-from qafd.rows import Edit
-from qafd.store import Store
+from qafd.store import Store, opening, schema, tables
+from qafd.store.curate import entity
+from qafd.store.edits import STRENGTH, connected, edges_by_hand
+from qafd.store.neighbors import Neighbor, added, disconnect, neighbors
+from qafd.store.rows import Edit
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",

@@ -11,14 +11,14 @@ from clicks import page, press, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd import curate
 from qafd.cli import main
 from qafd.doctor import doctor
-from qafd.edits import entity_names
 from qafd.errors import ParameterError, StoreError
 from qafd.index import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.rows import Edit
+from qafd.store import curate
+from qafd.store.edits import entity_names
+from qafd.store.rows import Edit
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM on "

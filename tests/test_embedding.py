@@ -9,13 +9,13 @@ from faults import FaultServer
 from test_llm_extract import answering, lines
 from tiny import TinyEmbedder, TinyExtractor, killed, started
 
-from qafd.cost import Cap, Meter, Price, Spent
-from qafd.embedding import MeteredEmbedder
-from qafd.endpoint_embedder import EndpointEmbedder
 from qafd.errors import ParameterError, RefusedError, SpendingCapError
 from qafd.index import index, plan
+from qafd.index.embedding import MeteredEmbedder
+from qafd.index.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.reader import Choice, choose
+from qafd.llm.cost import Cap, Meter, Price, Spent
+from qafd.llm.endpoint_embedder import EndpointEmbedder
 from qafd.store import Store
 
 pytestmark = pytest.mark.replies(reply=answering)

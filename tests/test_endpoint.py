@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 from faults import FAULTS, FaultServer, completion
 
-from qafd.address import check_address, is_local
-from qafd.endpoint import Endpoint
-from qafd.endpoint_embedder import EndpointEmbedder
 from qafd.errors import (
     DeadlineError,
     MalformedReplyError,
@@ -21,6 +18,9 @@ from qafd.errors import (
     UnreachableError,
 )
 from qafd.llm import Message, Recorded, Reply, with_json
+from qafd.llm.address import check_address, is_local
+from qafd.llm.endpoint import Endpoint
+from qafd.llm.endpoint_embedder import EndpointEmbedder
 
 KEY = "sk-CANARY-0123456789"
 ASK = [Message("user", "Name a color.")]

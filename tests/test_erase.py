@@ -12,8 +12,8 @@ from qafd.assemble import node_id
 from qafd.doctor import doctor
 from qafd.erase import Footprint, erase, footprint
 from qafd.errors import BusyError, ModelError, StoreError
-from qafd.ledger import Call
 from qafd.store import Store
+from qafd.store.ledger import Call
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 SECRET = ("secret.txt", b"Ada hid the Xylophone of Quimper under Zanzibar.")

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.collection import (
+from qafd.errors import InfeasibleError, ParameterError
+from qafd.evaluate import Evaluation, Trial, evaluate, ranks, sentence
+from qafd.evaluate.collection import (
     collection,
     gold_documents,
     gold_nodes,
     save_questions,
     saved_questions,
 )
-from qafd.errors import InfeasibleError, ParameterError
-from qafd.evaluate import Evaluation, Trial, evaluate, ranks, sentence
-from qafd.gold import Passage, Question, read_questions
+from qafd.evaluate.gold import Passage, Question, read_questions
+from qafd.evaluate.measures import contains, exact_match, f1, interval, intervals, normalized
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.measures import contains, exact_match, f1, interval, intervals, normalized
 from qafd.methods import configured, label_of
 from qafd.package import assets
 from qafd.records import QueryPlan

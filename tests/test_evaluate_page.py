@@ -7,8 +7,8 @@ from urllib.parse import parse_qs
 from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
-from qafd.collection import save_questions, saved_questions
-from qafd.gold import Question
+from qafd.evaluate.collection import save_questions, saved_questions
+from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.ui.evaluate import Measuring
 

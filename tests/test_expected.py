@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qafd.expected import Name, asked_for, brings, names_in, unsaid
+from qafd.answer.expected import Name, asked_for, brings, names_in, unsaid
 from qafd.knowledge import KnowledgeGraph
 
 PERSON = Name("n1", "Ada Lovelace", "person")

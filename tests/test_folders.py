@@ -8,7 +8,7 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.folders import Given, files_below, numbered, told_apart
+from qafd.index.folders import Given, files_below, numbered, told_apart
 from qafd.store import Store, clean_name
 
 

@@ -4,8 +4,8 @@ import pytest
 from texts_in_languages import CHINESE, FRENCH, GERMAN, JAPANESE, SPANISH
 
 from qafd.extract import LocalExtractor
-from qafd.foreign import sentences
-from qafd.languages import language_of
+from qafd.extract.foreign import sentences
+from qafd.extract.languages import language_of
 from qafd.records import Chunk, Extraction
 
 

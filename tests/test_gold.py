@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qafd.errors import ParseError
-from qafd.gold import (
+from qafd.evaluate.gold import (
     TEMPLATE,
     Passage,
     Question,

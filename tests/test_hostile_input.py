@@ -10,7 +10,7 @@ import pytest
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.evaluate import evaluate
-from qafd.gold import Question, read_questions
+from qafd.evaluate.gold import Question, read_questions
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import FlowDiffusion

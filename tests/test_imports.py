@@ -19,7 +19,6 @@ from pyarrow import parquet
 
 from qafd import export
 from qafd.doctor import doctor
-from qafd.engine import Here
 from qafd.errors import ParameterError, ParseError
 from qafd.extract import LocalExtractor
 from qafd.formats.draft import Limits
@@ -32,14 +31,15 @@ from qafd.formats.graphs.graph import (
     ImportedText,
 )
 from qafd.formats.graphs.passages import drafts_of, given_for
-from qafd.imports import files_of, read_graph
 from qafd.index import extend, index, plan
+from qafd.index.engine import Here
+from qafd.index.imports import files_of, read_graph
+from qafd.index.llm_extract import ModelEngine, ModelExtractor
+from qafd.index.parsing import parse_graph, parse_with_notices
+from qafd.index.reader import Choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Recorded
-from qafd.llm_extract import ModelEngine, ModelExtractor
 from qafd.models import LocalEmbedder
-from qafd.parsing import parse_graph, parse_with_notices
-from qafd.reader import Choice
 from qafd.records import Document
 from qafd.store import Store
 from qafd.text import canonical, chunk

@@ -7,9 +7,9 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index, tiny_work
 
 from qafd import jobs
-from qafd.engine import Here, Pool
 from qafd.errors import BusyError, ModelError, ParameterError
 from qafd.index import BATCH, Progress, index
+from qafd.index.engine import Here, Pool
 from qafd.store import Store
 
 MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met Name{i + 1}."})

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from qafd.cli import main
-from qafd.doctor import Check
 from qafd.installation import Configuration, installation
+from qafd.records import Check
 
 LONG = "correct horse battery"
 

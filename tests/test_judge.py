@@ -6,9 +6,9 @@ from statistics import stdev
 import pytest
 
 from qafd.errors import DeadlineError, MalformedReplyError, ModelError, ParameterError
-from qafd.judge import graded, judge
+from qafd.evaluate.judge import graded, judge
 from qafd.llm import Recorded, Reply
-from qafd.prompts_answer import EMPOWERMENT, PAPER, judge_messages, read_grades
+from qafd.llm.prompts_answer import EMPOWERMENT, PAPER, judge_messages, read_grades
 
 NAMES = [criterion.name for criterion in PAPER]
 

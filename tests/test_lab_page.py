@@ -13,9 +13,9 @@ from faults import serving
 from streamlit.testing.v1 import AppTest
 
 from qafd.index import index
+from qafd.index.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.learn.cards import CARDS
-from qafd.reader import Choice, choose
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.store import Store
 from qafd.view.movie import movie_data

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from texts_in_languages import CHINESE, CHINESE_QUESTIONS, JAPANESE, JAPANESE_QUESTIONS
 
-from qafd.curate import entities, find
-from qafd.expected import NUMBER, PERSON, PLACE, TIME, asked_for, brings
+from qafd.answer.expected import NUMBER, PERSON, PLACE, TIME, asked_for, brings
 from qafd.knowledge import KnowledgeGraph
-from qafd.suggest import questions
+from qafd.plan.suggest import questions
+from qafd.store.curate import entities, find
 
 LANGUAGES = {"zh": (CHINESE, CHINESE_QUESTIONS), "ja": (JAPANESE, JAPANESE_QUESTIONS)}
 

@@ -8,7 +8,7 @@ import pytest
 
 from qafd.extract import tagger
 from qafd.graph import Graph
-from qafd.linking import ALIKE, ALIKE_WORD, Links, Names, entities_named, named_in
+from qafd.plan.linking import ALIKE, ALIKE_WORD, Links, Names, entities_named, named_in
 from qafd.text import canonical
 
 

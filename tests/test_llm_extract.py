@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index
 
-from qafd.cost import Cap
 from qafd.doctor import doctor
 from qafd.errors import (
     MalformedReplyError,
@@ -18,10 +17,11 @@ from qafd.errors import (
     SpendingCapError,
 )
 from qafd.index import index, plan
+from qafd.index.llm_extract import ModelEngine, ModelExtractor, grounded
+from qafd.index.reader import Choice, choose, chosen
 from qafd.llm import Recorded, Reply
-from qafd.llm_extract import ModelEngine, ModelExtractor, grounded
-from qafd.prompts import Records, extract_messages, read_records
-from qafd.reader import Choice, choose, chosen
+from qafd.llm.cost import Cap
+from qafd.llm.prompts import Records, extract_messages, read_records
 from qafd.records import Chunk, Description, Extraction
 from qafd.store import Store
 

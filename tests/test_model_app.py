@@ -6,12 +6,12 @@ import pytest
 from clicks import page, press, shown
 from faults import FaultServer
 
-from qafd.cost import Cap, Price
+from qafd.index.reader import Choice, choose, chosen
 from qafd.jobs import enqueue, work
 from qafd.knowledge import KnowledgeGraph
-from qafd.ledger import Call
+from qafd.llm.cost import Cap, Price
 from qafd.preferences import Preferences, save
-from qafd.reader import Choice, choose, chosen
+from qafd.store.ledger import Call
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"

@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 from clicks import page, press, shown
 
-from qafd import bundle
-from qafd.bundle import bundled, check_size, examined
-from qafd.difference import settings_of
 from qafd.errors import ParseError
 from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded
-from qafd.report import report
 from qafd.retrieve.base import RetrievedEdge, RetrievedNode
-from qafd.runs import Run, keep, kept, load
+from qafd.runs import Run, bundle, keep, kept, load
+from qafd.runs.bundle import bundled, check_size, examined
+from qafd.runs.difference import settings_of
+from qafd.runs.replay import recorded
+from qafd.runs.report import report
 from qafd.store import Store
 from qafd.ui.explore import ASPECT, DRAWN
 from qafd.view.panel import panel_data

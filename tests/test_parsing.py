@@ -25,7 +25,7 @@ from files import (
 from hostile import STRINGS
 
 from qafd.errors import ParseError
-from qafd.parsing import Limits, parse, parse_with_notices
+from qafd.index.parsing import Limits, parse, parse_with_notices
 from qafd.records import Mark
 
 PAGES = (["Ada Lovelace wrote the first program."], ["Charles Babbage designed the engine."])

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from faults import serving
 
-from qafd.cost import Cap, Price
-from qafd.endpoint import Endpoint
-from qafd.endpoint_embedder import EndpointEmbedder
 from qafd.errors import ParameterError
+from qafd.llm.cost import Cap, Price
+from qafd.llm.endpoint import Endpoint
+from qafd.llm.endpoint_embedder import EndpointEmbedder
+from qafd.llm.probe import probe
 from qafd.preferences import Preferences, load, save
-from qafd.probe import probe
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,
                      (("qwen", Price(0.5, 2.0)),))

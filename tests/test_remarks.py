@@ -10,12 +10,12 @@ from streamlit.testing.v1 import AppTest
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.assemble import node_id
-from qafd.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.index import index
+from qafd.index.imports import ImportedEdge, ImportedGraph, ImportedNode
+from qafd.index.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.reader import Choice, choose
-from qafd.remarks import Remark, remarks
 from qafd.store import Store
+from qafd.store.remarks import Remark, remarks
 from qafd.ui.explore import SEPARATOR
 
 ADA, BOB = node_id("entity", "ada"), node_id("entity", "bob")

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from qafd.bundle import bundled, opened
 from qafd.errors import ParameterError, ParseError
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded, replayed
 from qafd.retrieve.base import RetrievedNode
+from qafd.runs.bundle import bundled, opened
+from qafd.runs.replay import recorded, replayed
 
 TEXTS = {"a.txt": "Ada Lovelace met Charles Babbage in London. Ada Lovelace wrote notes.",
          "b.txt": "Charles Babbage drew the Analytical Engine. It was never built in London.",

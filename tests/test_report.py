@@ -7,9 +7,9 @@ import pytest
 from hostile import STRINGS
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded
-from qafd.report import report
 from qafd.retrieve.base import Retrieval, RetrievedNode, RetrievedPassage
+from qafd.runs.replay import recorded
+from qafd.runs.report import report
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 
 from qafd.errors import ParseError, StoreError
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded
 from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
+from qafd.runs.replay import recorded
+from qafd.runs.stored import plain_of, record_of
 from qafd.store import Store
-from qafd.stored import plain_of, record_of
 from qafd.verify import verify
 
 QUESTION = "Introduce Steve Jobs's products in Apple."

@@ -9,8 +9,8 @@ import pytest
 from clicks import page, press, shown
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded
 from qafd.runs import keep, kept
+from qafd.runs.replay import recorded
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 PAINTED = "[data-painted]"
@@ -115,7 +115,7 @@ def test_a_method_without_mass_is_shown_too(knowledge: KnowledgeGraph) -> None:
 @pytest.mark.browser
 def test_a_run_is_kept_seen_again_and_downloaded_as_a_bundle(
         browser: Any, app_url: str, app_home: Path, tmp_path: Path) -> None:
-    from qafd.bundle import check
+    from qafd.runs.bundle import check
 
     context = browser.new_context(viewport={"width": 1280, "height": 1200}, accept_downloads=True)
     view = context.new_page()

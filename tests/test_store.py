@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
-from qafd import opening, schema, tables
 from qafd.assemble import node_id
 from qafd.errors import (
     BusyError,
@@ -26,8 +25,8 @@ from qafd.errors import (
 )
 from qafd.index import Progress, bring_up_to_date, extend, index
 from qafd.records import Chunk, Document, Extraction, Keyword, Mention, QueryPlan
-from qafd.store import DocumentNameError, Store, clean_name, embedding_key
-from qafd.workspace import remove
+from qafd.store import DocumentNameError, Store, clean_name, embedding_key, opening, schema, tables
+from qafd.store.workspace import remove
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")

@@ -2,7 +2,7 @@
 
 from qafd.assemble import node_id
 from qafd.graph import Graph
-from qafd.suggest import LONGEST, questions
+from qafd.plan.suggest import LONGEST, questions
 
 
 def graph(names: list[str], edges: list[tuple[int, int, str]], passages: tuple[str, ...] = ()

@@ -8,12 +8,12 @@ from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.cli import main
-from qafd.cost import Cap
 from qafd.errors import SpendingCapError, StoreError
 from qafd.index import index
-from qafd.reader import Choice, choose
+from qafd.index.reader import Choice, choose
+from qafd.llm.cost import Cap
 from qafd.store import Store
-from qafd.unread import unread
+from qafd.store.unread import unread
 
 RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 

@@ -18,11 +18,11 @@ from tiny import tiny_index
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.imports import ImportedEdge, ImportedGraph, ImportedNode
+from qafd.export.whole import whole
+from qafd.export.whole_files import DRAWN, MIME, ending, write
+from qafd.index.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import Store
-from qafd.whole import whole
-from qafd.whole_export import DRAWN, MIME, ending, write
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -253,8 +253,8 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
 import resource, sys
 from qafd.assemble import node_id
 from qafd.store import Store
-from qafd.whole import whole
-from qafd.whole_export import write
+from qafd.export.whole import whole
+from qafd.export.whole_files import write
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with Store.open(sys.argv[1]) as store:
     with store.transaction() as c:

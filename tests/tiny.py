@@ -13,16 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from qafd import jobs, opening
-from qafd.engine import Here
+from qafd import jobs
 from qafd.graph import Graph, kind_names
 from qafd.index import index
+from qafd.index.engine import Here
 from qafd.layers import LAYERS, build
 from qafd.layers.texts import Texts, gather
 from qafd.records import Assertion, Chunk, Edge, Extraction, Mention, Vectors
 from qafd.retrieve.base import Corpus
 from qafd.seeds import passages_of
-from qafd.store import Store
+from qafd.store import Store, opening
 
 
 class TinyExtractor:

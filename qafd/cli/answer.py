@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
-from qafd.address import OPENAI
 from qafd.cli.ask import retrieve
 from qafd.cli.common import (
     CAPPED,
@@ -23,16 +22,17 @@ from qafd.cli.common import (
 )
 from qafd.cli.model import cap_of
 from qafd.errors import ModelError, ParameterError, SpendingCapError
-from qafd.plaintext import one_line
+from qafd.llm.address import OPENAI
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from qafd.answer import Answer, Citation
-    from qafd.cost import Metered
-    from qafd.doctor import Check
-    from qafd.endpoint import Endpoint
     from qafd.knowledge import KnowledgeGraph
+    from qafd.llm.cost import Metered
+    from qafd.llm.endpoint import Endpoint
+    from qafd.records import Check
     from qafd.retrieve.base import Retrieval
 
 
@@ -66,7 +66,7 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 
 def endpoint_of(arguments: argparse.Namespace) -> "Endpoint":
     """The endpoint that the options name."""
-    from qafd.endpoint import Endpoint
+    from qafd.llm.endpoint import Endpoint
 
     if not arguments.model:
         raise ParameterError("no language model is named; add --model NAME or set QAFD_MODEL")
@@ -82,8 +82,8 @@ def key_of(arguments: argparse.Namespace) -> str | None:
 
 def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
     """What the named endpoint can do, for the doctor."""
-    from qafd.endpoint_embedder import EndpointEmbedder
-    from qafd.probe import probe
+    from qafd.llm.endpoint_embedder import EndpointEmbedder
+    from qafd.llm.probe import probe
 
     url = arguments.base_url or OPENAI
     embedder = (EndpointEmbedder(arguments.embed_model, url, key_of(arguments))
@@ -93,8 +93,8 @@ def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
 
 def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Metered":
     """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
-    from qafd.address import is_local
-    from qafd.cost import FREE, Meter, Metered
+    from qafd.llm.address import is_local
+    from qafd.llm.cost import FREE, Meter, Metered
     from qafd.store import now
 
     endpoint, chosen = endpoint_of(arguments), settings()
@@ -140,9 +140,9 @@ def _answer(arguments: argparse.Namespace) -> int:
 def _written(arguments: argparse.Namespace, knowledge: "KnowledgeGraph", retrieval: "Retrieval",
              client: "Metered", quoted: "Answer") -> "Answer":
     """The answer with a model's words, which are printed as they come unless JSON is wanted."""
-    from qafd.cost import streamed
-    from qafd.markdown import plain_pieces
-    from qafd.prompts_answer import ANSWER_TOKENS
+    from qafd.llm.cost import streamed
+    from qafd.llm.prompts_answer import ANSWER_TOKENS
+    from qafd.text.markdown import plain_pieces
 
     draft = knowledge.draft(retrieval, budget=arguments.tokens, length=arguments.length)
     with knowledge.store():  # else the call would open and close the file

@@ -24,7 +24,7 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError, QafdError
-from qafd.plaintext import decode, one_line
+from qafd.text.plaintext import decode, one_line
 
 if TYPE_CHECKING:
     from qafd.knowledge import KnowledgeGraph
@@ -94,8 +94,8 @@ def _query(arguments: argparse.Namespace) -> int:
 
 
 def _keep(knowledge: "KnowledgeGraph", retrieval: "Retrieval", note: str) -> str:
-    from qafd.replay import recorded
     from qafd.runs import keep
+    from qafd.runs.replay import recorded
 
     run = recorded(knowledge, retrieval, _plan(knowledge, retrieval), note=note)
     with knowledge.store() as store:
@@ -108,9 +108,9 @@ def _plan(knowledge: "KnowledgeGraph", retrieval: "Retrieval") -> "QueryPlan":
 
 def _export(arguments: argparse.Namespace) -> int:
     from qafd import export
-    from qafd.bundle import bundled
-    from qafd.replay import recorded
-    from qafd.report import report
+    from qafd.runs.bundle import bundled
+    from qafd.runs.replay import recorded
+    from qafd.runs.report import report
 
     if arguments.out is not None:
         check_output(arguments.out, arguments.db)
@@ -141,8 +141,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _export_graph(arguments: argparse.Namespace) -> int:
-    from qafd.whole import whole
-    from qafd.whole_export import write
+    from qafd.export.whole import whole
+    from qafd.export.whole_files import write
 
     with open_workspace(arguments).store() as store, whole(store) as graph:
         if graph.stale:
@@ -162,7 +162,7 @@ def _export_graph(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from qafd.bundle import MAGIC, check
+    from qafd.runs.bundle import MAGIC, check
     from qafd.verify import verify
 
     stored = read_file(arguments.file)

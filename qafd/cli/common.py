@@ -14,9 +14,9 @@ from qafd.errors import ParameterError, QafdError
 
 if TYPE_CHECKING:
     from qafd.graph import Graph
+    from qafd.index.reader import Keys
     from qafd.knowledge import KnowledgeGraph
     from qafd.preferences import Preferences
-    from qafd.reader import Keys
     from qafd.retrieve.base import Retriever
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
@@ -119,8 +119,8 @@ def print_json(value: Any) -> None:
 
 def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     """The workspace named by --db or $QAFD_DB."""
-    from qafd.cost import Meter
     from qafd.knowledge import KnowledgeGraph
+    from qafd.llm.cost import Meter
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -186,7 +186,7 @@ def home() -> Path:
 
 def keys_of_environment() -> "Keys":
     """$OPENAI_API_KEY, for the address of $OPENAI_BASE_URL, else of OpenAI."""
-    from qafd.address import OPENAI
+    from qafd.llm.address import OPENAI
 
     key = os.environ.get("OPENAI_API_KEY")
     return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}

@@ -19,7 +19,7 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.compare import Comparison
@@ -88,7 +88,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _written(knowledge: "KnowledgeGraph", comparison: "Comparison", form: str) -> str:
-    from qafd.compared import page, report, rows_csv
+    from qafd.runs.comparison import page, report, rows_csv
 
     if form == "csv":
         return rows_csv(comparison)

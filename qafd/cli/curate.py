@@ -15,7 +15,7 @@ from qafd.cli.common import (
     settings,
 )
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 from qafd.view.panel import counted
 
 
@@ -48,8 +48,8 @@ def add(commands: Commands) -> None:
 
 
 def _entities(arguments: argparse.Namespace) -> int:
-    from qafd.curate import entities, entity, find, suggestions
-    from qafd.neighbors import neighbors
+    from qafd.store.curate import entities, entity, find, suggestions
+    from qafd.store.neighbors import neighbors
 
     knowledge = open_workspace(arguments)
     words = " ".join(arguments.words)
@@ -85,9 +85,9 @@ def _entities(arguments: argparse.Namespace) -> int:
 
 
 def _edit(arguments: argparse.Namespace) -> int:
-    from qafd import curate
     from qafd.index import refresh
-    from qafd.neighbors import connect, disconnect
+    from qafd.store import curate
+    from qafd.store.neighbors import connect, disconnect
 
     if (arguments.label or arguments.note) and not arguments.connect:
         raise ParameterError("--label and --note say something of --connect; name two entities "

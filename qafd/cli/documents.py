@@ -16,7 +16,7 @@ from qafd.cli.common import (
     settings,
 )
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.knowledge import KnowledgeGraph
@@ -87,7 +87,7 @@ def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
 
 
 def _errors(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
-    from qafd.unread import unread
+    from qafd.store.unread import unread
 
     with knowledge.store() as store:
         found = unread(store, arguments.errors)

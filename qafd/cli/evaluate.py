@@ -45,9 +45,9 @@ def add(commands: Commands) -> None:
 
 
 def _retrieval(arguments: argparse.Namespace) -> int:
-    from qafd.collection import collection
     from qafd.evaluate import evaluate
-    from qafd.gold import read_passages, read_questions
+    from qafd.evaluate.collection import collection
+    from qafd.evaluate.gold import read_passages, read_questions
     from qafd.knowledge import KnowledgeGraph
     from qafd.methods import configured
 

@@ -16,11 +16,11 @@ from qafd.cli.common import (
     text_of,
 )
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.explain import Explanation
-    from qafd.rows import Evidence
+    from qafd.store.rows import Evidence
 
 
 def add(commands: Commands) -> None:

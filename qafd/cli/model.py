@@ -17,13 +17,13 @@ from qafd.cli.common import (
     settings,
 )
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qafd.cost import Cap
-    from qafd.reader import Choice
+    from qafd.index.reader import Choice
+    from qafd.llm.cost import Cap
 
 
 LOCAL = "local"  # as --model or --embed-model: what is bundled
@@ -68,8 +68,8 @@ def add_reader(index: argparse.ArgumentParser) -> None:
 
 def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
     """The choice of a workspace with the options that were given."""
-    from qafd.address import OPENAI
-    from qafd.cost import Price
+    from qafd.llm.address import OPENAI
+    from qafd.llm.cost import Price
 
     names = {"model": "model", "base_url": "base_url", "language": "language",
              "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline",

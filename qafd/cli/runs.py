@@ -21,11 +21,11 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError, ParseError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
-    from qafd.difference import Difference
     from qafd.runs import Kept, Run
+    from qafd.runs.difference import Difference
     from qafd.store import Store
 
 
@@ -73,8 +73,8 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 def _add(store: "Store", file: str) -> str:
     """Keep the run of a bundle; its id."""
-    from qafd.bundle import check_size, examined
     from qafd.runs import keep
+    from qafd.runs.bundle import check_size, examined
 
     found = examined(read_file(file))
     if not found.sound:
@@ -85,9 +85,9 @@ def _add(store: "Store", file: str) -> str:
 
 def _shown(arguments: argparse.Namespace, store: "Store", ids: Sequence[str]) -> int:
     from qafd import runs
-    from qafd.bundle import bundled
-    from qafd.difference import difference
-    from qafd.report import report
+    from qafd.runs.bundle import bundled
+    from qafd.runs.difference import difference
+    from qafd.runs.report import report
 
     found = [runs.load(store, key) for key in ids]
     if not found:
@@ -134,9 +134,9 @@ def _compare(arguments: argparse.Namespace, found: "Difference", both: "Sequence
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from qafd.bundle import opened
-    from qafd.replay import replayed
     from qafd.runs import load
+    from qafd.runs.bundle import opened
+    from qafd.runs.replay import replayed
 
     knowledge = open_workspace(arguments)
     if arguments.what == "-" or os.path.exists(arguments.what):

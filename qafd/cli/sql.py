@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qafd.cli.common import DONE, NOTHING_FOUND, Commands, command, print_json, text_of
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.sql.box import Rows

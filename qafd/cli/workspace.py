@@ -20,7 +20,7 @@ from qafd.cli.common import (
 from qafd.cli.meter import Meter
 from qafd.cli.model import add_reader, choice_of, dry_run, print_spent
 from qafd.errors import ParameterError
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 
 def add(commands: Commands) -> None:
@@ -41,9 +41,9 @@ def add(commands: Commands) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    from qafd.folders import files_below
     from qafd.index import index
-    from qafd.reader import Choice, choose, chosen
+    from qafd.index.folders import files_below
+    from qafd.index.reader import Choice, choose, chosen
     from qafd.store import Store, now
 
     if arguments.db is None:

@@ -10,9 +10,9 @@ from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
 from qafd.explain.paths import shown
 from qafd.explain.whynot import Gate, gate_of
-from qafd.neighbors import added
 from qafd.retrieve.base import Retrieval
-from qafd.rows import Evidence
+from qafd.store.neighbors import added
+from qafd.store.rows import Evidence
 from qafd.view.contraction import drawn_contracted
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
-from qafd.rows import Evidence
 from qafd.store import Store
+from qafd.store.rows import Evidence
 
 if TYPE_CHECKING:
     from qafd.explain.run import RunExplanation

@@ -18,9 +18,9 @@ from qafd.explain.whatif import Change, Difference, changed
 from qafd.explain.why import Inflow, SeedShare, Why, summary
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.homotopy import Path
-from qafd.neighbors import added
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
+from qafd.store.neighbors import added
 
 INFLOWS = 3
 

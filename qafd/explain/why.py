@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from qafd.explain.balance import Balance
 from qafd.explain.paths import Paths
-from qafd.rows import Evidence
+from qafd.store.rows import Evidence
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """File formats to text: what the bytes are, and one reader for each kind.
 
 Everything here may run for ever, take all memory or raise anything on hostile bytes, so it
-runs in a child process only; `qafd.parsing` starts that process and is what others call.
+runs in a child process only; `qafd.index.parsing` starts that process and is what others call.
 Third-party readers are imported where they are used, so that a text file costs 30 ms.
 """
 
@@ -15,8 +15,8 @@ from qafd.formats.markup import looks_like_markdown, read_html, read_markdown
 from qafd.formats.packages import read_package
 from qafd.formats.pdf import read_pdf
 from qafd.formats.tables import delimiter_of, read_csv, read_json
-from qafd.plaintext import decode, label, one_line
 from qafd.text import title_of_file
+from qafd.text.plaintext import decode, label, one_line
 
 __all__ = ["ENDINGS", "Draft", "Limits", "read"]
 

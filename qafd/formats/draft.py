@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qafd.errors import ParseError
-from qafd.plaintext import COLUMN, clean, one_line
 from qafd.records import Extraction
+from qafd.text.plaintext import COLUMN, clean, one_line
 
 SUPPORTED = "txt, md, html, pdf, docx, csv, json, jsonl and epub"
 SAVE_AS = "save it as docx or pdf and add that"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Draft, Limits, worthy_title
-from qafd.plaintext import clean
+from qafd.text.plaintext import clean
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from qafd.errors import ParseError
 from qafd.formats.draft import SAVE_AS, Draft, Limits, unsupported, worthy_title
 from qafd.formats.markup import read_markup
-from qafd.plaintext import decode
+from qafd.text.plaintext import decode
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Draft, Limits, too_much, worthy_title
-from qafd.plaintext import clean, one_line
+from qafd.text.plaintext import clean, one_line
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

@@ -12,7 +12,7 @@ from qafd.errors import ParseError
 from qafd.formats.draft import Draft, Limits, too_much
 from qafd.formats.graphs import draft_graph
 from qafd.formats.graphs.tables import is_node_link, read_node_link
-from qafd.plaintext import label, one_line
+from qafd.text.plaintext import label, one_line
 
 _TEXT_FIELDS = (
     "text", "body", "content", "contents", "page_content", "passage", "passage_text",

@@ -6,12 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast
 
-from qafd.bm25 import FUNCTION_WORDS
 from qafd.explain import Explanation, RunExplanation
 from qafd.explain.united import UnitedExplanation
 from qafd.graph import Graph
 from qafd.models import Embedder
-from qafd.plaintext import storable
 from qafd.plan import Planner
 from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
@@ -31,6 +29,8 @@ from qafd.sql.link import (
 from qafd.sql.schema import Schema
 from qafd.store import Store
 from qafd.text import words_of
+from qafd.text.bm25 import FUNCTION_WORDS
+from qafd.text.plaintext import storable
 
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
 

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from qafd.bm25 import FUNCTION_WORDS, content_words
 from qafd.graph import Graph
 from qafd.models import Embedder
 from qafd.records import Edge, Floats, QueryPlan
@@ -21,6 +20,7 @@ from qafd.seeds import NAMED, NEAREST, Passages, Seeds, match
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Schema, Table, stem, stems, words
 from qafd.text import as_typed
+from qafd.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.weights import Gates, Similarity, Weights, clip
 
 VALUED = "has a value that the question names"

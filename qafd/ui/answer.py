@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
-from qafd.cost import Metered, streamed, tokens_of
 from qafd.errors import ModelError
-from qafd.judge import Verdict, graded, judge
+from qafd.evaluate.judge import Verdict, graded, judge
 from qafd.llm import Reply
-from qafd.markdown import answer_html
-from qafd.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
+from qafd.llm.cost import Metered, streamed, tokens_of
+from qafd.llm.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
+from qafd.text.markdown import answer_html
 from qafd.ui.document import in_document
 from qafd.ui.explore import View
 from qafd.ui.pages import page

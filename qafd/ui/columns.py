@@ -5,12 +5,12 @@ from dataclasses import replace
 import streamlit as st
 
 from qafd.answer import Answer, where
-from qafd.collection import gold_documents, gold_nodes
 from qafd.compare import Column
-from qafd.compared import page, report, rows, rows_csv
 from qafd.errors import ParameterError
 from qafd.evaluate import MEASURES, trial_of
+from qafd.evaluate.collection import gold_documents, gold_nodes
 from qafd.retrieve.base import SATURATED
+from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.ui.compare import Sides, compare_panels
 from qafd.ui.explore import chosen_drawing, retrieved
 from qafd.ui.gold import with_gold

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd import curate
 from qafd.compare import listed
-from qafd.curate import (
+from qafd.errors import QafdError
+from qafd.jobs import enqueue
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import about
+from qafd.store import Store, curate
+from qafd.store.curate import (
     Entity,
     Suggestion,
     entities,
@@ -18,15 +22,10 @@ from qafd.curate import (
     similar,
     suggestions,
 )
-from qafd.edits import STRENGTH
-from qafd.errors import QafdError
-from qafd.jobs import enqueue
-from qafd.knowledge import KnowledgeGraph
-from qafd.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
-from qafd.remarks import Remark, remarks
-from qafd.rows import Edit
-from qafd.store import Store
-from qafd.suggest import about
+from qafd.store.edits import STRENGTH
+from qafd.store.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
+from qafd.store.remarks import Remark, remarks
+from qafd.store.rows import Edit
 from qafd.text import canonical
 from qafd.ui.detail import STYLE, said_of
 from qafd.ui.models import start

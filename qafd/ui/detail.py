@@ -6,12 +6,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.answer import Citation, Sentence
-from qafd.columns import is_row
 from qafd.explain import Balance, balance_sentence, mass_balance
+from qafd.extract.columns import is_row
 from qafd.knowledge import KnowledgeGraph
-from qafd.neighbors import added
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
-from qafd.rows import Evidence
+from qafd.store.neighbors import added
+from qafd.store.rows import Evidence
 from qafd.ui.document import in_document
 from qafd.ui.explained import why_line
 from qafd.ui.explore import View

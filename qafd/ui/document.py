@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from qafd.errors import StoreError
-from qafd.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
 from qafd.knowledge import KnowledgeGraph
-from qafd.suggest import about
+from qafd.plan.suggest import about
+from qafd.store.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
 from qafd.ui.workspaces import plain, safe
 from qafd.view.panel import clean, counted
 

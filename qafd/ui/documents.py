@@ -6,8 +6,9 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from qafd.errors import ParseError
-from qafd.folders import Given, numbered, told_apart
-from qafd.imports import GRAPH_ENDINGS, ImportedGraph, name_of
+from qafd.index.folders import Given, numbered, told_apart
+from qafd.index.imports import GRAPH_ENDINGS, ImportedGraph, name_of
+from qafd.index.parsing import parse_graph
 from qafd.jobs import (
     Job,
     cancel,
@@ -20,7 +21,6 @@ from qafd.jobs import (
 )
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
-from qafd.parsing import parse_graph
 from qafd.store import Store, clean_name
 from qafd.ui.models import choice_of, meter, start
 from qafd.ui.workspaces import plain

@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from qafd import export, runs
-from qafd.difference import Change, Difference, difference, settings_of
 from qafd.methods import label_of
 from qafd.retrieve.base import RetrievedNode
 from qafd.runs import Quote, Run
+from qafd.runs.difference import Change, Difference, difference, settings_of
 from qafd.ui.detail import heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, Drawing, pick
 from qafd.ui.tabs import edges_table, nodes_table, ranked

@@ -5,10 +5,10 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.cost import Price
 from qafd.errors import QafdError
+from qafd.llm.cost import Price
+from qafd.llm.probe import Probe, probe
 from qafd.preferences import PROVIDERS, Preferences, save
-from qafd.probe import Probe, probe
 from qafd.ui.keys import forget_key, hold_key, key_for
 from qafd.ui.provider import (
     addresses_are_free,
@@ -84,7 +84,7 @@ def _connection(wanted: Preferences) -> None:
     """The connection test and what it found."""
     if st.button("Test the connection", key="probe_button", type="primary",
                  disabled=not wanted.base_url):
-        from qafd.endpoint import Endpoint
+        from qafd.llm.endpoint import Endpoint
 
         try:
             allow(wanted.base_url)

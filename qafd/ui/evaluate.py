@@ -11,8 +11,8 @@ import streamlit as st
 from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate import MEASURES, Evaluation, Score, evaluate, sentence
+from qafd.evaluate.gold import Question, QuestionSet
 from qafd.export import table_csv
-from qafd.gold import Question, QuestionSet
 from qafd.index import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import PAPER, configured, label_of

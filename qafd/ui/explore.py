@@ -13,11 +13,11 @@ from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import LLM
+from qafd.plan.suggest import questions
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.samples import EXAMPLES
-from qafd.suggest import questions
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but, keep, plain

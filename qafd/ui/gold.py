@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from qafd.collection import save_questions, saved_questions
 from qafd.errors import ParameterError
-from qafd.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
+from qafd.evaluate.collection import save_questions, saved_questions
+from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.samples import SAMPLES

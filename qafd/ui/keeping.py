@@ -3,8 +3,8 @@
 import streamlit as st
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import recorded
 from qafd.runs import NOTE, Run, keep
+from qafd.runs.replay import recorded
 from qafd.ui.explore import View, placed
 from qafd.ui.pages import page
 

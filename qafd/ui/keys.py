@@ -4,8 +4,8 @@ import os
 
 import streamlit as st
 
-from qafd.address import OPENAI
-from qafd.reader import Keys
+from qafd.index.reader import Keys
+from qafd.llm.address import OPENAI
 
 
 def keys() -> Keys:

@@ -8,12 +8,12 @@ import streamlit as st
 from qafd.erase import STAYS, footprint
 from qafd.jobs import enqueue, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
-from qafd.listing import Line, listing
-from qafd.rows import Contents
+from qafd.store.listing import Line, listing
+from qafd.store.rows import Contents
+from qafd.store.unread import Unread, unread
 from qafd.ui.models import notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
-from qafd.unread import Unread, unread
 from qafd.view.panel import clean, counted
 
 TOLD = 5  # files whose trouble is also told below the table

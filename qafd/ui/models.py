@@ -5,13 +5,13 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from qafd.address import OPENAI, check_address
-from qafd.estimate import RunPlan
 from qafd.index import plan
+from qafd.index.reader import Choice, choose, chosen
 from qafd.jobs import open_jobs, retry, start_worker
 from qafd.knowledge import KnowledgeGraph
-from qafd.ledger import Total
-from qafd.reader import Choice, choose, chosen
+from qafd.llm.address import OPENAI, check_address
+from qafd.llm.estimate import RunPlan
+from qafd.store.ledger import Total
 from qafd.ui.keys import keys
 from qafd.ui.pages import page
 from qafd.ui.provider import allow, preferences

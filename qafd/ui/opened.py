@@ -6,12 +6,12 @@ from functools import partial
 
 import streamlit as st
 
-from qafd import bundle, runs
-from qafd.bundle import Examined, check_size, examined
+from qafd import runs
 from qafd.errors import QafdError
 from qafd.knowledge import KnowledgeGraph
-from qafd.replay import Replay, replayed
-from qafd.runs import Kept, Run
+from qafd.runs import Kept, Run, bundle
+from qafd.runs.bundle import Examined, check_size, examined
+from qafd.runs.replay import Replay, replayed
 from qafd.ui.drawn import compared, drawn, figures_of, question_of
 from qafd.ui.explore import Drawing
 from qafd.ui.workspaces import plain, safe

@@ -6,8 +6,8 @@ import streamlit as st
 
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import about
 from qafd.retrieve.base import Retrieval
-from qafd.suggest import about
 from qafd.ui.detail import STYLE, read_table, said_of
 from qafd.ui.explore import ASPECT, pick
 from qafd.ui.pages import page

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from qafd.address import check_address, is_local
-from qafd.cost import FREE, Meter, Metered
 from qafd.errors import ParameterError, QafdError
+from qafd.llm.address import check_address, is_local
+from qafd.llm.cost import FREE, Meter, Metered
 from qafd.preferences import PROVIDERS, Preferences, load
 from qafd.ui.home import home
 from qafd.ui.keys import key_for
 
 if TYPE_CHECKING:
-    from qafd.endpoint import Endpoint
-    from qafd.endpoint_embedder import EndpointEmbedder
+    from qafd.llm.endpoint import Endpoint
+    from qafd.llm.endpoint_embedder import EndpointEmbedder
 
 
 def preferences_file() -> Path:
@@ -75,7 +75,7 @@ def endpoint() -> "Endpoint | None":
     if why_no_model():
         return None
     # Without a model nobody waits for the openai package, half a second.
-    from qafd.endpoint import Endpoint
+    from qafd.llm.endpoint import Endpoint
 
     return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
 
@@ -120,7 +120,7 @@ def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
     """The embedding model of the endpoint, if one is named."""
     if not chosen.embed_model:
         return None
-    from qafd.endpoint_embedder import EndpointEmbedder
+    from qafd.llm.endpoint_embedder import EndpointEmbedder
 
     return EndpointEmbedder(chosen.embed_model, chosen.base_url, key_for(chosen.base_url))
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.cost import Metered
 from qafd.errors import MalformedReplyError
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import Reply
-from qafd.prompts_answer import read_plan
+from qafd.llm.cost import Metered
+from qafd.llm.prompts_answer import read_plan
 from qafd.ui.explore import View
 from qafd.ui.provider import language_model
 from qafd.ui.workspaces import keep, plain

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.remarks import Remark, remarks
+from qafd.store.remarks import Remark, remarks
 from qafd.ui.document import in_document
 from qafd.ui.workspaces import safe
 from qafd.view.panel import counted

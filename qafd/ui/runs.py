@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from qafd import runs
-from qafd.bundle import bundled
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
-from qafd.report import report
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import Kept, Run
+from qafd.runs.bundle import bundled
+from qafd.runs.report import report
 from qafd.store import Store
 from qafd.ui.compare import PREFIXES
 from qafd.ui.drawn import compared, drawn, figures_of, question_of, settings

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.search import FOUND, Hit
+from qafd.store.search import FOUND, Hit
 from qafd.ui.document import in_document
 from qafd.ui.workspaces import keep, plain, safe
 from qafd.view.panel import counted

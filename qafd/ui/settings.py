@@ -11,6 +11,7 @@ from qafd.errors import ParameterError
 from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
+from qafd.store.workspace import remove
 from qafd.ui.documents import jobs_panel
 from qafd.ui.home import home
 from qafd.ui.models import (
@@ -24,7 +25,6 @@ from qafd.ui.models import (
 from qafd.ui.pages import page
 from qafd.ui.workspaces import choose, named_file, names, path_of, plain
 from qafd.view.panel import clean, counted
-from qafd.workspace import remove
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
              "pyvis", "plotly", "openai")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from qafd.cost import tokens_of
 from qafd.errors import ModelError, QafdError
 from qafd.export import table_csv
 from qafd.knowledge import KnowledgeGraph
+from qafd.llm.cost import tokens_of
 from qafd.retrieve.base import SATURATED
 from qafd.sql import box
 from qafd.sql.box import Rows

@@ -7,11 +7,11 @@ import streamlit as st
 
 from qafd import export
 from qafd.answer import where
-from qafd.bundle import bundled
 from qafd.graph import Graph
-from qafd.report import report
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
+from qafd.runs.bundle import bundled
+from qafd.runs.report import report
 from qafd.ui.detail import STATES, relative
 from qafd.ui.document import in_document
 from qafd.ui.explore import View, chosen_drawing, placed

@@ -6,10 +6,10 @@ from shlex import quote
 
 import streamlit as st
 
+from qafd.export.whole import whole
+from qafd.export.whole_files import DRAWN, MIME, ending, write
 from qafd.knowledge import KnowledgeGraph
 from qafd.view.panel import counted
-from qafd.whole import whole
-from qafd.whole_export import DRAWN, MIME, ending, write
 
 PACKED = 20_000  # edges from which files are packed
 LABELS = {"graphml": "GraphML", "gexf": "GEXF", "json": "Node-link JSON", "csv": "CSV",

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from qafd.cost import tokens_of
 from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
-from qafd.markdown import answer_html
-from qafd.prompts_answer import ANSWER_TOKENS
+from qafd.llm.cost import tokens_of
+from qafd.llm.prompts_answer import ANSWER_TOKENS
 from qafd.retrieve.base import Retrieval
+from qafd.text.markdown import answer_html
 from qafd.ui.answer import STYLE
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.ui.workspaces import plain, safe

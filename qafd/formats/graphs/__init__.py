@@ -9,7 +9,7 @@ from qafd.formats.graphs.markup import read_markup
 from qafd.formats.graphs.passages import drafts_of
 from qafd.formats.graphs.tables import read_delimited, read_json_graph, read_parquet
 from qafd.formats.packages import packed_files
-from qafd.plaintext import decode
+from qafd.text.plaintext import decode
 
 __all__ = ["GRAPH_ENDINGS", "draft_graph", "read_graph_files"]
 

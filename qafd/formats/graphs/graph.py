@@ -12,7 +12,7 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.formats.draft import Limits, too_much
-from qafd.plaintext import FORMULA, clean, one_line, storable
+from qafd.text.plaintext import FORMULA, clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000
 NAME = 100  # characters of a name at most

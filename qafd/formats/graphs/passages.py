@@ -14,9 +14,9 @@ from itertools import chain
 
 from qafd.formats.draft import Draft, Limits
 from qafd.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode
-from qafd.plaintext import label, one_line
 from qafd.records import GIVEN, WEIGHT, Assertion, Chunk, Description, Extraction, Mention
 from qafd.text import NameIndex, canonical
+from qafd.text.plaintext import label, one_line
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"')\]]*(?=\s+[^a-z\s])|(?=\n)|\Z)", re.DOTALL)
 _LEAST, _MOST = 1e-2, 1e2  # of a weight, relative to the mean

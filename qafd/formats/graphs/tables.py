@@ -10,7 +10,7 @@ from typing import Any
 from qafd.errors import ParseError
 from qafd.formats.draft import Limits
 from qafd.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
-from qafd.plaintext import one_line
+from qafd.text.plaintext import one_line
 
 _SCALARS = (str, int, float)
 _NODES = {"name", "title", "label", "entity", "entity_name", "id"}

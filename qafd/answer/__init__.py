@@ -1,0 +1,215 @@
+"""Answers: quoted sentences (see `qafd.answer.quote`) or a model's words, both cited."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from qafd.answer.context import BUDGET, Context, Source, build_context
+from qafd.extract.columns import is_row
+from qafd.llm import Message, Reply
+from qafd.llm.prompts_answer import ABSENT, answer_messages
+from qafd.models import Embedder
+from qafd.records import Mark, Vectors, mark_at
+from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.store import Store
+from qafd.text.markdown import CITED, numbers
+
+WEAK = 0.3  # best cosine below which the documents do not answer the question
+NAMELESS = 0.45  # and where no passage read has a name of the question
+NEAR = 0.05  # how far below that they perhaps do
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A quoted sentence, at `start:end` of its document, and the citation that proves it.
+
+    `best` marks the one that answers most of the question, none where the evidence is too weak;
+    `skips` that words of its document stand between it and the quoted one before it.
+    """
+
+    text: str
+    citation: int
+    similarity: float
+    start: int
+    end: int
+    best: bool = False
+    page: int | None = None
+    skips: bool = False
+
+    @property
+    def line(self) -> str:
+        """The text on one line, the cells of a table's row parted by dots."""
+        return self.text.replace("\n", " · ") if is_row(self.text) else self.text
+
+    @property
+    def cited(self) -> str:
+        """The number of its citation and its own page, for people."""
+        return f"{self.citation}" + (f", page {self.page}" if self.page is not None else "")
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A numbered source; `where` says document, page and heading.
+
+    `marks` are the sentences it is cited for, as offsets in the passage's text; `support` is the
+    highest cosine between one of them and what it is to prove.
+    """
+
+    number: int
+    title: str
+    where: str
+    passage: RetrievedPassage
+    marks: tuple[tuple[int, int], ...] = ()
+    support: float = 0.0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a model would be asked, and the context that is in it."""
+
+    question: str
+    context: Context
+    messages: tuple[Message, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer in a model's words, not to be trusted: see `qafd.text.markdown`.
+
+    `citations` are the sources it cites, `unknown` the numbers it cites that do not exist.
+    """
+
+    text: str
+    model: str
+    citations: tuple[Citation, ...]
+    unknown: tuple[int, ...]
+    reply: Reply
+    draft: Draft = field(repr=False)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the model found no answer in the data."""
+        return ABSENT.rstrip(".").casefold() in self.text[:200].casefold()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Quoted sentences in the order of their passages, and a model's words if one was asked.
+
+    `best` is the cosine between the question and the sentence that answers most of it; `abstained`
+    that it is below `threshold` and no quoted sentence has all words of the question (`literal`):
+    the documents then do not seem to answer it. `english` is whether the question could be English,
+    `missing` are its words that no considered passage has, in any form.
+    """
+
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+    best: float
+    threshold: float = WEAK
+    written: Written | None = None
+    english: bool = True
+    literal: bool = False
+    missing: tuple[str, ...] = ()
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the evidence is too weak to be an answer."""
+        return self.best < self.threshold and not self.literal
+
+    @property
+    def gap(self) -> str:
+        """Which words of the question no considered passage has, for people; else ""."""
+        return (f"No passage read here has the words: {', '.join(self.missing)}."
+                if self.missing else "")
+
+    @property
+    def absence(self) -> str:
+        """That the evidence is too weak, with the numbers, for people; else ""."""
+        if not self.abstained:
+            return ""
+        best = min(self.best, self.threshold - 0.01)  # 0.299 is not 0.30
+        language = "" if self.english else " The built-in model reads English only."
+        if self.best >= self.threshold - NEAR:
+            return (f"Perhaps not in these documents: the best sentence reaches {best:.2f},"
+                    f" an answer needs {self.threshold:.2f}.{language}")
+        return (f"{ABSENT} The best sentence reaches {best:.2f}; an answer needs "
+                f"{self.threshold:.2f}.{language}")
+
+
+def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budget: int = BUDGET,
+          length: str = "short") -> Draft:
+    """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`."""
+    context = build_context(retrieval, store, ways, budget)
+    return Draft(retrieval.query, context,
+                 answer_messages(retrieval.query, context.text, length))
+
+
+def written(draft: Draft, reply: Reply, model: str, store: Store, embedder: Embedder) -> Written:
+    """A model's reply with its citations resolved to sentences.
+
+    For each statement, the sentence of the cited passage that is nearest to it in meaning is
+    marked; `Citation.support` says how near.
+    """
+    sources = {source.number: source for source in draft.context.sources}
+    claims = list(_claims(reply.text))
+    vectors = embedder.embed([claim for claim, _ in claims])
+    asked = list(dict.fromkeys(number for _, cited in claims for number in cited))
+    rows = {number: [row for row, (_, cited) in enumerate(claims) if number in cited]
+            for number in asked}
+    sentences = store.sentences(sources[n].passage.chunk for n in asked if n in sources)
+    citations = tuple(
+        _resolved(sources[n], [vectors[row] for row in rows[n]],
+                  sentences.get(sources[n].passage.chunk, ()), store)
+        for n in sorted(asked) if n in sources)
+    return Written(reply.text, model, citations,
+                   tuple(sorted(n for n in asked if n not in sources)), reply, draft)
+
+
+def _claims(text: str) -> Iterator[tuple[str, list[int]]]:
+    """Each statement that is followed by a citation, and the numbers cited for it."""
+    at, last = 0, ""
+    for found in CITED.finditer(text):
+        said = re.split(r"(?<=[.!?])\s+|\n", text[at:found.start()].strip())[-1].strip()
+        # "[1][2]": the second belongs to the same statement
+        last = said if any(c.isalnum() for c in said) else last
+        at = found.end()
+        yield last, numbers(found[1])
+
+
+def _resolved(source: Source, claims: Sequence[Vectors],
+              sentences: Sequence[tuple[int, int, Vectors]], store: Store) -> Citation:
+    passage = source.passage
+    if not sentences:
+        return Citation(source.number, passage.title, where(passage), passage)
+    cosines = np.stack(claims) @ np.stack([vector for _, _, vector in sentences]).T  # (c, s)
+    nearest = sorted(set(cosines.argmax(axis=1).tolist()))
+    return cite(source.number, passage,
+                     [place_of(store, passage, sentences[i][0]) for i in nearest],
+                     [(sentences[i][0], sentences[i][1]) for i in nearest], float(cosines.max()))
+
+
+def place_of(store: Store, passage: RetrievedPassage, start: int) -> Mark:
+    """Page and heading of the sentence that starts there, not of its passage's start."""
+    return mark_at(store.document(passage.document).marks, passage.start + start)
+
+
+def cite(number: int, passage: RetrievedPassage, at: Sequence[Mark],
+              marks: Sequence[tuple[int, int]], support: float) -> Citation:
+    """A source with the pages of its cited sentences."""
+    place = replace(passage, page=at[0].page, heading=at[0].heading)
+    pages = sorted({mark.page for mark in at if mark.page is not None})
+    return Citation(number, passage.title, where(place, pages), place, tuple(marks), support)
+
+
+def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
+    """Document, page or `pages`, heading and characters of a passage, for people."""
+    parts = [passage.document]
+    if len(pages) > 1:
+        parts.append(f"pages {pages[0]}-{pages[-1]}")
+    elif passage.page is not None:
+        parts.append(f"page {passage.page}")
+    if passage.heading:
+        parts.append(passage.heading)
+    return ", ".join([*parts, f"characters {passage.start}-{passage.end}"])

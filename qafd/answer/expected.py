@@ -1,0 +1,96 @@
+"""What a question asks for, a person, place, time or number, and which sentences bring one."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from qafd.assemble import node_id
+from qafd.store import Store
+from qafd.store.curate import MENTION_KINDS
+from qafd.text.bm25 import words
+
+PERSON, PLACE, TIME, NUMBER = "person", "place", "time", "number"
+_OF = r"(?:what|which)(?: \w+)?"
+_ASKED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {
+    NUMBER: r"\bhow (?:many|much|long|old|tall|large|far|big|high|deep|often)\b|\bpercentage\b|"
+            rf"\bpopulation\b|\b{_OF} number\b",
+    TIME: rf"\bwhen\b|\b{_OF} (?:year|date|day|month|decade|century)\b|\bdate of\b",
+    PLACE: rf"\bwhere\b|\b{_OF} (?:place|city|town|village|district|borough|municipality|county|"
+           r"region|province|state|country|nation|continent|capital|location|river|lake|sea|"
+           r"island|mountains?)\b|\b(?:birth)?place of\b",
+    PERSON: rf"\bwho(?:m|se)?\b|\b{_OF} (?:person|people|man|woman|king|queen|president|author|"
+            r"writer|poet|artist|painter|actor|actress|director|singer|musician|composer|player|"
+            r"politician|scientist)\b"}.items()}
+# In Chinese, Japanese, German, French and Spanish, in the same order.
+_ELSEWHERE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {
+    NUMBER: r"多少|几[个年座位人]|いくつ|何[人年個冊]|\b(?:wie ?viele?|combien|cuánt[oa]s?)\b",
+    TIME: r"何时|什么时候|哪一?年|いつ|\b(?:wann|quand|cuándo)\b",
+    PLACE: r"哪里|哪儿|在哪|哪[个些]?国家|どこ|\b(?:wo|où|dónde)\b",
+    PERSON: r"谁|誰|哪位|\b(?:wer|wem|wen|qui|quién(?:es)?)\b"}.items()}
+_FOUND = {
+    NUMBER: re.compile(r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+                       r"dozen|hundred|thousand|million|billion)\b|\d+(?=[\u3041-\u9fff])|"
+                       r"[一二三四五六七八九十百千万]+(?=[年个個人名座月])", re.IGNORECASE),
+    TIME: re.compile(r"\b(?:1\d{3}|20\d\d|(?:Jan|Febr)uary|March|April|May|June|July|August|"
+                     r"(?:Septem|Octo|Novem|Decem)ber)\b|\d{1,4}(?=[年月])|.朝(?=[，。、])|時代")}
+# What taggers and models call them.
+_TYPES = {PERSON: frozenset(("person", "people", "character")),
+          PLACE: frozenset(("gpe", "loc", "fac", "place", "location", "city", "country",
+                            "building"))}
+_GROUPS = frozenset(("org", "norp", "organization", "organisation", "company", "group"))
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name that a sentence has: the entity that it means, its words and its type."""
+
+    node: str
+    text: str
+    type: str
+
+
+def asked_for(question: str) -> str | None:
+    """The kind of thing that a question asks for, as far as its words tell."""
+    return next((kind for asked in (_ASKED, _ELSEWHERE) for kind, asks in asked.items()
+                 if asks.search(question)), None)
+
+
+def brings(kind: str | None, text: str, new: Sequence[Name], said: Set[str]) -> float:
+    """How well a sentence fits a kind that is asked for, in [0, 1].
+
+    Only what the question does not say itself can be the answer: the `new` names of the sentence,
+    and numbers and times that are not among the words `said`. A group may be meant by "who", and
+    any name where the kind is unknown; both fit half.
+    """
+    if kind in _FOUND:
+        return float(any(one.group().casefold() not in said for one in _FOUND[kind].finditer(text)))
+    types = {name.type for name in new}
+    if kind is None:
+        return 0.5 * bool(types)
+    if not types.isdisjoint(_TYPES[kind]):
+        return 1.0
+    return 0.5 * (kind == PERSON and not types.isdisjoint(_GROUPS))
+
+
+def unsaid(names: Iterable[Name], said: Set[str]) -> list[Name]:
+    """The names that a question with the words `said` does not have itself."""
+    return [name for name in names if not said >= set(words(name.text))]
+
+
+def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Sequence[Name]]:
+    """The names in the sentences of some passages, by chunk and where the sentence ends in it."""
+    found: dict[tuple[str, int], list[Name]] = {}
+    with store.snapshot() as connection:
+        merged = store.merged()
+        rows = connection.execute(
+            'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind FROM live '
+            "JOIN mentions USING (extraction) "
+            "JOIN sentences ON sentences.extraction = live.extraction "
+            "  AND sentences.position = mentions.sentence "
+            "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(list(chunks)),))
+        for chunk, end, key, text, kind in rows:
+            if kind not in MENTION_KINDS:
+                found.setdefault((chunk, end), []).append(
+                    Name(node_id("entity", merged.get(key, key)), text, kind.casefold()))
+    return found

@@ -1,0 +1,469 @@
+"""How well methods find the gold passages of questions, with paired bootstrap intervals.
+
+The unit is the document of the workspace, which is one passage of a file of passages: a document
+that is cut into several passages counts as found where the first of them is ranked, and ranks
+count documents. A method is measured as it is configured, to the depth that it ranks. Where a
+question says which entities matter, those that a method retrieved are compared with them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qafd import __version__
+from qafd.errors import ParameterError, QafdError
+from qafd.evaluate.collection import gold_documents, gold_nodes
+from qafd.evaluate.gold import Question
+from qafd.evaluate.measures import (
+    RESAMPLES,
+    Interval,
+    balanced,
+    contains,
+    exact_match,
+    f1,
+    intervals,
+)
+from qafd.graph import Graph
+from qafd.index import Progress, never, silent
+from qafd.knowledge import KnowledgeGraph
+from qafd.methods import label_of
+from qafd.records import QueryPlan
+from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
+
+CUTS = (2, 5, 10)
+SEED = 20261122
+FEW = 10  # questions below which an interval says little
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one method did with one question.
+
+    `ranks` has one entry per gold passage, in the order of `Question.gold`: 1 is the best rank,
+    None not ranked; `node_ranks` has one per gold node, in the order of `Question.nodes`: its place
+    among the retrieved entities, of which there are `entities`. `nodes` counts retrieved nodes,
+    `tokens` those of the graph's nodes among them (not of a layer's summaries); `milliseconds` is
+    the retrieval once the question was read.
+    `exact_match`, `f1` and `contains` are about the extractive `answer`, None where no answer is
+    known. `error` says why a method refused.
+    """
+
+    ranks: tuple[int | None, ...]
+    nodes: int = 0
+    tokens: int = 0
+    milliseconds: float = 0.0
+    answer: str = ""
+    exact_match: float | None = None
+    f1: float | None = None
+    contains: float | None = None
+    error: str = ""
+    node_ranks: tuple[int | None, ...] = ()
+    entities: int = 0
+
+    def recall(self, cut: int) -> float:
+        """Share of the gold passages among the first `cut`."""
+        return sum(rank is not None and rank <= cut for rank in self.ranks) / len(self.ranks)
+
+    def precision(self, cut: int) -> float:
+        """Gold documents among the first `cut` of the ranking, divided by `cut`.
+
+        As in trec_eval the divisor is `cut` also where fewer are ranked, so g gold passages allow
+        at most g / `cut`. Two gold names of one document count once; of several documents with
+        one gold name only the best counts.
+        """
+        return len({rank for rank in self.ranks if rank is not None and rank <= cut}) / cut
+
+    def f1_at(self, cut: int) -> float:
+        """Harmonic mean of `precision(cut)` and `recall(cut)`, 0 where no gold is found."""
+        return balanced(self.precision(cut), self.recall(cut))
+
+    @property
+    def node_recall(self) -> float | None:
+        """Share of the gold nodes among the retrieved entities; None where no gold is stated.
+
+        A name that the graph does not know counts as missed.
+        """
+        if not self.node_ranks:
+            return None
+        return sum(rank is not None for rank in self.node_ranks) / len(self.node_ranks)
+
+    @property
+    def node_precision(self) -> float | None:
+        """Share of gold among the retrieved entities, 0 where there are none; None without gold.
+
+        Passages and summaries that a method draws are no entities and do not count.
+        """
+        if not self.node_ranks:
+            return None
+        return len({rank for rank in self.node_ranks if rank is not None}) / max(self.entities, 1)
+
+    @property
+    def node_f1(self) -> float | None:
+        """Harmonic mean of `node_precision` and `node_recall`; None where no gold is stated."""
+        if self.node_precision is None or self.node_recall is None:
+            return None
+        return balanced(self.node_precision, self.node_recall)
+
+    @property
+    def reciprocal(self) -> float:
+        """1 / rank of the best gold passage, 0 where none is ranked."""
+        return 1.0 / min((rank for rank in self.ranks if rank is not None), default=np.inf)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What methods are compared by, with an interval.
+
+    `label` names it for people, `column` in a narrow table, `words` in a sentence; `meaning` says
+    how it is counted, `of` measures a trial, None where no gold is stated for it.
+    """
+
+    label: str
+    column: str
+    words: str
+    meaning: str
+    of: Callable[[Trial], float | None]
+
+
+MEASURES: dict[str, Measure] = {
+    "recall@5": Measure(
+        "Passages found", "R@5", "recall of the first 5 passages",
+        "The share of a question's gold passages among the first 5 that a method ranks.",
+        lambda trial: trial.recall(5)),
+    "precision@5": Measure(
+        "Passage precision", "P@5", "precision of the first 5 passages",
+        "Gold passages among the first 5, divided by 5: with two gold passages it is at most 0.40.",
+        lambda trial: trial.precision(5)),
+    "f1@5": Measure(
+        "Passage F1", "F1@5", "F1 of the first 5 passages",
+        "Harmonic mean of the share of gold passages found in the first 5 and of the share of gold "
+        "among these 5.",
+        lambda trial: trial.f1_at(5)),
+    "node_recall": Measure(
+        "Nodes found", "node R", "recall of the retrieved nodes",
+        "The share of a question's gold nodes among the entities that a method retrieved.",
+        lambda trial: trial.node_recall),
+    "node_precision": Measure(
+        "Node precision", "node P", "precision of the retrieved nodes",
+        "The share of gold nodes among the entities that a method retrieved: who retrieves more "
+        "than needed has less.",
+        lambda trial: trial.node_precision),
+    "node_f1": Measure(
+        "Node F1", "node F1", "F1 of the retrieved nodes",
+        "Harmonic mean of the share of gold nodes found and of the share of gold among the "
+        "retrieved entities.",
+        lambda trial: trial.node_f1)}
+"""By the key that results have; those of nodes are known where gold nodes are stated."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One method over all questions.
+
+    `recall` has the mean at each of CUTS; `intervals` the mean of each of MEASURES that is known,
+    `differences` the same minus that of the first method, question by question; those of nodes are
+    over the questions that state gold nodes. `complete` is the share of questions with all gold in
+    the first five; `milliseconds` is a median, the other numbers are means.
+    """
+
+    name: str
+    label: str
+    params: dict[str, Any]
+    trials: tuple[Trial, ...]
+    recall: tuple[float, ...]
+    intervals: Mapping[str, Interval]
+    differences: Mapping[str, Interval]
+    complete: float
+    reciprocal: float
+    nodes: float
+    tokens: float
+    milliseconds: float
+    exact_match: float | None
+    f1: float | None
+    contains: float | None
+
+    @property
+    def recall_5(self) -> Interval:
+        """recall@5."""
+        return self.intervals["recall@5"]
+
+    @property
+    def difference(self) -> Interval:
+        """recall@5 minus that of the first method."""
+        return self.differences["recall@5"]
+
+    @property
+    def errors(self) -> int:
+        """How many questions the method refused; they count as missed."""
+        return sum(bool(trial.error) for trial in self.trials)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Methods on the same questions; all but the first are compared with the first.
+
+    `unknown` has the gold nodes' names that are not in the graph.
+    """
+
+    questions: tuple[Question, ...]
+    scores: tuple[Score, ...]
+    passages: int
+    notices: tuple[str, ...] = ()
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Those of MEASURES that are known."""
+        return tuple(self.scores[0].intervals)
+
+    def best(self, measure: str = "recall@5") -> tuple[Score, ...]:
+        """All methods with the largest mean of a measure."""
+        most = max(score.intervals[measure].mean for score in self.scores)
+        return tuple(score for score in self.scores if score.intervals[measure].mean == most)
+
+    def failures_first(self, measure: str = "recall@5") -> tuple[int, ...]:
+        """The questions' places: smallest sum of a measure over all methods first.
+
+        Those without gold for it come last.
+        """
+        known = [[MEASURES[measure].of(score.trials[i]) for score in self.scores]
+                 for i in range(len(self.questions))]
+        sums = [np.inf if None in some else sum(filter(None, some)) for some in known]
+        return tuple(sorted(range(len(sums)), key=lambda i: (sums[i], i)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain JSON values.
+
+        {"schema": 1, "qafd": version, "passages", "questions": counts, "seed", "resamples",
+        "notices": [...], "unknown_nodes": [name], "methods": {name: {"label", "params",
+        "recall@2", "recall@5", "recall@5_interval": [low, high], "recall@10",
+        "precision@5", "f1@5", "node_recall", "node_precision", "node_f1" (each with
+        "..._interval"; those of nodes only where gold nodes are stated), "all@5", "mrr", "nodes",
+        "tokens", "milliseconds", "exact_match", "f1" (both of answers), "contains", "errors",
+        "difference": {"to": first method, "recall@5": mean, "interval": [low, high], and every
+        other measure with its "..._interval"},
+        "per_question": [{"qid", "question", "ranks": {gold name: rank or null},
+        "node_ranks": {gold node: place or null}, "entities", "recall@5" and the other measures,
+        "nodes", "tokens", "milliseconds", "answer", "exact_match", "f1", "contains",
+        "error"}]}}}
+        """
+        return {
+            "schema": 1, "qafd": __version__, "passages": self.passages,
+            "questions": len(self.questions), "seed": SEED, "resamples": RESAMPLES,
+            "notices": list(self.notices), "unknown_nodes": sorted(self.unknown),
+            "methods": {score.name: self._line(score) for score in self.scores}}
+
+    def _line(self, score: Score) -> dict[str, Any]:
+        return {
+            "label": score.label, "params": score.params,
+            **{f"recall@{cut}": value for cut, value in zip(CUTS, score.recall, strict=True)},
+            **_flat(score.intervals), "all@5": score.complete, "mrr": score.reciprocal,
+            "nodes": score.nodes, "tokens": score.tokens, "milliseconds": score.milliseconds,
+            "exact_match": score.exact_match, "f1": score.f1, "contains": score.contains,
+            "errors": score.errors,
+            "difference": {"to": self.scores[0].name,
+                           "interval": [score.difference.low, score.difference.high],
+                           **_flat(score.differences)},
+            "per_question": [
+                {"qid": question.id, "question": question.text}
+                | {measure: MEASURES[measure].of(trial) for measure in score.intervals}
+                | asdict(trial) | {"ranks": dict(zip(question.gold, trial.ranks, strict=True)),
+                                   "node_ranks": dict(zip(question.nodes, trial.node_ranks,
+                                                          strict=True))}
+                for question, trial in zip(self.questions, score.trials, strict=True)]}
+
+
+def _flat(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    """{measure: mean, measure_interval: [low, high]}."""
+    return {key: value for measure, found in intervals.items() for key, value in (
+        (measure, found.mean), (f"{measure}_interval", [found.low, found.high]))}
+
+
+def evaluate(
+    knowledge: KnowledgeGraph, questions: Sequence[Question], methods: Mapping[str, Retriever], *,
+    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+) -> Evaluation:
+    """Run every method on every question of a workspace, with one plan for each question.
+
+    Layers that a method needs are built where they are missing.
+
+    Parameters
+    ----------
+    methods : mapping
+        Names, as they shall stand in the table, to configured methods; the others are compared
+        with the first.
+    progress : callable
+        Told at stage "evaluating" how many of all retrievals are done, and the question at work.
+    stopped : callable
+        Asked between questions; True ends the run with the questions done so far.
+
+    Raises
+    ------
+    ParameterError
+        There is no method, no question was done, or the workspace has none of the gold passages.
+    """
+    if not methods:
+        raise ParameterError("no method is chosen; choose at least one")
+    if not questions or not all(question.gold for question in questions):
+        raise ParameterError("a question has no gold passages, or there is no question; give each "
+                             "the names of the documents that answer it")
+    documents, notices = gold_documents(knowledge, questions)
+    needs = {need for method in methods.values() for need in method.needs}
+    knowledge.build_layers(sorted(needs), lambda name, done, total: progress(
+        Progress(f"building {name}", done, total)))
+    subqueries = any(params_of(method).get("subqueries") == "on" for method in methods.values())
+    graph = knowledge.graph
+    entities, unknown = gold_nodes(knowledge, graph, questions)
+    trials: dict[str, list[Trial]] = {name: [] for name in methods}
+    total = len(questions) * len(methods)
+    for question in questions:
+        if stopped():
+            break
+        plan = knowledge.plan(question.text, graph, subqueries=subqueries)
+        gold = [documents[name] for name in question.gold]
+        nodes = [entities.get(name, "") for name in question.nodes]
+        for name, method in methods.items():
+            progress(Progress("evaluating", sum(map(len, trials.values())), total, question.text))
+            trials[name].append(_trial(knowledge, graph, method, plan, question.answers, gold,
+                                       nodes))
+    first = next(iter(trials.values()))
+    progress(Progress("evaluating", len(first) * len(methods), total))
+    if not first:
+        raise ParameterError("the evaluation was stopped before its first question; run it again")
+    passages = int((graph.kinds == "passage").sum())
+    return Evaluation(
+        tuple(questions[:len(first)]),
+        tuple(score(name, methods[name], found, first) for name, found in trials.items()),
+        passages, (*notices, *unknown, *_cautions(len(first), len(questions), passages)),
+        frozenset(name for question in questions for name in question.nodes) - entities.keys())
+
+
+def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
+           known: Sequence[str], gold: Sequence[frozenset[str]], nodes: Sequence[str]) -> Trial:
+    """What a method does with a question; the known answer that fits best is compared with.
+
+    `nodes` are the ids of the gold nodes, "" for one that the graph has not.
+    """
+    try:
+        retrieval = knowledge.retrieve(plan, method, graph=graph)
+    except QafdError as error:
+        return Trial((None,) * len(gold), error=str(error), node_ranks=(None,) * len(nodes))
+    trial = trial_of(retrieval, graph, gold, nodes)
+    if not known:
+        return trial
+    answer = " ".join(s.text for s in knowledge.answer(retrieval, plan).sentences)
+    return replace(trial, answer=answer, exact_match=max(exact_match(answer, a) for a in known),
+                   f1=max(f1(answer, a) for a in known),
+                   contains=max(contains(answer, a) for a in known))
+
+
+def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
+             nodes: Sequence[str]) -> Trial:
+    """How a retrieval compares with the gold of its question, without the answer.
+
+    Parameters
+    ----------
+    gold : sequence of frozenset of str
+        The documents that each gold passage may be (`qafd.evaluate.collection.gold_documents`).
+    nodes : sequence of str
+        The ids of the gold nodes, "" for one that the graph has not.
+    """
+    full = [node.id for node in retrieval.nodes if node.state == SATURATED]
+    tokens = sum(int(graph.tokens[graph.row[key]]) for key in full if key in graph.row)
+    entities = [node.id for node in retrieval.nodes
+                if node.state == SATURATED and node.kind == "entity"]
+    places = {key: place for place, key in enumerate(entities, 1)}
+    return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds,
+                 node_ranks=tuple(map(places.get, nodes)), entities=len(entities))
+
+
+def _cautions(done: int, asked: int, passages: int) -> Iterator[str]:
+    """Why not to read too much into the numbers."""
+    if done < asked:
+        yield f"Stopped after {done} of {asked} questions."
+    if passages <= 5:
+        yield (f"With {passages} passage{'s' * (passages != 1)} in all, any method has them among "
+               "its first 5: compare what is found in 2, and MRR.")
+    if done < FEW:
+        yield (f"{done} question{'s' * (done > 1)} cannot tell methods apart, whatever differs on "
+               f"them; use {FEW} or more.")
+
+
+def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
+    """The rank of each gold passage among the documents ranked; None where it is not."""
+    order = list(dict.fromkeys(passage.document for passage in retrieval.passages))
+    places = {document: place for place, document in enumerate(order, 1)}
+    return tuple(min((places[d] for d in documents if d in places), default=None)
+                 for documents in gold)
+
+
+def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence[Trial]) -> Score:
+    """The means of a method's trials; `first` are those of the method it is compared with."""
+    found = {key: [(own, other) for own, other in zip(map(one.of, trials), map(one.of, first),
+                                                      strict=True)
+                   if own is not None and other is not None] for key, one in MEASURES.items()}
+    means, differences = _compared({key: pairs for key, pairs in found.items() if pairs})
+    return Score(
+        name, label_of(name), params_of(method), tuple(trials),
+        tuple(_mean(trial.recall(cut) for trial in trials) for cut in CUTS),
+        means, differences,
+        _mean(trial.recall(5) == 1 for trial in trials),
+        _mean(trial.reciprocal for trial in trials), _mean(trial.nodes for trial in trials),
+        _mean(trial.tokens for trial in trials),
+        float(np.median([trial.milliseconds for trial in trials])),
+        *(_mean_of_known([getattr(trial, key) for trial in trials])
+          for key in ("exact_match", "f1", "contains")))
+
+
+def _compared(
+    found: Mapping[str, Sequence[tuple[float, float]]]
+) -> tuple[dict[str, Interval], dict[str, Interval]]:
+    """The interval of each measure, and that of its difference to the first method.
+
+    `found` has, per measure, the own value and the first method's for each question that has one.
+    """
+    means: dict[str, Interval] = {}
+    differences: dict[str, Interval] = {}
+    for count in dict.fromkeys(map(len, found.values())):
+        keys = [key for key, pairs in found.items() if len(pairs) == count]
+        own, other = np.array([found[key] for key in keys]).transpose(2, 0, 1)  # (keys, count)
+        # The same seed draws the same questions for all: a method's interval does not depend on
+        # which others are in the table.
+        drawn = intervals(np.concatenate([own, own - other]), np.random.default_rng(SEED))
+        means |= zip(keys, drawn[:len(keys)], strict=True)
+        differences |= zip(keys, drawn[len(keys):], strict=True)
+    return means, differences
+
+
+def sentence(score: Score, first: Score, measure: str = "recall@5") -> str:
+    """What the difference of two methods by one of MEASURES is worth, in words."""
+    gap, words = score.differences[measure], MEASURES[measure].words
+    passages = measure == "recall@5"
+    if gap.mean == gap.low == gap.high == 0:
+        return (f"{score.label} finds as many of the gold passages as {first.label}." if passages
+                else f"{score.label} and {first.label} have the same {words}.")
+    better, worse = (score, first) if gap.mean >= 0 else (first, score)
+    ends = sorted((gap.low, gap.high) if gap.mean >= 0 else (-gap.low, -gap.high))
+    more = (f"{better.label} finds {_plain(abs(gap.mean))} more of the gold passages than "
+            f"{worse.label}" if passages else
+            f"The {words} of {better.label} is {_plain(abs(gap.mean))} higher than that "
+            f"of {worse.label}")
+    return (f"{more} (95%: {_plain(ends[0])} to {_plain(ends[1])}); on this set that "
+            + ("is a real difference." if gap.certain else "may be chance."))
+
+
+def _plain(value: float) -> str:
+    """Two decimals, as in 0.12 or -0.05, and 0."""
+    rounded = round(value, 2)
+    return f"{rounded:.2f}" if rounded else "0"
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

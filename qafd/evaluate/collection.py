@@ -1,0 +1,136 @@
+"""What methods are measured on: a workspace, its questions, and the documents their gold names."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from qafd.errors import ParameterError
+from qafd.evaluate.gold import Passage, Question, read_questions, to_jsonl
+from qafd.graph import Graph
+from qafd.index import Progress, index, never, silent
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.linking import entities_named
+from qafd.store.workspace import meta, set_meta
+from qafd.text.plaintext import one_line
+
+ID = 80  # characters of a record's id that its document is named by
+
+
+def saved_questions(knowledge: KnowledgeGraph) -> tuple[Question, ...]:
+    """The questions kept in a workspace."""
+    with knowledge.store() as store, store.snapshot() as connection:
+        kept = meta(connection, "gold")
+    return read_questions(kept.encode()).questions if kept else ()
+
+
+def save_questions(knowledge: KnowledgeGraph, questions: Iterable[Question]) -> None:
+    """Keep questions in their workspace, instead of those that were there."""
+    with knowledge.store() as store, store.transaction() as connection:
+        set_meta(connection, "gold", to_jsonl(questions))
+
+
+def collection(
+    path: Path, name: str, passages: Sequence[Passage], *,
+    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
+    processes: int = 2,
+) -> KnowledgeGraph:
+    """A workspace of exactly these passages; what is indexed under the same content is reused.
+
+    Parameters
+    ----------
+    name : str
+        What the file of passages is called in the workspace.
+
+    Raises
+    ------
+    ParameterError
+        The workspace holds other documents, or the indexing was stopped or failed.
+    """
+    data = "".join(json.dumps(asdict(passage), ensure_ascii=False) + "\n" for passage in passages)
+    knowledge = KnowledgeGraph.open(path)
+    name = Path(name).with_suffix(".jsonl").name
+    with knowledge.store() as store:
+        others = [file.name for file in store.files()
+                  if file.deleted_at is None and file.name != name]
+    if others:
+        raise ParameterError(f"{path} holds {len(others)} other files, which would compete with "
+                             "the passages; name a new file")
+    index(path, [(name, data.encode("utf-8", "replace"))], progress=progress, stopped=stopped,
+          processes=processes)
+    with knowledge.store() as store:
+        file = next(file for file in store.files() if file.name == name)
+    if file.status != "done":
+        raise ParameterError(f"the passages were not indexed ({file.error or file.status}); "
+                             "run the command again to go on")
+    return knowledge
+
+
+def gold_documents(
+    knowledge: KnowledgeGraph, questions: Iterable[Question]
+) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
+    """The documents that each gold name stands for, and a notice of those that stand for none.
+
+    A name is that of a document, the id of a record in its file, the name of a file or a title,
+    in this order; a title or file that several documents have means any of them.
+
+    Raises
+    ------
+    ParameterError
+        None of the names is known.
+    """
+    by_name: list[dict[str, set[str]]] = [defaultdict(set) for _ in range(5)]
+    with knowledge.store() as store:
+        for row in store.documents():
+            if row.deleted_at is None:
+                own = _line(row.name.removeprefix(f"{row.source}#"))
+                keys = (_line(row.name), own, own, _line(row.source), _folded(row.title))
+                for names, key in zip(by_name, keys, strict=True):
+                    names[key].add(row.name)
+    found: dict[str, frozenset[str]] = {}
+    for name in (name for question in questions for name in question.gold):
+        line = _line(name)
+        keys = (line, line, one_line(name, ID), line, _folded(name))
+        found[name] = frozenset(next((names[key] for names, key in zip(by_name, keys, strict=True)
+                                      if key in names), ()))
+    missing = [name for name, documents in found.items() if not documents]
+    if len(missing) == len(found):
+        raise ParameterError(
+            f"none of the {len(found)} gold passages is in this workspace (the first is "
+            f"{one_line(missing[0], 80)!r}); name titles or documents that are")
+    if not missing:
+        return found, ()
+    return found, (f"{len(missing)} of {len(found)} gold passages are not in this workspace and "
+                   f"count as missed: {_listed(missing)}",)
+
+
+def gold_nodes(
+    knowledge: KnowledgeGraph, graph: Graph, questions: Iterable[Question]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The id of the entity that each gold node's name means, and a notice of those unknown.
+
+    Names are looked up as those of a question are, see `qafd.plan.linking.entities_named`.
+    """
+    names = dict.fromkeys(name for question in questions for name in question.nodes)
+    with knowledge.store() as store:
+        found = entities_named(graph, names, store.merged())
+    missing = [name for name in names if name not in found]
+    return found, () if not missing else (
+        f"{len(missing)} of {len(names)} gold nodes are not in this graph and count as missed: "
+        f"{_listed(missing)}",)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first five names, as the end of a sentence."""
+    return (", ".join(one_line(name, 80) for name in names[:5])
+            + (", ..." if len(names) > 5 else "."))
+
+
+def _line(name: str) -> str:
+    """A name without what parsers take out of names."""
+    return one_line(name, 400)
+
+
+def _folded(name: str) -> str:
+    return one_line(name, 255).casefold()

@@ -1,0 +1,131 @@
+"""A language model as judge of answers: Prompt 4 of the paper, and SG-RAG's empowerment score.
+
+Grades of a model are opinions. They vary from call to call and with the order in which answers are
+shown, so every grade is a mean over several rounds, with its deviation, and the order is reversed
+from one round to the next.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from qafd.errors import MalformedReplyError, ModelError, ParameterError
+from qafd.llm import LLM, Reply
+from qafd.llm.prompts_answer import (
+    JUDGE_TOKENS,
+    PAPER,
+    Criterion,
+    judge_messages,
+    judge_schema,
+    read_grades,
+)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The mean over the rounds, from 0 to `highest`; `deviation` is None after one round."""
+
+    criterion: str
+    mean: float
+    deviation: float | None
+    highest: float
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The grades of one answer, and their sum."""
+
+    name: str
+    grades: tuple[Grade, ...]
+    total: Grade
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge gave and what it cost.
+
+    `rounds` counts those that could be read, `failed` says why others could not; tokens are of
+    all calls, `estimated` when some are.
+    """
+
+    model: str
+    judgments: tuple[Judgment, ...]
+    rounds: int
+    failed: tuple[str, ...]
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+
+
+def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: int = 4,
+          criteria: Sequence[Criterion] = PAPER) -> Verdict:
+    """Grade answers side by side, without their names, several times.
+
+    Parameters
+    ----------
+    answers : mapping
+        Names, which the judge does not see, to texts.
+    repeats : int
+        Rounds, at least 1; an even number shows every answer equally often first and last.
+    criteria : sequence of Criterion
+        `qafd.llm.prompts_answer.PAPER` or `EMPOWERMENT`.
+
+    Raises
+    ------
+    ParameterError
+        There is nothing to judge.
+    ModelError
+        The endpoint failed, or no round could be read.
+    """
+    if repeats < 1 or not answers:
+        raise ParameterError(f"{len(answers)} answers and {repeats} rounds were given; a judge "
+                             "needs at least one of each")
+    names = list(answers)
+    rounds: list[dict[str, list[float]]] = []
+    failed: list[str] = []
+    tokens_in, tokens_out, estimated = 0, 0, False
+    schema = judge_schema(len(names), criteria)
+    for number in range(repeats):
+        order = names[::-1] if number % 2 else names
+        spent = (0, 0, False)
+        try:
+            reply = client.complete(
+                judge_messages(question, [answers[name] for name in order], criteria, number + 1),
+                schema=schema, max_tokens=JUDGE_TOKENS)
+            spent = (reply.tokens_in, reply.tokens_out, reply.estimated)
+            grades = read_grades(reply.text, len(order), criteria)
+            rounds.append(dict(zip(order, grades, strict=True)))
+        except MalformedReplyError as error:
+            failed.append(str(error))
+            spent = spent if any(spent) else error.tokens
+        tokens_in, tokens_out = tokens_in + spent[0], tokens_out + spent[1]
+        estimated |= spent[2]
+    if not rounds:
+        raise ModelError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
+    return Verdict(client.name, tuple(_judgment(name, [r[name] for r in rounds], criteria)
+                                      for name in names),
+                   len(rounds), tuple(failed), tokens_in, tokens_out, estimated)
+
+
+def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
+    """Whether a reply grades so many answers; `qafd.llm.cost.Metered` keeps those that do."""
+    def readable(reply: Reply) -> bool:
+        try:
+            read_grades(reply.text, count, criteria)
+        except MalformedReplyError:
+            return False
+        return True
+    return readable
+
+
+def _judgment(name: str, rounds: Sequence[Sequence[float]],
+              criteria: Sequence[Criterion]) -> Judgment:
+    columns = list(zip(*rounds, strict=True))
+    grades = tuple(_grade(c.name, column, c.highest)
+                   for c, column in zip(criteria, columns, strict=True))
+    return Judgment(name, grades, _grade("sum", [sum(r) for r in rounds],
+                                         sum(c.highest for c in criteria)))
+
+
+def _grade(name: str, values: Sequence[float], highest: float) -> Grade:
+    return Grade(name, fmean(values), stdev(values) if len(values) > 1 else None, highest)

@@ -1,0 +1,363 @@
+"""Retrievals for other programs: node-link JSON, GraphML, GEXF, CSV, a page of its own.
+
+Names come from documents. Each format has its own way to be hurt by them: XML has no control
+characters, spreadsheets run what begins with "=", a page runs what looks like a script.
+"""
+
+# networkx and pyvis carry no annotations.
+# mypy: allow-untyped-calls
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import SubElement
+
+from qafd.retrieve.base import Retrieval
+from qafd.text.plaintext import FORMULA
+from qafd.view.layout import layout
+from qafd.view.panel import panel_data
+
+if TYPE_CHECKING:
+    import networkx
+
+_NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
+                 "degree", "alignment", "reason")  # fmt: skip
+_PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "score", "text")
+_EDGE_COLUMNS = ("source", "target", "kind", "flow", "weight", "label")
+# What XML 1.0 cannot hold, and the carriage return, which its readers turn into a line feed.
+_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def node_link(retrieval: Retrieval) -> dict[str, Any]:
+    """The subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
+    import networkx
+
+    linked: dict[str, Any] = networkx.node_link_data(retrieval.to_networkx(), edges="edges")
+    return linked
+
+
+def graphml(retrieval: Retrieval) -> str:
+    """The subgraph as GraphML, as Gephi, yEd and Cytoscape read it.
+
+    Characters that XML cannot hold are left out of texts and written as escapes in ids, which
+    have to stay different.
+    """
+    import networkx
+
+    lines = networkx.generate_graphml(_xml_graph(retrieval))
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(lines) + "\n"
+
+
+def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
+    """The subgraph with texts that XML can hold and keys of edges that are unique in the file."""
+    import networkx
+
+    graph = retrieval.to_networkx()
+    params = json.dumps(retrieval.params, sort_keys=True, default=str)
+    plain = networkx.MultiDiGraph(
+        **{k: xml(v) for k, v in {**retrieval.record, "params": params}.items()})
+    for node, fields in graph.nodes(data=True):
+        plain.add_node(_xml_id(node), **{k: xml(v) for k, v in fields.items()})
+    for number, (u, v, fields) in enumerate(graph.edges(data=True)):
+        plain.add_edge(_xml_id(u), _xml_id(v), key=f"e{number}",
+                       **{k: xml(f) for k, f in fields.items()})  # fmt: skip
+    return plain
+
+
+def gexf(retrieval: Retrieval) -> str:
+    """The subgraph as GEXF, Gephi's own format; texts and ids as in `graphml`.
+
+    What made it stands in the description. The same retrieval gives the same text on any day.
+    """
+    from networkx.readwrite.gexf import GEXFWriter
+
+    plain = _xml_graph(retrieval)
+    plain.graph.clear()  # of which GEXF keeps nothing
+    for _, fields in plain.nodes(data=True):
+        fields["label"] = fields.pop("name")
+    written = GEXFWriter(plain, version="1.2draft")
+    for meta in written.xml.iter("meta"):
+        del meta.attrib["lastmodifieddate"]
+        SubElement(meta, "description").text = xml(imprint(retrieval))
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + str(written) + "\n"
+
+
+def nodes_csv(retrieval: Retrieval) -> str:
+    """One row per node, most important first; no text can be run as a formula.
+
+    The last column names the version, the method and the state of the workspace in every row, so
+    that tables can be put together.
+    """
+    made_by = _stamp(retrieval)
+    rows = ([*(getattr(node, column) for column in _NODE_COLUMNS), made_by]
+            for node in retrieval.nodes)
+    return table_csv((*_NODE_COLUMNS, "made_by"), rows)
+
+
+def edges_csv(retrieval: Retrieval) -> str:
+    """One row per edge, with the names of both ends; else as `nodes_csv`."""
+    made_by = _stamp(retrieval)
+    names = {node.id: node.name for node in retrieval.nodes}
+    rows = (
+        [*(getattr(edge, column) for column in _EDGE_COLUMNS),
+         names.get(edge.source, ""), names.get(edge.target, ""), made_by]
+        for edge in retrieval.edges
+    )  # fmt: skip
+    return table_csv((*_EDGE_COLUMNS, "source_name", "target_name", "made_by"), rows)
+
+
+def passages_csv(retrieval: Retrieval) -> str:
+    """One row per ranked passage, best first; else as `nodes_csv`."""
+    made_by = _stamp(retrieval)
+    rows = ([rank, *(getattr(p, column) for column in _PASSAGE_COLUMNS), made_by]
+            for rank, p in enumerate(retrieval.passages, 1))
+    return table_csv(("rank", *_PASSAGE_COLUMNS, "made_by"), rows)
+
+
+def html(
+    retrieval: Retrieval,
+    positions: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    contract: bool = False,
+    limit: int = 150,
+) -> str:
+    """A page that draws the subgraph without any network, as the app draws it.
+
+    Color is importance, thickness is flow, seeds are boxed, passages are squares; a table below
+    says the same in words. Its content security policy admits only the scripts it was written
+    with.
+
+    Parameters
+    ----------
+    positions : mapping of id to (x, y), optional
+        The frozen layout of the app, see `qafd.view.layout.layout`; made afresh by default.
+    contract : bool
+        Draw the flow that passages carry between their entities instead of the passages.
+    limit : int
+        Most important nodes to draw; the page says how many are not shown.
+    """
+    if positions is None:
+        labels = {node.id: node.name[:40] for node in retrieval.nodes}
+        positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
+    data = panel_data([retrieval], positions=positions, contract=contract, limit=limit)
+    return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
+                _record(retrieval), imprint(retrieval))
+
+
+def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:
+    """The first panel of `qafd.view.panel.panel_data` as a page that needs no network.
+
+    Parameters
+    ----------
+    version, record, words : str
+        What made it: the version of qafd, everything as JSON, and a sentence for people.
+    """
+    panel = data["panels"][0]
+    scripts, styles = _vis(data)
+    title = escape(title)
+    return "\n".join([
+        *head(title, scripts, styles + _STYLE, version, record),
+        *(f"<script>{script}</script>" for script in scripts[:-1]),
+        "</head>", "<body>", f"<h1>{title}</h1>",
+        f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
+        f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
+        _legend(data), _table(data), f"<p>{escape(_shown(words, 2000))}</p>",
+        f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
+    ])  # fmt: skip
+
+
+def head(title: str, scripts: Sequence[str], styles: str, version: str,
+         record: str) -> list[str]:
+    """The beginning of a page that runs these scripts and loads nothing; `title` is escaped."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts
+    ) or "'none'"
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return [
+        "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta name="generator" content="qafd {version}">',
+        f'<meta name="made-by" content="{escape(record)}">',
+        f"<title>{title}</title>", f"<style>{styles}</style>",
+    ]  # fmt: skip
+
+
+_STYLE = """
+body { margin: 1rem auto; max-width: 1280px; padding: 0 1rem; color: #222; background: #fff;
+  font: 15px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.3rem; margin: 0; overflow-wrap: anywhere; }
+p { margin: .2rem 0 .6rem; color: #555; }
+#mynetwork { height: 70vh; min-height: 24rem; border: 1px solid #ddd; border-radius: 8px; }
+.legend { margin: .5rem 0; display: flex; flex-wrap: wrap; gap: .4rem 1.4rem; align-items: center; }
+.ramp { display: inline-block; width: 8rem; height: .8rem; border: 1px solid #555; }
+table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .8rem .15rem 0;
+  vertical-align: top; overflow-wrap: anywhere; }
+"""
+_INK = "#24301f"
+_STATES = {"saturated": "retrieved", "wet": "touched, not retrieved", "dry": "took no mass"}
+
+
+def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The scripts, drawing one last, and the style sheet that pyvis makes for a panel."""
+    from pyvis.network import Network
+
+    panel, width = data["panels"][0], 1000.0 * data["aspect"]
+    network = Network(directed=True, cdn_resources="in_line")
+    for node in panel["nodes"]:
+        at = data["nodes"][node["n"]]
+        full = node["state"] == "saturated"
+        fill = color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
+        border = _INK if full else "#c9a400" if node["state"] == "wet" else "#999999"
+        network.add_node(
+            node["n"], label=at["name"][:60],
+            title=_tooltip(at["name"], node, data["legend"]["plain"]),
+            x=round(at["x"] * width, 1), y=round(at["y"] * 1000, 1), fixed=True, physics=False,
+            shape="box" if node["seed"] else "square" if at["kind"] == "passage" else "dot",
+            size=11 if at["kind"] == "passage" else 17, borderWidth=3 if node["seed"] else 1,
+            color={"background": fill, "border": border,
+                   "highlight": {"background": fill, "border": "#c62828"},
+                   "hover": {"background": fill, "border": "#c62828"}},
+            font={"color": _on(fill), "size": 21} if node["seed"] else
+                 {"color": "#222222", "size": 21, "strokeWidth": 4, "strokeColor": "#ffffff"},
+        )  # fmt: skip
+    for edge in panel["edges"]:
+        facts = [edge["label"], *(f"{key}: {value}" for key, value in edge["facts"])]
+        network.add_edge(
+            edge["u"], edge["v"], width=round(0.6 + 9 * edge["w"], 2),
+            arrows="to" if edge["arrow"] else "", title=_unlinked("\n".join(filter(None, facts))),
+            color={"color": "#8fb58c" if edge["arrow"] else "#b5b5b5", "highlight": "#c62828",
+                   "hover": "#5d8f59"},
+        )  # fmt: skip
+    network.set_options(json.dumps({
+        "physics": {"enabled": False}, "edges": {"smooth": False},
+        "interaction": {"hover": True, "tooltipDelay": 100, "keyboard": {"bindToWindow": False}},
+    }))  # fmt: skip
+    page = network.generate_html()
+    # Only the inlined parts: the rest of pyvis's page asks a CDN for Bootstrap.
+    scripts = [s for s in re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL) if s.strip()]
+    styles = re.findall(r"<style[^>]*>(.*?)</style>", page, re.DOTALL)
+    return scripts, styles[0]
+
+
+def _tooltip(name: str, node: Mapping[str, Any], plain: bool) -> str:
+    facts = [f"{key}: {value}" for key, value in node["facts"]]
+    state = "" if plain else _STATES.get(node["state"], "")
+    lines = [name[:120], state, *facts, node["reason"]]
+    return _unlinked("\n".join(line for line in lines if line))
+
+
+def _unlinked(title: str) -> str:
+    """A tooltip in which pyvis finds no link; with one it would write it as HTML."""
+    return re.sub("(?i)(hr)(ef)", "\\1\u200b\\2", title)
+
+
+def _legend(data: Mapping[str, Any]) -> str:
+    legend, stops = data["legend"], ", ".join(data["ramp"]["light"])
+    parts = [
+        f'{escape(legend["color"])} {escape(legend["low"])} '
+        f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
+        f'{escape(legend["high"])}',
+        *["boxed: seed"] * (not legend["plain"]), f'thickness: {escape(legend["thickness"])}',
+    ]  # fmt: skip
+    parts += ["yellow ring: touched, not retrieved"] if legend["wet"] else []
+    parts += ["gray ring: took no mass"] if legend["dry"] else []
+    parts += ["square: passage"] if legend["passages"] else []
+    return '<div class="legend">' + "".join(f"<span>{part}</span>" for part in parts) + "</div>"
+
+
+def _table(data: Mapping[str, Any]) -> str:
+    measure = escape(data["legend"]["color"])
+    if data["legend"]["plain"]:
+        rows = "".join(
+            f"<tr><td>{escape(data['nodes'][n['n']]['name'])}</td>"
+            f"<td>{escape(data['nodes'][n['n']]['kind'])}</td><td>{escape(n['value'])}</td></tr>"
+            for n in data["panels"][0]["nodes"])
+        return ("<details><summary>The nodes as a table</summary><table><tr><th>node</th>"
+                f"<th>kind</th><th>{measure}</th></tr>{rows}</table></details>")
+    rows = "".join(
+        f"<tr><td>{escape(data['nodes'][n['n']]['name'])}{' (seed)' if n['seed'] else ''}</td>"
+        f"<td>{escape(data['nodes'][n['n']]['kind'])}</td>"
+        f"<td>{escape(_STATES.get(n['state'], n['state']))}</td><td>{escape(n['value'])}</td>"
+        f"<td>{escape(n['reason'])}</td></tr>"
+        for n in data["panels"][0]["nodes"]
+    )
+    return (
+        "<details><summary>The nodes as a table</summary><table><tr><th>node</th><th>kind</th>"
+        f"<th>state</th><th>importance</th><th>reason</th></tr>{rows}</table></details>"
+    )
+
+
+def color(ramp: Sequence[str], t: float) -> str:
+    """The color at t in [0, 1] of a ramp of hexadecimal colors."""
+    place = t * (len(ramp) - 1)
+    i = min(int(place), len(ramp) - 2)
+    low, high = (bytes.fromhex(ramp[j][1:]) for j in (i, i + 1))
+    mixed = bytes(round(a + (b - a) * (place - i)) for a, b in zip(low, high, strict=True))
+    return "#" + mixed.hex()
+
+
+def _on(fill: str) -> str:
+    """Black or white, whichever can be read on a color."""
+    red, green, blue = bytes.fromhex(fill[1:])
+    return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def _record(retrieval: Retrieval) -> str:
+    return json.dumps(retrieval.record, default=str)
+
+
+def _stamp(retrieval: Retrieval) -> str:
+    made = retrieval.made_by
+    return f"qafd {made.qafd}, {retrieval.method}, workspace {made.workspace or 'unknown'}"
+
+
+def imprint(retrieval: Retrieval) -> str:
+    """What made a retrieval, in one line for people."""
+    made = retrieval.made_by
+    params = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+                       for name, value in retrieval.params.items())
+    return " · ".join([
+        f"Made by qafd {made.qafd}", f"method {retrieval.method}{f': {params}' * bool(params)}",
+        f"workspace {made.workspace or 'unknown'}, revision {retrieval.revision}",
+        f"vectors by {made.embedder or 'unknown'}", f"entities by {made.extractor or 'unknown'}"])
+
+
+def _shown(text: str, most: int = 300) -> str:
+    return " ".join(_NOT_XML.sub(" ", text[:4 * most]).split())[:most]
+
+
+def xml(value: Any) -> Any:
+    """A value without the characters that XML cannot hold."""
+    return _NOT_XML.sub("", value) if isinstance(value, str) else value
+
+
+def _xml_id(node: str) -> str:
+    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", node)
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV; text that a spreadsheet would take for a formula is quoted with '."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(columns)
+    writer.writerows([cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value as a spreadsheet takes it for text: formulas and NUL do not pass."""
+    if not isinstance(value, str):
+        return value
+    text = re.sub("[\x00\ud800-\udfff]", "", value)
+    return f"'{text}" if FORMULA.match(text) else text

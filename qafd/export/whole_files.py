@@ -1,0 +1,217 @@
+"""The whole graph of a workspace as a file: GraphML, GEXF, node-link JSON, CSV, a page.
+
+Rows are written as they are read, so a graph of any size takes the memory of a row, except for
+the page. What is written here, `qafd.index.imports.read_graph` reads as the same entities, passages
+and relations again.
+"""
+
+import csv
+import io
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from operator import attrgetter
+from typing import BinaryIO
+from xml.sax.saxutils import escape, quoteattr
+
+from qafd import export
+from qafd.errors import ParameterError
+from qafd.export import cell, xml
+from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, filled
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
+from qafd.view.layout import layout
+from qafd.view.panel import Caption, counted, panel_data
+
+DRAWN = 300  # nodes that a page draws at most
+LINES = 1000  # of a table that are written at a time
+MIME = {"graphml": "application/xml", "gexf": "application/xml", "json": "application/json",
+        "csv": "application/zip", "html": "text/html"}
+"""The formats, and what a browser calls them."""
+
+_NUMBERS = {"page": "int", "count": "int", "weight": "double", "strength": "double"}
+_IN_GEXF = {"int": "integer", "double": "double"}
+_BEGUN = "<?xml version='1.0' encoding='utf-8'?>\n"
+
+
+def ending(form: str, packed: bool = False) -> str:
+    """How the name of a file of this format ends; one of CSV is always packed."""
+    return {"csv": "zip"}.get(form, f"{form}.zip" if packed else form)
+
+
+def write(graph: Whole, form: str, file: BinaryIO, packed: bool = False) -> None:
+    """Write a graph in one of the formats of `MIME`.
+
+    Parameters
+    ----------
+    packed : bool
+        Into a zip file, which is read like the file in it; ten times smaller.
+
+    Raises
+    ------
+    ParameterError
+        There is no such format, or more nodes than a page can draw.
+    """
+    if form not in MIME:
+        raise ParameterError(f"a graph is not written as {form!r}; choose from {', '.join(MIME)}")
+    if form == "csv":
+        parts: list[tuple[str, Callable[[Whole], Iterable[str]]]] = [
+            ("nodes.csv", _nodes_csv), ("edges.csv", _edges_csv)]
+    else:
+        parts = [(f"graph.{form}", {"graphml": _graphml, "gexf": _gexf, "json": _json,
+                                    "html": _html}[form])]
+    if form != "csv" and not packed:
+        for text in parts[0][1](graph):
+            file.write(text.encode())
+        return
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, lines in parts:
+            # without a time of its own, equal graphs are equal files
+            with archive.open(_entry(name), "w", force_zip64=True) as part:
+                for text in lines(graph):
+                    part.write(text.encode())
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _graphml(graph: Whole) -> Iterator[str]:
+    yield _BEGUN + '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    for kind, names in (("node", NODE_FIELDS[1:]), ("edge", EDGE_FIELDS[2:])):
+        for name in names:
+            yield (f'<key id="{kind[0]}_{name}" for="{kind}" attr.name="{name}" '
+                   f'attr.type="{_NUMBERS.get(name, "string")}"/>\n')
+    for name in graph.record:
+        yield f'<key id="g_{name}" for="graph" attr.name="{name}" attr.type="string"/>\n'
+    yield '<graph edgedefault="directed">\n'
+    yield _data("g", graph.record) + "\n"
+    for node in graph.nodes():
+        yield (f"<node id={quoteattr(node.id)}>"
+               f"{_data('n', filled(node, NODE_FIELDS[1:]))}</node>\n")
+    for number, edge in enumerate(graph.edges()):
+        yield (f'<edge id="e{number}" source={quoteattr(edge.source)} '
+               f"target={quoteattr(edge.target)}>"
+               f"{_data('e', filled(edge, EDGE_FIELDS[2:]))}</edge>\n")
+    yield "</graph>\n</graphml>\n"
+
+
+def _data(kind: str, values: Mapping[str, object]) -> str:
+    return "".join(f'<data key="{kind}_{name}">{_text(value)}</data>'
+                   for name, value in values.items())
+
+
+def _text(value: object) -> str:
+    # readers of XML turn a carriage return into a line feed
+    return escape(xml(str(value)), {"\r": "&#13;"})
+
+
+def _gexf(graph: Whole) -> Iterator[str]:
+    own = {"node": [name for name in NODE_FIELDS if name not in ("id", "name")],
+           "edge": [name for name in EDGE_FIELDS[2:] if name not in ("label", "weight")]}
+    about = "; ".join(f"{name} {value}" for name, value in graph.record.items())
+    yield _BEGUN + ('<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">\n<meta><creator>'
+                    f"qafd {graph.made_by.qafd}</creator><description>{_text(about)}"
+                    '</description></meta>\n<graph defaultedgetype="directed" mode="static">\n')
+    for kind, names in own.items():
+        yield f'<attributes class="{kind}" mode="static">' + "".join(
+            f'<attribute id="{number}" title="{name}" '
+            f'type="{_IN_GEXF.get(_NUMBERS.get(name, ""), "string")}"/>'
+            for number, name in enumerate(names)) + "</attributes>\n"
+    yield "<nodes>\n"
+    for node in graph.nodes():
+        yield (f"<node id={quoteattr(node.id)} label={_quoted(node.name)}>"
+               f"{_values(own['node'], filled(node, NODE_FIELDS))}</node>\n")
+    yield "</nodes>\n<edges>\n"
+    for number, edge in enumerate(graph.edges()):
+        yield (f'<edge id="{number}" source={quoteattr(edge.source)} '
+               f'target={quoteattr(edge.target)} label={_quoted(edge.label)} '
+               f'weight="{edge.weight!r}">{_values(own["edge"], filled(edge, EDGE_FIELDS))}'
+               "</edge>\n")
+    yield "</edges>\n</graph>\n</gexf>\n"
+
+
+def _values(names: list[str], values: Mapping[str, object]) -> str:
+    return "<attvalues>" + "".join(
+        f'<attvalue for="{number}" value={_quoted(values[name])}/>'
+        for number, name in enumerate(names) if name in values) + "</attvalues>"
+
+
+def _quoted(value: object) -> str:
+    return quoteattr(xml(str(value)))
+
+
+def _json(graph: Whole) -> Iterator[str]:
+    yield ('{"directed": true, "multigraph": true, "graph": '
+           f'{json.dumps(graph.record, ensure_ascii=False)},\n"nodes": [')
+    for number, node in enumerate(graph.nodes()):
+        yield ",\n" * (number > 0) + json.dumps(filled(node, NODE_FIELDS), ensure_ascii=False)
+    yield '],\n"edges": ['
+    for number, edge in enumerate(graph.edges()):
+        yield ",\n" * (number > 0) + json.dumps(
+            {**filled(edge, EDGE_FIELDS), "key": edge.key}, ensure_ascii=False)
+    yield "]}\n"
+
+
+def _nodes_csv(graph: Whole) -> Iterator[str]:
+    return _lines(NODE_FIELDS, graph.nodes(), _stamp(graph))
+
+
+def _edges_csv(graph: Whole) -> Iterator[str]:
+    return _lines(EDGE_FIELDS, graph.edges(), _stamp(graph))
+
+
+def _lines(columns: tuple[str, ...], rows: Iterable[WholeNode] | Iterable[WholeEdge],
+           made_by: str) -> Iterator[str]:
+    """A table as CSV, some lines at a time; no text can be run as a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow((*columns, "made_by"))
+    values = attrgetter(*columns)
+    left = iter(rows)
+    while some := list(islice(left, LINES)):
+        writer.writerows([*map(cell, values(row)), made_by] for row in some)
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+    yield out.getvalue()
+
+
+def _stamp(graph: Whole) -> str:
+    return f"qafd {graph.made_by.qafd}, workspace {graph.made_by.workspace}"
+
+
+def _html(graph: Whole) -> Iterator[str]:
+    if graph.node_count > DRAWN:
+        raise ParameterError(
+            f"a page draws at most {DRAWN} nodes and the graph has {graph.node_count:,}; export "
+            "GraphML or GEXF and open it in Gephi or Cytoscape, or export a retrieval as html")
+    edges = [edge for edge in graph.edges() if edge.kind != "by_hand"]  # its relation is drawn
+    degree = Counter(end for edge in edges for end in (edge.source, edge.target))
+    nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
+                                        n.description, degree=degree[n.id])
+                          for n in graph.nodes()), key=lambda n: (-n.importance, n.id)))
+    drawn = Retrieval("", "graph", {}, (), nodes, tuple(
+        RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, " · ".join(filter(None, (
+            e.label or e.kind, e.by_hand)))) for e in edges), made_by=graph.made_by)
+    labels = {n.id: n.name[:40] for n in nodes}
+    kinds = Counter(n.kind for n in nodes)
+    size = f"{counted(kinds['entity'], 'entity')}, {counted(kinds['passage'], 'passage')}"
+    foremost = ", ".join(n.name[:40] for n in nodes[:3])
+    yield export.page(
+        panel_data([drawn], positions=layout(labels, [(e.source, e.target) for e in edges],
+                                             labels=labels),
+                   thickness="weight", limit=DRAWN, measures=("edges", "weight"),
+                   captions=[Caption("All that the graph has", "",
+                                     f"{size}, {counted(len(edges), 'edge')}",
+                                     f"{size}; most edges: {foremost}.")]),
+        "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _made(graph))
+
+
+def _made(graph: Whole) -> str:
+    made = graph.made_by
+    return (f"Made by qafd {made.qafd} · workspace {made.workspace}, revision {graph.revision} · "
+            f"vectors by {made.embedder or 'unknown'} · entities by {made.extractor or 'unknown'}")

@@ -1,0 +1,107 @@
+"""Chunk to extraction where a passage is not in English."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from qafd.extract import capitals, cjk
+from qafd.extract.columns import column_names, is_row, is_table
+from qafd.extract.languages import CAPITALIZED, CHINESE, JAPANESE
+from qafd.extract.relations import acronyms, assertions, with_key
+from qafd.records import Chunk, Extraction, Mention
+from qafd.text import canonical
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+\S)")
+_END = re.compile(r"[。！？]+[」』”’）》】]*\s*|[.!?؟।…]+[\"'”’»)]*\s+(?=[\W\d]*[^\W\d_])")
+_SHORT = re.compile(  # what a dot after it does not end a sentence
+    r"(?<!\w)(?:[^\W\d_]|\d{1,2}|dr|prof|nr|bzw|usw|ca|vgl|st|sr|sra|dra|mme|av|etc|art|jh|"
+    r"hl|geb|ing|vs|zzgl|inkl|bsp|ul|tel)$", re.IGNORECASE)
+_BULLET = re.compile(r"\s*(?:[-*+\u2022][ \t]+(?=\S))?")
+
+
+def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
+             ) -> tuple[Sequence[cjk.Found], Sequence[cjk.Word]]:
+    """The names and terms of a text in a language other than English, and its verbs if known.
+
+    Parameters
+    ----------
+    bounds : sequence of (start, end)
+        Its sentences.
+    """
+    if language in (CHINESE, JAPANESE):
+        return cjk.read(text, language)
+    if language in CAPITALIZED:
+        return [cjk.Found(start, end, "PROPN")
+                for start, end in capitals.names(text, bounds, language)], ()
+    return (), ()
+
+
+def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
+    """The entry of the extraction log for a chunk in a language other than English.
+
+    Names are what a dictionary of Chinese or Japanese says are names (`qafd.extract.cjk`), runs of
+    words with a capital in European languages (`qafd.extract.capitals`), and nothing but title and
+    heading where neither helps. Relations of Chinese and Japanese are labeled by a verb.
+    """
+    text = chunk.text
+    bounds = sentences(text)
+    starts = [start for start, _ in bounds]
+    columns = {start + at for start, end in bounds for at in column_names(text[start:end])}
+    found, verbs = names_of(text, bounds, language)
+    mentions = [
+        Mention(key, text[start:end], start, end, max(0, bisect_right(starts, start) - 1), kind)
+        for start, end, kind in found
+        if start not in columns and any(first <= start < last for first, last in bounds)
+        and names_something(key := canonical(text[start:end]))]
+    renamed = acronyms(text, mentions)
+    mentions = [with_key(mention, renamed) for mention in mentions]
+    named = [(m, m.start, m.end) for m in mentions if m.kind != cjk.TERM]
+
+    def label(end: int, start: int) -> str:
+        if language == JAPANESE:  # verbs end a sentence
+            stop = bounds[max(0, bisect_right(starts, start) - 1)][1]
+            return next((verb.base for verb in verbs if start <= verb.start < stop), "")
+        return next((verb.base for verb in verbs if end <= verb.start < start), "")
+
+    above = [("title", chunk.title), ("heading", chunk.heading)]
+    written = [Mention(key, name, 0, 0, 0, kind) for kind, name in above
+               if names_something(key := canonical(name))]
+    return Extraction(
+        chunk=chunk.id, extractor=extractor, sentences=tuple(bounds),
+        mentions=tuple(sorted(
+            [*mentions, *written], key=lambda m: (m.sentence, m.start, m.end, m.kind))),
+        assertions=tuple(assertions(named, label)))
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text stand; a row of a table is one, a table's rows are."""
+    table = is_table(text)
+    found = []
+    for start, end in _split(text, 0, len(text), _PARAGRAPH):
+        if table or is_row(text[start:end]):
+            parts = [(start, end)]
+        else:
+            parts = list(_split(text, start, end, _END))
+        for first, last in parts:
+            blank = _BULLET.match(text, first, last)
+            first = blank.end() if blank else first
+            last = first + len(text[first:last].rstrip())
+            if last > first:
+                found.append((first, last))
+    return found
+
+
+def names_something(key: str) -> bool:
+    """Whether a key can be a name: 2 to 100 characters, letters among them."""
+    return 2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)
+
+
+def _split(text: str, start: int, end: int, at: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
+    """The parts of a text between what ends them, which stays with the part before."""
+    for stop in at.finditer(text, start, end):
+        if at is _END and stop.group()[0] == "." and _SHORT.search(text, start, stop.start()):
+            continue
+        yield start, stop.end()
+        start = stop.end()
+    if start < end:
+        yield start, end

@@ -1,0 +1,194 @@
+"""Question to query plan: keywords of both levels, embedding, names in the graph, subqueries."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from qafd.errors import ModelError, ParameterError
+from qafd.extract import tagger
+from qafd.extract.cjk import TERM
+from qafd.extract.foreign import names_of as names_in_other
+from qafd.extract.languages import ENGLISH, function_words, language_of
+from qafd.graph import Graph
+from qafd.llm import LLM
+from qafd.llm.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
+from qafd.models import Embedder, LocalEmbedder
+from qafd.plan.linking import Found, Named, named_in, names_of
+from qafd.plan.subqueries import decompose
+from qafd.records import Keyword, QueryPlan
+from qafd.text import canonical, words_of
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+READ = 1500  # characters of a question that are read
+
+_READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
+
+
+class Planner:
+    """Reads questions against one graph, English ones with spaCy's small model.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose entities' names are looked for.
+    embedder : Embedder
+        The model the graph was indexed with.
+    merged : mapping of str to str, optional
+        Keys of names that are another entity's by an edit, to the key of that entity.
+    """
+
+    def __init__(self, graph: Graph, embedder: Embedder,
+                 merged: Mapping[str, str] | None = None) -> None:
+        self._graph = graph
+        self._embedder = embedder
+        self._names = names_of(graph, merged)
+
+    def plan(self, question: str, *, subqueries: bool = False) -> QueryPlan:
+        """The question, read; with `subqueries`, also each of the parts it consists of.
+
+        `names` are the names of the graph in the question by longest match (lower-case terms
+        only when there is no other), then what stands for those that the graph does not know
+        (`qafd.plan.linking.Names.stand_in`). Low-level keywords name things, high-level ones are
+        the other noun phrases.
+
+        Raises
+        ------
+        ParameterError
+            When the question has no letter or digit.
+        """
+        asked = " ".join(question.split())
+        if not any(character.isalnum() for character in asked):
+            raise ParameterError(
+                "The question is empty; type a question about your documents." if not asked else
+                f"“{asked[:40]}” has no letter or digit; ask in words.")
+        notices = []
+        if len(asked) > READ:
+            notices.append(f"The question has {len(asked):,} characters; only the first {READ:,} "
+                           "are read, so put what you ask first.")
+            asked = asked[:READ]
+        plan, read, parts = self._read(asked, subqueries)
+        notices += plan.notices
+        if read != asked:
+            plan, _, parts = self._read(read, subqueries)
+            plan = replace(plan, read=read)
+        return replace(plan, question=question, notices=tuple(notices),
+                       subqueries=tuple(self.plan(part) for part in parts))
+
+    def _read(self, asked: str, subqueries: bool) -> tuple[QueryPlan, str, tuple[str, ...]]:
+        """The plan of a text; the text with its misspelled names put right; its parts, if asked."""
+        nlp, _ = tagger()
+        common = nlp.Defaults.stop_words
+        language = language_of(asked, least=1)
+        if language == ENGLISH:
+            with _READING:
+                doc = nlp(asked)
+            found = self._names.find(asked, common)
+            named = list(named_in(doc))
+            parts = decompose(doc, _spans(named, found)) if subqueries else ()
+            themes = list(_themes(doc))
+        else:
+            common = common | function_words(language)
+            found = self._names.find(asked, common)
+            seen, _ = names_in_other(asked, [(0, len(asked))], language)
+            spans = [Named(asked[start:end], start, end, kind) for start, end, kind in seen
+                     if canonical(asked[start:end])]
+            named = [span for span in spans if span.kind != TERM]
+            themes = [span.text for span in spans if span.kind == TERM]
+            parts = ()
+        low = _distinct([*(asked[start:end] for _, start, end in found),
+                         *(span.text for span in named)])
+        taken = {canonical(text) for text in low}
+        high = [text for text in _distinct(themes) if canonical(text) not in taken]
+        keywords = (*(Keyword(text, "low") for text in low),
+                    *(Keyword(text, "high") for text in high))
+        vectors = self._embedder.embed([asked, *(keyword.text for keyword in keywords)])
+        links = self._names.link(asked, named, found, dict(zip(
+            map(canonical, low), vectors[1:], strict=False)), common)
+        notices = list(links.notices if links.keys else ())
+        if len(self._names) and not links.keys:
+            notices.append("No name in the question is known to this graph, so the passages "
+                           "nearest in words and meaning are the only seeds.")
+        if self._embedder.name == LocalEmbedder.name and (
+                language != ENGLISH or not _looks_english(asked, common)):
+            notices.append("The question does not look English, the only language that the bundled "
+                           "model compares meanings in; names and words count as always.")
+        return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices)),
+                links.read, tuple(parts))
+
+    def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], subqueries: Sequence[str],
+               planner: str) -> QueryPlan:
+        """A local plan with the keywords and subqueries that a language model named.
+
+        Its low-level keywords are looked for in the graph like the names of the question, which
+        stay; the embedding stays that of the question.
+        """
+        levels = {keyword.text: keyword for keyword in reversed(keywords)}
+        kept = tuple(levels[text] for text in _distinct(keyword.text for keyword in keywords))
+        vectors = self._embedder.embed([keyword.text for keyword in kept])
+        named = [(canonical(keyword.text), vector) for keyword, vector in zip(
+            kept, vectors, strict=True) if keyword.level == "low"]
+        names = dict.fromkeys([
+            *plan.names, *(self._names.get(key) or self._names.stand_in(key, vector)[0]
+                           for key, vector in named)])
+        names.pop("", None)
+        return replace(
+            plan, keywords=kept, keyword_embeddings=vectors, names=tuple(names), planner=planner,
+            subqueries=tuple(self.plan(part) for part in subqueries))
+
+
+def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
+            subqueries: bool = False) -> QueryPlan:
+    """A local plan with the keywords, and the subqueries if asked for, of a language model.
+
+    When the model fails or names no keyword, the local plan stays and a notice says why.
+    """
+    try:
+        reply = client.complete(plan_messages(plan.question), schema=PLAN_SCHEMA,
+                                max_tokens=PLAN_TOKENS)
+        keywords, parts = read_plan(reply.text)
+    except ModelError as error:
+        return replace(plan, notices=(
+            *plan.notices, f"The question was read without {client.name}: {error}"))
+    return planner.refine(plan, keywords, parts if subqueries else (), client.name)
+
+
+def _spans(named: Sequence[Named], found: Sequence[Found]) -> list[tuple[int, int]]:
+    """Where names stand in the question, in order, the longer of two that overlap."""
+    spans = {(start, end) for _, start, end in found} | {
+        (span.start, span.end) for span in named if span.kind != "NORP"}
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: span[0] - span[1]):
+        if all(end <= a or b <= start for a, b in kept):
+            kept.append((start, end))
+    return sorted(kept)
+
+
+def _themes(doc: "Doc") -> Iterator[str]:
+    """Noun phrases without their leading function words."""
+    for phrase in doc.noun_chunks:
+        tokens = list(phrase)
+        while tokens and (tokens[0].is_stop or not tokens[0].is_alpha):
+            tokens = tokens[1:]
+        if tokens:
+            yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """The texts with different canonical forms, the first of each."""
+    kept: dict[str, str] = {}
+    for text in texts:
+        kept.setdefault(canonical(text), text)
+    kept.pop("", None)
+    return list(kept.values())
+
+
+def _looks_english(asked: str, common: set[str]) -> bool:
+    """Whether letters and function words could be English; short questions always could."""
+    letters = [letter for letter in asked if letter.isalpha()]
+    if sum(letter.isascii() for letter in letters) < 0.7 * len(letters):
+        return False
+    typed = [word for word, _, _ in words_of(asked)]
+    return len(typed) < 6 or any(word in common for word in typed)

@@ -1,0 +1,276 @@
+"""The names that a question has, linked to the entities of a graph."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qafd.assemble import node_id
+from qafd.extract import TYPES, proper_runs
+from qafd.graph import Graph
+from qafd.records import Nodes, Vectors
+from qafd.text import NameIndex, as_typed, canonical, words_of
+from qafd.text.scripts import bears_no_capital, is_written_small
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+ALIKE = 0.85  # share of letters from which a name of several words is another one misspelled
+ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many letters
+NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
+SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
+ALIKE_SAID = "spelled alike"
+TOLD = 4  # unknown names of a question that are told one by one
+
+Found = tuple[str, int, int]
+"""The key of an entity and where the question names it."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What is taken for a name at `start:end` of a question, and what kind of name it is."""
+
+    text: str
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Links:
+    """What the names of a question are in a graph: keys of entities, and what people should know.
+
+    `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
+    alike in the place of misspelled ones.
+    """
+
+    keys: tuple[str, ...]
+    notices: tuple[str, ...]
+    read: str
+
+
+class Names:
+    """The entities of a graph by their names.
+
+    Parameters
+    ----------
+    graph : Graph
+    merged : mapping of str to str, optional
+        Keys of names that are another entity's by an edit, to the key of that entity.
+    """
+
+    def __init__(self, graph: Graph, merged: Mapping[str, str] | None = None) -> None:
+        self._graph = graph
+        self._rows: Nodes = np.flatnonzero(graph.kinds == "entity")
+        keys = {canonical(graph.names[row]): graph.names[row] for row in self._rows.tolist()}
+        self._exact = {name: key for name, key in (merged or {}).items() if key in keys}
+        self._exact |= {key: key for key in keys}
+        # Of names that are typed alike, the last one in the order of the alphabet.
+        self._typed = {as_typed(name): self._exact[name] for name in sorted(self._exact)}
+        self._typed = _places_left_out(self._typed) | self._typed
+        self._index = NameIndex(self._typed)
+        self._shown = keys
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def get(self, name: str) -> str | None:
+        """The key of the entity that a canonical name means, with other accents and dashes too."""
+        return self._exact.get(name) or self._typed.get(as_typed(name))
+
+    def find(self, asked: str, common: set[str]) -> list[Found]:
+        """Names in a text by longest match; lower-case terms only when there is nothing else.
+
+        Accents and dashes do not matter. In a text typed without capitals single words count as
+        well, but for the `common` ones.
+        """
+        capitals = _capitals(asked)
+        found = [
+            (key, start, end) for key, start, end in self._matches(asked)
+            if " " in key or (key not in common and (
+                not capitals or any(letter.isupper() or bears_no_capital(letter)
+                                    for letter in asked[start:end])))]
+        return [one for one in found if not self._is_term(one[0])] or found
+
+    def stand_in(self, key: str, vector: Vectors) -> tuple[str, str]:
+        """The key of the entity that stands for an unknown name, "" for none, and why it does.
+
+        It is the one spelled most alike, by Ratcliff and Obershelp's share of letters in common,
+        or else the one whose name's vector is nearest to that of the unknown one, shape (d,); by
+        its vector only a name of two words or more has one.
+        """
+        if alike := self.alike(key):
+            return alike, ALIKE_SAID
+        vectors = self._graph.name_vectors
+        if " " not in key or vectors is None or not len(self):
+            return "", ""
+        cosines = vectors[self._rows] @ vector
+        best = int(cosines.argmax())
+        if cosines[best] < NEAREST:
+            return "", ""
+        return canonical(self._graph.names[self._rows[best]]), f"similarity {cosines[best]:.2f}"
+
+    def alike(self, key: str) -> str:
+        """The key of the entity whose name is spelled most like a canonical one, "" for none."""
+        typed, one = as_typed(key), " " not in key
+        if one and len(key) < LONG:
+            return ""
+        least = ALIKE_WORD if one else ALIKE
+        names, lengths, letters = self._spelled
+        most = 2 * np.minimum(letters, _letters([typed])).sum(axis=1) / (lengths + len(typed))
+        close = get_close_matches(
+            typed, [names[i] for i in np.flatnonzero(most >= least).tolist()], 1, least)
+        return self._typed[close[0]] if close else ""
+
+    @cached_property
+    def _spelled(self) -> tuple[list[str], Nodes, Nodes]:
+        """The names as typed, their lengths (k,) and letters (k, 27): they bound how alike two are
+        without comparing them."""
+        names = list(self._typed)
+        return names, np.array([len(name) for name in names], np.int64), _letters(names)
+
+    def link(self, asked: str, named: Sequence[Named], found: Sequence[Found],
+             vectors: Mapping[str, Vectors], common: set[str]) -> Links:
+        """The entities that a question names or means, given what was found in it.
+
+        Parameters
+        ----------
+        named : sequence of Named
+            What a tagger takes for names, see `named_in`.
+        vectors : mapping of str to ndarray, shape (d,)
+            Of the canonical form of each.
+        common : set of str
+            Words that begin and end no name.
+        """
+        kept, said = list(found), []
+        keys: dict[str, None] = {}
+        right: dict[tuple[int, int], str] = {}
+        capitals = _capitals(asked)
+
+        def stands(start: int, typed: str, key: str, why: str) -> None:
+            keys[key] = None
+            said.append(f"{_quoted(typed)}; {self._shown[key]} stands for it ({why}).")
+            if why == ALIKE_SAID:
+                name = self._shown[key]
+                right[start, start + len(_bare(typed))] = name if capitals else name.lower()
+
+        for span in named:
+            key = canonical(span.text)
+            parts = [one for one in kept if span.start < one[2] and one[1] < span.end]
+            if known := self.get(key):
+                keys |= {} if parts else {known: None}
+                continue
+            if any(start <= span.start and span.end <= end for _, start, end in parts):
+                continue
+            other, why = (self.alike(key), ALIKE_SAID) if parts else self.stand_in(
+                key, vectors[key])
+            if other:
+                kept = [one for one in kept if one not in parts]
+                stands(span.start, span.text, other, why)
+            elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
+                said.append(f"{_quoted(span.text)}.")
+            elif parts and span.kind == "PERSON":
+                said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
+        if not kept and not capitals:
+            for start, typed, key in self._in_passing(asked, common):
+                if key not in keys:
+                    stands(start, typed, key, ALIKE_SAID)
+        if len(said) > TOLD:
+            said[TOLD:] = [f"{len(said) - TOLD} more names of the question are none in these "
+                           "documents."]
+        read = asked
+        for (start, end), name in sorted(right.items(), reverse=True):
+            read = read[:start] + name + read[end:]
+        return Links(tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])), tuple(said), read)
+
+    def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
+        """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
+        nothing."""
+        words = list(words_of(asked))
+        at = 0
+        while at + 1 < len(words):
+            for size in (4, 3, 2):
+                part = words[at:at + size]
+                text = asked[part[0][1]:part[-1][2]]
+                if {part[0][0], part[-1][0]}.isdisjoint(common) and (
+                        key := self.alike(canonical(text))):
+                    yield part[0][1], text, key
+                    at += len(part) - 1
+                    break
+            at += 1
+
+    def _matches(self, text: str) -> Iterator[Found]:
+        for typed, start, end in self._index.find(as_typed(text), anyhow=True):
+            yield self.get(canonical(text[start:end])) or self._typed[typed], start, end
+
+    def _is_term(self, key: str) -> bool:
+        return is_written_small(self._shown[key])
+
+
+def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
+    """Names before a comma, of two words or more, that only one name begins with: "Grant Park" for
+    "Grant Park, Atlanta"."""
+    heads = [(head, key) for name, key in typed.items()
+             for head, comma, _ in [name.partition(", ")] if comma and " " in head]
+    times = Counter(head for head, _ in heads)
+    return {head: key for head, key in heads if times[head] == 1}
+
+
+def _letters(names: Sequence[str]) -> Nodes:
+    """How often each name has each letter from a to z, and other characters, shape (k, 27)."""
+    code = np.frombuffer("".join(names).encode("ascii", "replace"), np.uint8).astype(np.int64)
+    column = np.where((code >= ord("a")) & (code <= ord("z")), code - ord("a"), 26)
+    row = np.repeat(np.arange(len(names)), [len(name) for name in names])
+    return np.bincount(27 * row + column, minlength=27 * len(names)).reshape(-1, 27)
+
+
+def _capitals(text: str) -> bool:
+    """Whether a text is typed with capitals."""
+    return any(letter.isupper() for letter in text[1:])
+
+
+def _bare(typed: str) -> str:
+    """A name without the ending of its genitive."""
+    return typed.removesuffix("'s").removesuffix("\u2019s")
+
+
+def _quoted(typed: str) -> str:
+    return f"\u201c{_bare(typed)}\u201d is no name in these documents"
+
+
+_NAMES: WeakKeyDictionary[Graph, Names] = WeakKeyDictionary()
+
+
+def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
+    """The names of a graph; without `merged` read once for each graph in memory."""
+    if merged:
+        return Names(graph, merged)
+    if graph not in _NAMES:
+        _NAMES[graph] = Names(graph)
+    return _NAMES[graph]
+
+
+def entities_named(graph: Graph, names: Iterable[str],
+                   merged: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The id of the entity that each name means in a graph; without those it does not know.
+
+    A name means what it does in a question: whatever has its canonical form, or what an edit says
+    (`merged` as for `Names`). No other name stands in for one that is not there.
+    """
+    known = names_of(graph, merged)
+    ids = {name: node_id("entity", key) for name in names if (key := known.get(canonical(name)))}
+    return {name: key for name, key in ids.items() if key in graph.row}
+
+
+def named_in(doc: "Doc") -> Iterator[Named]:
+    """Named entities, and proper nouns that are none; without numbers and dates."""
+    blocked = {token.i for entity in doc.ents for token in entity}
+    spans = [entity for entity in doc.ents if entity.label_ in TYPES]
+    for span in [*spans, *(run for part in doc.sents for run in proper_runs(part, blocked))]:
+        if canonical(span.text):
+            yield Named(span.text, span.start_char, span.end_char, span.label_)

@@ -1,0 +1,223 @@
+"""Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from qafd.answer import Answer, where
+from qafd.errors import StoreError
+from qafd.graph import Graph
+from qafd.records import QueryPlan
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
+from qafd.runs.stored import plain_of, record_of
+from qafd.store import Store, now
+from qafd.text.plaintext import one_line
+from qafd.verify import sealed
+
+Positions = Mapping[str, tuple[float, float]]
+NOTE = 300  # characters
+EXACT = {True: "exact", False: "not exact", None: "no certificate"}
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence that answered the question; `best` marks the one that answered most of it."""
+
+    text: str
+    title: str
+    where: str
+    best: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A retrieval and all that it takes to draw it, check it and ask it again.
+
+    Parameters
+    ----------
+    layout : mapping of id to (x, y)
+        Where the nodes stood, see `qafd.view.layout.layout`; empty when nothing was drawn.
+    quotes : tuple of Quote
+        The answer in sentences of the documents; `absence` says why there is none.
+    graph : str
+        SHA-256 of the graph (`Store.digest`), "" when it had changed by the time of keeping.
+    tokens : int
+        Of the retrieved nodes.
+    made_at : str
+        ISO 8601, UTC.
+    id : str
+        Its name in the workspace that keeps it, else "".
+    """
+
+    retrieval: Retrieval
+    plan: QueryPlan
+    layout: Positions
+    quotes: tuple[Quote, ...]
+    absence: str
+    graph: str
+    tokens: int
+    made_at: str
+    note: str = ""
+    id: str = ""
+
+    @property
+    def retrieved(self) -> tuple[RetrievedNode, ...]:
+        """The retrieved nodes, most important first."""
+        return tuple(n for n in self.retrieval.nodes if n.state == SATURATED)
+
+    @property
+    def exact(self) -> bool | None:
+        """Whether the diffusion was solved to its optimum; None without a certificate."""
+        certificate = self.retrieval.certificate
+        return None if certificate is None else bool(certificate["optimal"])
+
+    def naming(self, name: str, most: int = 3) -> tuple[Quote, ...]:
+        """Sentences of the run's own passages that have a name in them, the best passages first."""
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.I)
+        found: list[Quote] = []
+        for passage in self.retrieval.passages:
+            for sentence in re.split(r"(?<=[.!?])\s+|\n+", passage.text):
+                if len(found) < most and word.search(sentence):
+                    found.append(Quote(sentence, passage.title, where(passage)))
+        return tuple(found)
+
+    def missing_from(self, graph: Graph) -> tuple[RetrievedNode, ...]:
+        """The retrieved nodes that a graph does not have (any more)."""
+        return tuple(n for n in self.retrieved if n.id not in graph.row)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A row of the history. `exact` is None for methods that give no certificate."""
+
+    id: str
+    made_at: str
+    question: str
+    method: str
+    params: Mapping[str, Any]
+    revision: int
+    nodes: int
+    tokens: int
+    exact: bool | None
+    note: str
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The mass, and all other parameters that are not the method's defaults."""
+        usual = params_of(METHODS[self.method]()) if self.method in METHODS else {}
+        return {name: value for name, value in self.params.items()
+                if name == "mass" or value != usual.get(name)}
+
+
+def worded(params: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as people read them: {"mass": "30", "restart probability": "0.15"}."""
+    return {name.replace("_", " "): f"{value:g}" if isinstance(value, float) else str(value)
+            for name, value in params.items()}
+
+
+def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
+           layout: Positions | None = None, note: str = "") -> Run:
+    """The run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
+
+    Hashes the graph: about 0.1 s of processor time per thousand nodes.
+    """
+    sources = {citation.number: citation for citation in answer.citations}
+    quotes = tuple(Quote(s.line, sources[s.citation].title, sources[s.citation].where, s.best)
+                   for s in answer.sentences)
+    same = store.version == retrieval.made_by.workspace
+    if retrieval.certificate is not None:
+        retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
+    tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.nodes
+                 if n.state == SATURATED and n.id in graph.row)
+    return Run(retrieval, plan, layout or {}, quotes, answer.absence,
+               store.digest() if same else "", tokens, now(), one_line(note, NOTE))
+
+
+def keep(store: Store, run: Run) -> str:
+    """Put a run into the history of the workspace, wherever it was made; returns its id."""
+    more = {"quotes": plain_of(run.quotes), "absence": run.absence, "graph": run.graph,
+            "tokens": run.tokens, "made_at": run.made_at}
+    with store.transaction() as connection:
+        key = store.save_retrieval(run.retrieval.to_dict(), plain_of(run.plan),
+                                   plain_of(run.layout), more)
+        connection.execute(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
+            (key, one_line(run.note, NOTE), len(run.retrieved), run.tokens, run.exact))
+    return key
+
+
+def kept(store: Store) -> tuple[Kept, ...]:
+    """The history, newest first."""
+    with store.snapshot() as connection:
+        rows = connection.execute(
+            "SELECT id, created_at, query, method, params, revision, nodes, tokens, exact, note "
+            "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
+            "ORDER BY created_at DESC, id").fetchall()
+    return tuple(
+        Kept(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
+             None if exact is None else bool(exact), note)
+        for key, made_at, question, method, params, revision, nodes, tokens, exact, note in rows)
+
+
+def load(store: Store, key: str) -> Run:
+    """A kept run by its id, or the beginning of it.
+
+    Raises
+    ------
+    StoreError
+        No run, or more than one, begins so; or its bytes have changed.
+    """
+    key, note = _found(store, key)
+    saved = store.load_retrieval(key)
+    run: Run = record_of(Run, {
+        "made_at": saved.created_at, **saved.run, "retrieval": saved.retrieval, "plan": saved.plan,
+        "layout": saved.layout, "note": note, "id": key}, "the run")
+    return run
+
+
+def annotate(store: Store, key: str, note: str) -> None:
+    """Give a run another note; raises StoreError as `load` does."""
+    key = _found(store, key)[0]
+    with store.transaction() as connection:
+        connection.execute("UPDATE runs SET note = ? WHERE id = ?", (one_line(note, NOTE), key))
+
+
+def delete(store: Store, keys: Sequence[str]) -> None:
+    """Take runs out of the history; `undo` brings back those of the last call, no others."""
+    found = [_found(store, key)[0] for key in keys]
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM retrievals WHERE id IN "
+                           "(SELECT id FROM runs WHERE deleted_at IS NOT NULL)")
+        connection.executemany("UPDATE runs SET deleted_at = ? WHERE id = ?",
+                               [(now(), key) for key in found])
+
+
+def undo(store: Store) -> int:
+    """Bring back the runs that were deleted last; how many there were."""
+    with store.transaction() as connection:
+        return connection.execute(
+            "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount
+
+
+def deleted(store: Store) -> int:
+    """How many runs `undo` would bring back."""
+    with store.snapshot() as connection:
+        return int(connection.execute(
+            "SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL").fetchone()[0])
+
+
+def _found(store: Store, key: str) -> tuple[str, str]:
+    """Id and note of the one run whose id begins so."""
+    with store.snapshot() as connection:
+        rows = connection.execute(
+            "SELECT id, note FROM runs WHERE deleted_at IS NULL AND substr(id, 1, ?) = ? LIMIT 2",
+            (len(key), key)).fetchall() if key else []
+    if not rows:
+        raise StoreError(f"There is no kept run {key[:40]!r} in {store.path.name}; 'qafd runs' "
+                         "lists them.")
+    if len(rows) > 1:
+        raise StoreError(f"More than one run begins with {key[:40]!r}; give more of its id.")
+    return str(rows[0][0]), str(rows[0][1])

@@ -1,0 +1,208 @@
+"""A run as one file that can be sent: a zip of settings, subgraph, passages, report and digests.
+
+The same run gives the same bytes. What is read back may come from anybody: nothing is unpacked to
+disk, sizes are bounded before and while reading, and every value is checked (`qafd.runs.stored`).
+"""
+
+import hashlib
+import io
+import json
+import sys
+import zipfile
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from qafd import __version__, export
+from qafd.errors import ParseError
+from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval
+from qafd.runs import Run
+from qafd.runs.report import report
+from qafd.runs.stored import json_of, plain_of, record_of
+from qafd.verify import Verification, verify
+
+RUN, GRAPH, PASSAGES, REPORT, MANIFEST = (
+    "run.json", "graph.graphml", "passages.csv", "report.md", "manifest.json")
+NAMES = (RUN, GRAPH, PASSAGES, REPORT, MANIFEST)
+FORMAT, VERSION = "qafd run", 1
+LARGEST = 64 * 2**20  # bytes of all files of a bundle, unpacked
+DRAWABLE = {"nodes": 20_000, "edges": 100_000}  # of a run that the app draws
+PASSAGES_DRAWN, WAYS_DRAWN = 2000, 4_000_000  # of it; a way leads through a passage to a neighbor
+PARTS = 16  # subqueries of a question
+MAGIC = b"PK"  # every zip file begins so
+ENTRY, ENTRIES = b"PK\1\2", 100  # what a file in a zip is listed by; some may occur by chance
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can have
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A bundle that was read and checked.
+
+    `intact` says that every file is as the manifest states and that the plan asks what the
+    retrieval answers; `checked.ok` that beyond this the certificate follows from the numbers,
+    which it cannot for a method that gives none.
+    """
+
+    run: Run
+    intact: bool
+    checked: Verification
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing speaks against the run; there may be nothing to prove."""
+        return self.intact and (self.checked.ok or self.run.retrieval.certificate is None)
+
+
+def bundled(run: Run) -> bytes:
+    """The bundle of a run."""
+    retrieval = run.retrieval
+    files = {
+        RUN: json.dumps({"format": FORMAT, "version": VERSION, **plain_of(run),
+                         "retrieval": retrieval.to_dict()},
+                        ensure_ascii=False, indent=1),
+        GRAPH: export.graphml(retrieval), PASSAGES: export.passages_csv(retrieval),
+        REPORT: report(run)}
+    contents = {name: text.encode("utf-8", "replace") for name, text in files.items()}
+    contents[MANIFEST] = json.dumps({
+        "format": FORMAT, "version": VERSION, "written_by": f"qafd {__version__}",
+        **retrieval.record, "graph": run.graph, "made_at": run.made_at,
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
+    }, ensure_ascii=False, indent=1, default=str).encode("utf-8", "replace")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in contents.items():
+            info = zipfile.ZipInfo(name, _TIME)
+            info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data)
+    return out.getvalue()
+
+
+def opened(data: bytes) -> Run:
+    """The run in a bundle.
+
+    Raises
+    ------
+    ParseError
+        It is no bundle, is damaged or too large, or holds what a bundle does not.
+    """
+    return _run(_obj(_files(data)))
+
+
+def check(data: bytes) -> Verification:
+    """Check a bundle from its own numbers: digests of its files, and `qafd.verify` of its run.
+
+    Raises
+    ------
+    ParseError
+        As `opened`.
+    """
+    return examined(data).checked
+
+
+def examined(data: bytes) -> Examined:
+    """The run in a bundle with what `check` finds; raises ParseError as `opened`."""
+    files = _files(data)
+    obj = _obj(files)
+    run = _run(obj)
+    manifest = json_of(files[MANIFEST], MANIFEST)
+    stated = manifest.get("sha256") if isinstance(manifest, dict) else None
+    stated = stated if isinstance(stated, dict) else {}
+    wrong = [f"{name} is not what the manifest states: it was changed after the bundle was made."
+             for name in NAMES if name != MANIFEST
+             and stated.get(name) != hashlib.sha256(files[name]).hexdigest()]
+    if run.plan.question != run.retrieval.query:
+        wrong.append("The plan asks another question than the retrieval answers.")
+    if wrong:
+        return Examined(run, False, Verification(False, tuple(wrong)))
+    proved = verify(obj["retrieval"])
+    return Examined(run, True, Verification(proved.ok, (
+        *proved.sentences, "All files of the bundle are as they were written.")))
+
+
+def check_size(retrieval: Retrieval) -> None:
+    """Raise ParseError unless a retrieval, perhaps a stranger's, is small enough to be drawn."""
+    for name, most in DRAWABLE.items():
+        if (many := len(getattr(retrieval, name))) > most:
+            raise ParseError(f"The run has {many:,} {name}, and the app draws at most {most:,}; "
+                             "'qafd verify' checks it all the same.")
+    passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
+    ends = Counter(end for e in retrieval.edges for end in (e.source, e.target) if end in passages)
+    ways = sum(count**2 for count in ends.values())
+    if len(passages) > PASSAGES_DRAWN or ways > WAYS_DRAWN:
+        raise ParseError(
+            f"The run has {len(passages):,} passages with {ways:,} ways through them, and the app "
+            f"draws at most {PASSAGES_DRAWN:,} with {WAYS_DRAWN:,}; 'qafd verify' checks it all "
+            "the same.")
+
+
+def _files(data: bytes) -> dict[str, bytes]:
+    if data.count(ENTRY) > ENTRIES:  # each would become an object before one is looked at
+        raise ParseError("This is no bundle of a run: it holds more files than one has.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            if sorted(info.filename for info in infos) != sorted(NAMES):
+                strange = [i.filename for i in infos if i.filename not in NAMES][:1]
+                raise ParseError(
+                    f"This is no bundle of a run: it holds {strange[0][:80]!r}." if strange else
+                    f"This is no whole bundle of a run: it holds {len(infos)} files instead of "
+                    f"{', '.join(NAMES)}.")
+            left, files = LARGEST, {}
+            for info in infos:
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ParseError(f"{info.filename} is packed in a way that qafd does not use.")
+                with archive.open(info) as file:
+                    files[info.filename] = file.read(left + 1)  # stated sizes may lie
+                left -= len(files[info.filename])
+                if left < 0:
+                    raise ParseError(f"The bundle unpacks to more than {LARGEST // 2**20} MB, "
+                                     "which no run has; it was not read.")
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
+        raise ParseError(f"This is no readable bundle of a run ({str(error)[:80]}); download or "
+                         "make it again.") from error
+    return files
+
+
+def _obj(files: dict[str, bytes]) -> dict[str, Any]:
+    obj = json_of(files[RUN], RUN)
+    if not isinstance(obj, dict) or obj.get("format") != FORMAT:
+        raise ParseError(f"{RUN} is no run of qafd.")
+    if obj.get("version") != VERSION:
+        raise ParseError(f"{RUN} has format {str(obj.get('version'))[:20]}, this version of qafd "
+                         f"reads {VERSION}; install a newer one.")
+    return obj
+
+
+def _run(obj: dict[str, Any]) -> Run:
+    try:
+        run: Run = record_of(Run, obj, "the run")
+    except RecursionError as error:
+        raise ParseError(f"{RUN} is nested too deeply to be a run.") from error
+    if len(run.retrieval.parts) > PARTS or any(part.parts for part in run.retrieval.parts):
+        raise ParseError(f"The run has {len(run.retrieval.parts)} parts or parts of parts; a "
+                         f"question has at most {PARTS} subqueries.")
+    for retrieval in (run.retrieval, *run.retrieval.parts):
+        _check_shape(retrieval)
+    return run
+
+
+def _check_shape(retrieval: Retrieval) -> None:
+    """Raise ParseError unless edges have ends and amounts have square roots and inverses."""
+    known = {node.id for node in retrieval.nodes}
+    wrong = None
+    if len(known) < len(retrieval.nodes):
+        wrong = "lists a node twice"
+    elif any(node.state not in (SATURATED, WET, DRY) for node in retrieval.nodes):
+        wrong = "has a node in a state that there is not"
+    elif any(edge.source not in known or edge.target not in known for edge in retrieval.edges):
+        wrong = "has an edge to a node that it does not list"
+    elif any(amount < sys.float_info.min and amount != 0 for amount in (
+            *(node.importance for node in retrieval.nodes),
+            *(amount for edge in retrieval.edges for amount in (edge.flow, edge.weight)))):
+        wrong = "has a negative importance, flow or weight, or one too small to divide by"
+    elif not isinstance((retrieval.certificate or {"optimal": True}).get("optimal"), bool):
+        wrong = "has a certificate that does not say whether it is optimal"
+    if wrong:
+        raise ParseError(f"The run {wrong}; it was damaged or made by another program.")

@@ -1,0 +1,274 @@
+"""A comparison to be kept: its nodes as one table, a report as Markdown, a page with its panels."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from qafd import __version__
+from qafd.answer import Answer
+from qafd.compare import TEXTS, Column, Comparison
+from qafd.export import color, head, imprint, table_csv
+from qafd.retrieve.base import SATURATED
+from qafd.runs.report import said
+from qafd.text.plaintext import one_line
+from qafd.view.panel import Caption, counted, panel_data
+from qafd.view.placement import freeze
+
+LISTED = 60  # rows of the table of nodes in a report
+DRAWN = 40  # nodes of a panel
+ASPECT = 1.45
+
+
+@dataclass(frozen=True)
+class Found:
+    """How one method found a node: its own score, the place that this gives, and its reason."""
+
+    score: float
+    rank: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A name or passage and, column by column, how it was found; None where it was not."""
+
+    id: str
+    name: str
+    kind: str
+    found: tuple[Found | None, ...]
+
+    @property
+    def times(self) -> int:
+        """How many methods found it."""
+        return sum(one is not None for one in self.found)
+
+
+def rows(comparison: Comparison) -> tuple[Row, ...]:
+    """Everything that a method found: names first, then passages within the budget.
+
+    What most methods found comes first, then what they rank best.
+    """
+    columns = [_found(column) for column in comparison.columns]
+    known = {key: named for some in columns for key, (named, _) in some.items()}
+    table = [Row(key, *named, tuple(some[key][1] if key in some else None for some in columns))
+             for key, named in known.items()]
+    return tuple(sorted(table, key=lambda row: (
+        row.kind == "passage", -row.times,
+        -sum(1 / one.rank for one in row.found if one is not None), row.name, row.id)))
+
+
+def _found(column: Column) -> dict[str, tuple[tuple[str, str], Found]]:
+    """Name, kind and how it was found, by id."""
+    if column.retrieval is None:
+        return {}
+    found = {node.id: ((node.name, node.kind), Found(node.importance, rank, node.reason))
+             for rank, node in enumerate(column.found, 1)}
+    why = {node.id: node.reason for node in column.retrieval.nodes}
+    return found | {p.id: ((p.title, "passage"), Found(p.score, rank, why.get(p.id, "")))
+                    for rank, p in enumerate(column.retrieval.passages, 1)}
+
+
+def rows_csv(comparison: Comparison) -> str:
+    """The table of `rows`, with score, rank and reason of each method; no text is a formula."""
+    names = [c.name for c in comparison.columns]
+    made = next((f"qafd {r.made_by.qafd}, workspace {r.made_by.workspace}"
+                 for r in comparison.retrievals.values()), f"qafd {__version__}")
+    return table_csv(
+        ("id", "name", "kind", "found by", *(f"{name}: {what}" for name in names
+                                             for what in ("score", "rank", "reason")), "made_by"),
+        ([row.id, row.name, row.kind, row.times,
+          *(value for one in row.found
+            for value in ((one.score, one.rank, one.reason) if one else ("", "", ""))), made]
+         for row in rows(comparison)))
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A part of a report: lines, then a table."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def report(comparison: Comparison, answers: Mapping[str, Answer] = {}) -> str:  # noqa: B006
+    """The comparison as Markdown; text of documents is shown as text, whatever it holds.
+
+    Parameters
+    ----------
+    answers : mapping of str to Answer, optional
+        What `KnowledgeGraph.answer` quotes from the retrieval of a column, by its name.
+    """
+    lines = [f"# {said(comparison.question)}\n", f"{said(_about(comparison), 2000)}\n"]
+    for section in _sections(comparison, answers):
+        lines.append(f"## {said(section.title)}\n")
+        lines += [f"- {said(line, 2000)}" for line in section.lines]
+        if section.rows:
+            lines += [f"| {' | '.join(said(cell, 200) for cell in row)} |"
+                      for row in (section.head, *section.rows)]
+            at = len(lines) - len(section.rows)
+            lines.insert(at, "|" + "---|" * len(section.head))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def page(comparison: Comparison, data: Mapping[str, Any] | None = None,
+         answers: Mapping[str, Answer] = {}) -> str:  # noqa: B006
+    """The comparison as one page that needs no network and runs no script.
+
+    Parameters
+    ----------
+    data : mapping, optional
+        The panels as the app draws them (`qafd.view.panel.panel_data`); by default made here.
+    answers : mapping of str to Answer, optional
+        As in `report`.
+    """
+    data = data or panels(comparison)
+    title = escape(one_line(comparison.question, 300) or "Comparison")
+    records = {c.name: c.retrieval.record for c in comparison.columns if c.retrieval}
+    return "\n".join([
+        *head(title, (), _STYLE, __version__, json.dumps(records, default=str)), "</head>",
+        "<body>", f"<h1>{title}</h1>", f"<p>{escape(_about(comparison))}</p>",
+        '<div class="panels">', *(_panel(data, i) for i in range(len(data["panels"]))), "</div>",
+        f"<p>{_legend(data)}</p>",
+        *(_block(section) for section in _sections(comparison, answers)),
+        "</body>", "</html>", ""])
+
+
+def panels(comparison: Comparison) -> dict[str, Any]:
+    """Panels of the methods that did not fail, on one layout."""
+    columns = [c for c in comparison.columns if c.retrieval is not None]
+    retrievals = [c.retrieval for c in columns if c.retrieval is not None]
+    first = {n.id for r in retrievals[:1] for n in r.nodes if n.state == SATURATED}
+    positions, others = freeze(retrievals, first, DRAWN, ASPECT)
+    return panel_data(
+        retrievals, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
+        captions=[Caption(c.label, "", f"{counted(len(c.found), 'name')} · "
+                          f"{counted(len(c.ranked('passages')), 'passage')}") for c in columns])
+
+
+def _about(comparison: Comparison) -> str:
+    labels = ", ".join(c.label for c in comparison.columns)
+    return (f"{len(comparison.columns)} methods on one graph: {labels}; at most "
+            f"{comparison.budget:,} tokens of passages for each. All are re-implementations of "
+            "the papers' ideas.")
+
+
+def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator[_Section]:
+    columns = [c for c in comparison.columns if c.retrieval is not None]
+    labels = tuple(c.label for c in columns)
+    sentences = tuple(d.sentence for d in comparison.differences())
+    yield _Section("Differences", sentences or ("All methods found the same nodes.",))
+    yield from _answers(columns, answers)
+    only = {of: comparison.only(of) for of in ("nodes", "passages")}
+    yield _Section("Numbers", (), (
+        "method", "nodes", "only here", "passages", "only here", "tokens", "time, ms"), tuple(
+        (c.label, str(len(c.found)), str(len(only["nodes"][c.name])),
+         str(len(c.ranked("passages"))), str(len(only["passages"][c.name])), f"{c.tokens:,}",
+         f"{c.retrieval.work.total_milliseconds:.1f}" if c.retrieval else "") for c in columns))
+    kept = [i for i, c in enumerate(comparison.columns) if c.retrieval is not None]
+    for of, title in (("nodes", "Nodes"), ("passages", "Passages")):
+        shares = comparison.overlap(of)[kept][:, kept]
+        yield _Section(f"{title} in common (Jaccard index)", (), ("", *labels), tuple(
+            (label, *(f"{share:.2f}" for share in row))
+            for label, row in zip(labels, shares, strict=True)))
+    table = rows(comparison)
+    more = (f"{len(table) - LISTED:,} more are in the table as CSV.",) * (len(table) > LISTED)
+    yield _Section("Nodes and passages, with the score of each method", more, (
+        "name", "kind", *labels), tuple(
+        (row.name, row.kind, *(f"{one.score:.3g}" if one else "–"
+                               for i, one in enumerate(row.found) if i in kept))
+        for row in table[:LISTED]))
+    failed = tuple(f"{c.label}: {c.error}" for c in comparison.columns if c.error)
+    if failed:
+        yield _Section("Methods that failed", failed)
+    yield _Section("Made by", tuple(imprint(c.retrieval) for c in columns if c.retrieval))
+
+
+def _answers(columns: Sequence[Column], answers: Mapping[str, Answer]) -> Iterator[_Section]:
+    if not answers:
+        return
+    lines = []
+    for column in columns:
+        answer = answers[column.name]
+        quoted = " ".join(f"{s.text} [{answer.citations[s.citation - 1].title}]"
+                          for s in answer.sentences)
+        lines.append(f"{column.label}: {answer.absence} {quoted}")
+    yield _Section("Answers: sentences of the documents, quoted", tuple(lines))
+
+
+def _block(section: _Section) -> str:
+    lines = "".join(f"<li>{escape(one_line(line, 2000))}</li>" for line in section.lines)
+    table = "".join(
+        "<tr>" + "".join(f"<{tag}>{escape(one_line(cell, 200))}</{tag}>" for cell in row) + "</tr>"
+        for tag, row in (("th", section.head), *(("td", row) for row in section.rows))
+    ) if section.rows else ""
+    return (f"<h2>{escape(section.title)}</h2>" + (f"<ul>{lines}</ul>" if lines else "")
+            + (f'<div class="wide"><table>{table}</table></div>' if table else ""))
+
+
+def _panel(data: Mapping[str, Any], number: int) -> str:
+    """One panel as a drawing; what only other panels show is left pale."""
+    panel, nodes, aspect = data["panels"][number], data["nodes"], data["aspect"]
+    width, height, edge = 1000 * aspect, 1000.0, 60
+
+    def at(n: int) -> tuple[float, float]:
+        x, y = nodes[n]["x"], nodes[n]["y"]
+        return edge + x * (width - 2 * edge), edge + y * (height - 2 * edge)
+
+    shown = {node["n"] for node in panel["nodes"]}
+    parts = [f'<circle cx="{at(n)[0]:.0f}" cy="{at(n)[1]:.0f}" r="7" fill="#e4e4e0"/>'
+             for n in range(len(nodes)) if n not in shown]
+    for line in panel["edges"]:
+        (x1, y1), (x2, y2) = at(line["u"]), at(line["v"])
+        words = " · ".join(filter(None, [line["label"], *(f"{k} {v}" for k, v in line["facts"])]))
+        parts.append(f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" '
+                     f'stroke="#9bb898" stroke-width="{1 + 9 * line["w"]:.1f}">'
+                     f"<title>{escape(words)}</title></line>")
+    for node in panel["nodes"]:
+        (x, y), full = at(node["n"]), node["state"] == SATURATED
+        name, kind = nodes[node["n"]]["name"], nodes[node["n"]]["kind"]
+        fill = color(data["ramp"]["light"], node["t"]) if full else "#ffffff"
+        words = "; ".join(filter(None, [name, *(f"{k} {v}" for k, v in node["facts"]),
+                                        node["reason"]]))
+        look = f'fill="{fill}" stroke="#24301f" stroke-width="{4 if node["seed"] else 1.5}"'
+        parts.append(
+            f"<g><title>{escape(words)}</title>"
+            + (f'<rect x="{x - 11:.0f}" y="{y - 11:.0f}" width="22" height="22" {look}/>'
+               if kind == "passage" else f'<circle cx="{x:.0f}" cy="{y:.0f}" r="14" {look}/>')
+            + ("" if kind in TEXTS else
+               f'<text x="{x:.0f}" y="{y + 36:.0f}">{escape(name[:28])}</text>')
+            + "</g>")
+    return (f"<figure><figcaption><b>{escape(panel['title'])}</b> {escape(panel['footer'])}"
+            f'</figcaption><svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+            f'aria-label="{escape(panel["alt"])}">{"".join(parts)}</svg></figure>')
+
+
+def _legend(data: Mapping[str, Any]) -> str:
+    legend, stops = data["legend"], ", ".join(data["ramp"]["light"])
+    return (f'{escape(legend["color"])}: {escape(legend["low"])} <span class="ramp" '
+            f'style="background:linear-gradient(90deg,{stops})"></span> {escape(legend["high"])} · '
+            f'thickness: {escape(legend["thickness"])} · thick border: seed · hollow: touched, not '
+            "retrieved · square: passage · pale: shown by another panel only. Point at a node or "
+            "an edge to read its numbers and reason.")
+
+
+_STYLE = """
+body { margin: 1rem auto; max-width: 1400px; padding: 0 1rem; color: #222; background: #fff;
+  font: 15px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.3rem; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; }
+p { color: #555; }
+.panels { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); }
+figure { margin: 0; border: 1px solid #ddd; border-radius: 8px; padding: .5rem; }
+svg text { font-size: 27px; text-anchor: middle; paint-order: stroke; stroke: #fff;
+  stroke-width: 6px; fill: #222; }
+.ramp { display: inline-block; width: 6rem; height: .7rem; border: 1px solid #555; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+td, th { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top;
+  border-bottom: 1px solid #eee; }
+"""

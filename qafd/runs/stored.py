@@ -1,0 +1,149 @@
+"""Records as plain JSON values and back; what comes from a file is checked field by field."""
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from qafd.errors import ParseError
+from qafd.records import Vectors
+from qafd.text.plaintext import storable
+
+LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
+DIMENSIONS = 2  # of an array at most
+DEEPEST = 20  # levels of a value of any type
+VALUES = 2_000_000  # of a JSON text at most: a small text of empty lists would fill the memory
+
+
+def plain_of(value: Any) -> Any:
+    """A record as JSON values; vectors become their shape and their bytes in base 64."""
+    if is_dataclass(value):
+        return {f.name: plain_of(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, np.ndarray):
+        data = base64.b64encode(value.astype("<f4").tobytes()).decode()
+        return {"shape": list(value.shape), "float32": data}
+    if isinstance(value, Mapping):
+        return {str(k): plain_of(v) for k, v in value.items()}
+    return [plain_of(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def record_of(kind: Any, value: Any, where: str) -> Any:
+    """A value of this type, made from JSON values; `where` names it in errors.
+
+    Unknown fields are passed over, missing ones take their defaults.
+
+    Raises
+    ------
+    ParseError
+        A field is missing or of another type, or a number is not finite.
+    """
+    if kind is Any:
+        return _finite(value, where)
+    if kind == Vectors:
+        return _vectors(value, where)
+    if is_dataclass(kind):
+        return _record(kind, value, where)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if value is None else record_of(inner[0], value, where)
+    if origin is tuple:
+        items = _of(list, value, where, "a list")
+        kinds = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
+        if len(items) != len(kinds):
+            raise ParseError(f"{where} has {len(items)} values instead of {len(kinds)}.")
+        return tuple(record_of(k, v, f"{where}[{i}]")
+                     for i, (k, v) in enumerate(zip(kinds, items, strict=True)))
+    if origin in (dict, Mapping):
+        return {key: record_of(inner[1], v, f"{where}[{key[:40]!r}]")
+                for key, v in _of(dict, value, where, "an object").items()}
+    if kind is str:
+        return storable(_of(str, value, where, "text"))
+    if kind is bool:
+        return _of(bool, value, where, "true or false")
+    number = _number(value, where)
+    if kind is int and number % 1:
+        raise ParseError(f"{where} is {number:g} and no whole number.")
+    return int(number) if kind is int else number
+
+
+def json_of(data: bytes, what: str) -> Any:
+    """The value of a JSON text.
+
+    Raises
+    ------
+    ParseError
+        It is none, also when it holds NaN or infinity or is nested too deeply; or it has more than
+        two million values.
+    """
+    if (many := sum(data.count(mark) for mark in (b",", b"[", b"{"))) > VALUES:
+        raise ParseError(f"{what} has up to {many:,} values, and at most {VALUES:,} are read.")
+
+    def refuse(name: str) -> Any:
+        raise ParseError(f"{what} holds {name}, which is no number of JSON; it was damaged or "
+                         "made by another program.")
+
+    try:
+        return json.loads(data.decode("utf-8"), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"{what} is no JSON ({str(error)[:80]}); it was damaged or made by "
+                         "another program.") from error
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _record(kind: Any, value: Any, where: str) -> Any:
+    given, made = _of(dict, value, where, "an object"), {}
+    for spec in fields(kind):
+        if spec.name in given:
+            made[spec.name] = record_of(_types(kind)[spec.name], given[spec.name],
+                                        f"{where}.{spec.name}")
+        elif spec.default is MISSING and spec.default_factory is MISSING:
+            raise ParseError(f"{where} has no {spec.name!r}.")
+    return kind(**made)
+
+
+def _of(kind: Any, value: Any, where: str, words: str) -> Any:
+    if not isinstance(value, kind):
+        raise ParseError(f"{where} is not {words}.")
+    return value
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
+        raise ParseError(f"{where} is not a finite number.")
+    return float(value)
+
+
+def _finite(value: Any, where: str, left: int = DEEPEST) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ParseError(f"{where} is not a finite number.")
+    if not left:
+        raise ParseError(f"{where} is nested more than {DEEPEST} levels deep.")
+    if isinstance(value, dict):
+        return {key: _finite(v, where, left - 1) for key, v in value.items()}
+    return [_finite(v, where, left - 1) for v in value] if isinstance(value, list) else value
+
+
+def _vectors(value: Any, where: str) -> Vectors:
+    given = _of(dict, value, where, "an object")
+    shape = record_of(tuple[int, ...], given.get("shape"), f"{where}.shape")
+    try:
+        data = base64.b64decode(_of(str, given.get("float32"), where, "text"), validate=True)
+    except ValueError as error:
+        raise ParseError(f"{where} is not in base 64.") from error
+    if (len(shape) > DIMENSIONS or not all(0 <= size <= VALUES for size in shape)
+            or 4 * math.prod(shape) != len(data)):
+        raise ParseError(f"{where} has {len(data)} bytes, which do not fit its shape.")
+    found = np.frombuffer(data, "<f4").reshape(shape).astype(np.float32)
+    if not np.isfinite(found).all():
+        raise ParseError(f"{where} holds NaN or infinity.")
+    return found
