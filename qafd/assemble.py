@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
-from qafd.records import WEIGHT, Chunk, Edge, Extraction, Mention, Node, Vectors
+from qafd.records import WEIGHT, Chunk, Edge, Extraction, Floats, Mention, Node, Vectors
 from qafd.text import NameIndex, canonical, count_tokens, title_of_file
 from qafd.text.scripts import is_latin
 
@@ -21,6 +21,7 @@ TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
+ROUNDING = 1e-5  # more than a cosine in single precision can be wrong
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
 DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
 
@@ -267,7 +268,7 @@ def _mention_edges(
             where.setdefault(number, set()).add(sentence)
         numbers = sorted(where)
         factor = kind / len(numbers) ** HUB_EXPONENT
-        cosines = texts[[place[number] for number in numbers]] @ names[row]
+        cosines = _cosines(texts[[place[number] for number in numbers]], names[row:row + 1])
         for number, cosine in zip(numbers, cosines.tolist(), strict=True):
             title = TITLE_FACTOR if number in entity.titled else 1.0
             chunk = log[number].chunk.id
@@ -300,7 +301,7 @@ def _relation_edges(
     if not pairs:
         return
     rows = np.array([(row[u], row[v]) for u, v in pairs])
-    cosines = np.einsum("ij,ij->i", names[rows[:, 0]], names[rows[:, 1]])
+    cosines = _cosines(names[rows[:, 0]], names[rows[:, 1]])
     for (u, v), cosine in zip(pairs, cosines.tolist(), strict=True):
         forth, back = directed.get((u, v), {}), directed.get((v, u), {})
         source, target = (u, v) if len(forth) >= len(back) else (v, u)
@@ -321,12 +322,23 @@ def _synonym_edges(
     Two names in scripts that the bundled model cannot read must be spelled alike too.
     """
     for first in range(0, len(keys), block):
-        cosines = names[first:first + block] @ names.T
-        rows, others = np.nonzero(cosines >= SYNONYM_COSINE)
-        for u, v in zip((rows + first).tolist(), others.tolist(), strict=True):
-            if u < v and (is_latin(keys[u]) or is_latin(keys[v]) or _alike(keys[u], keys[v])):
-                yield Edge(nodes[u].id, nodes[v].id, "synonym",
-                           SYNONYM_FACTOR * float(cosines[u - first, v]))
+        near = names[first:first + block] @ names.T >= SYNONYM_COSINE - ROUNDING
+        rows, others = np.nonzero(np.triu(near, first + 1))
+        rows += first
+        for u, v, cosine in zip(rows.tolist(), others.tolist(),
+                                _cosines(names[rows], names[others]).tolist(), strict=True):
+            if cosine >= SYNONYM_COSINE and (
+                    is_latin(keys[u]) or is_latin(keys[v]) or _alike(keys[u], keys[v])):
+                yield Edge(nodes[u].id, nodes[v].id, "synonym", SYNONYM_FACTOR * cosine)
+
+
+def _cosines(one: Vectors, other: Vectors) -> Floats:
+    """Cosines of paired unit rows, (k,): rounded to single precision from double.
+
+    Processors add in orders of their own; rounded, the sums are the same on all.
+    """
+    exact: Floats = np.einsum("ij,ij->i", *np.broadcast_arrays(one, other), dtype=np.float64)
+    return exact.astype(np.float32).astype(np.float64)
 
 
 def _alike(one: str, other: str) -> bool:
@@ -373,5 +385,6 @@ def _sums(pairs: Sequence[tuple[int, int]], count: int, vectors: Vectors) -> Vec
 
 def _units(rows: Vectors) -> Vectors:
     """Rows scaled to unit length; zero rows stay zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)), np.float32)
+    wide = rows.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    return np.asarray(wide / np.maximum(lengths, 1e-12), np.float32)

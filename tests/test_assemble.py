@@ -313,3 +313,28 @@ def test_names_that_a_model_cannot_read_are_no_synonyms_unless_they_are_spelled_
              if e.kind == "synonym"}
     assert pairs == {frozenset(("北京", "北京市")),
                      *(frozenset((other, "Suzhou")) for other in names[:4])}
+
+
+def test_no_bit_of_an_edge_depends_on_the_order_in_which_a_processor_adds():
+    rng = np.random.default_rng(0)
+    order = rng.permutation(384)
+    names = [f"Person{i} Surname{i}" for i in range(40)]
+    vector = {canonical(name): row for name, row in zip(
+        names, rng.standard_normal((40, 384)) + 4 * rng.standard_normal(384), strict=True)}
+    text = ". ".join(" met ".join(pair) for pair in zip(names, names[1:] + names[:1], strict=True))
+    log = reading(text, [(n, "PERSON") for pair in zip(
+        names, names[1:] + names[:1], strict=True) for n in pair],
+        [(canonical(a), canonical(b), i, "meet") for i, (a, b) in enumerate(
+            zip(names, names[1:], strict=False))])
+    whole = rng.standard_normal(384)
+
+    def made(columns):
+        def unit(row):
+            return (row / np.linalg.norm(row)).astype(np.float32)[columns]
+        return assemble([Reading(log.chunk, log.extraction, unit(whole), np.tile(
+            unit(whole), (len(log.extraction.sentences), 1)))],
+            lambda keys: np.array([unit(vector[key]) for key in keys]))
+
+    plain, shuffled = made(np.arange(384)), made(order)
+    assert {e.kind for e in plain.edges} == {"mention", "relation", "synonym"}
+    assert plain.edges == shuffled.edges

@@ -228,7 +228,7 @@ def test_the_command_line_lists_edits_and_undoes(graph, capsys):
 
 
 def test_edits_of_two_processes_both_hold(graph):
-    code = ("import sys; from qafd.store import Store; from qafd import curate\n"
+    code = ("import sys; from qafd.store import Store; from qafd.store import curate\n"
             "with Store.open(sys.argv[1]) as store: curate.hide(store, sys.argv[2])")
     children = [subprocess.Popen([sys.executable, "-c", code, str(graph.path), name])
                 for name in ("IBM", "New York")]
