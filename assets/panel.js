@@ -100,7 +100,15 @@ function update(p, data) {
   const [r, g, b] = style.caretColor.match(/[\d.]+/g).map(Number);
   p.theme = luminance([r, g, b]) < 0.35 ? "dark" : "light";
   p.root.dataset.theme = p.theme;
-  if (data.fresh && p.selected) { p.selected = p.asked = null; p.send(null); }
+  if (data.told && p.selected !== data.selected) p.send(p.selected = p.asked = data.selected);
+  // The question box replaces the address; Back shall find the one before it.
+  const here = location.href;
+  if (p.href && !data.back && p.question !== data.question && p.href !== here) {
+    history.replaceState(null, "", p.href);
+    history.pushState(null, "", here);
+  }
+  p.question = data.question;
+  p.href = here;
   p.root.classList.toggle("lone", data.lone);
   p.root.classList.toggle("lines", !!data.edges);
   p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));

@@ -88,6 +88,37 @@ def test_another_question_begins_with_its_answer(open_page: Open) -> None:
     assert "node=" not in page.url
 
 
+def test_back_returns_to_each_selection_and_question(open_page: Open) -> None:
+    first, second = "Introduce Steve Jobs's products in Apple.", "Which cities lie on the Amazon?"
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    card, box = page.locator(".st-key-card"), page.get_by_role("textbox", name="Question")
+    for name in ("iPod", "Steve Jobs"):
+        page.get_by_role("button", name=re.compile(f"^{name},")).first.click()
+        expect(card.get_by_role("heading", name=name, exact=True)).to_be_visible(timeout=30_000)
+        settle(page)
+    page.go_back()
+    expect(card.get_by_role("heading", name="iPod", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.locator('[data-node][aria-pressed="true"]')).to_have_attribute(
+        "aria-label", re.compile("^iPod,"))
+    settle(page)
+    page.go_back()
+    expect(card).to_contain_text("The most important names", timeout=30_000)
+    settle(page)
+    box.fill(second)
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("q=Which"))
+    expect(page.locator("svg").first).to_be_visible()
+    settle(page)
+    page.go_back()
+    expect(box).to_have_value(first, timeout=30_000)
+    expect(page).not_to_have_url(re.compile("q="))
+    settle(page)
+    page.go_forward()
+    expect(box).to_have_value(second, timeout=30_000)
+
+
 def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
         open_page: Open, app_url: str) -> None:
     page = open_page()

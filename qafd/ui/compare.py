@@ -33,7 +33,6 @@ from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import Drawing, pick, plan_of, retrieved
 from qafd.ui.models import start
 from qafd.ui.workspaces import forget_all_but, keep, plain
-from qafd.view.component import selected
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, counted, panel_data
@@ -189,7 +188,7 @@ def enough(choice: Choice) -> bool:
 def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     """One panel per method on one layout; returns the selected node."""
     key = f"compare-{sides.knowledge.path.stem}"
-    return pick(compare_panels(sides, drawing, selected(key) or st.query_params.get("node")), key)
+    return pick(partial(compare_panels, sides, drawing), key)
 
 
 def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from qafd.ui.detail import STYLE, heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, asked_among, chosen_drawing, pick
 from qafd.ui.home import home
 from qafd.ui.workspaces import forget, keep, plain, safe
-from qafd.view.component import selected
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
@@ -155,10 +154,10 @@ def database_picture(asked: Asked) -> str | None:
     edges = ((e.source, e.target) for e in retrieval.edges)
     key = f"schema-{asked.database.path.stem}"
     path = asked.path if st.session_state.get("dbpath", True) and asked.importance else ()
-    return pick(panel_data(
+    return pick(lambda chosen: panel_data(
         [retrieval], positions=beside(positions, prominent(retrieval, DRAWN), edges, ASPECT),
         others=others, thickness=drawing.thickness, ramp=drawing.ramp, path=path, limit=DRAWN,
-        selected=selected(key) or st.query_params.get("node"), aspect=ASPECT,
+        selected=chosen, aspect=ASPECT,
         graph_size=len(asked.database.graph),
         captions=[Caption("Schema", "the joins of the draft are marked" if path else "")]), key)
 

@@ -16,7 +16,6 @@ from qafd.ui.explore import ASPECT, DRAWN, Drawing, pick
 from qafd.ui.tabs import edges_table, nodes_table, ranked
 from qafd.ui.workspaces import plain, safe
 from qafd.verify import Verification, verify
-from qafd.view.component import selected
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
@@ -70,10 +69,10 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
 def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
              captions: Sequence[Caption], key: str,
              others: Sequence[RetrievedNode] = ()) -> str | None:
-    return pick(panel_data(
+    return pick(lambda chosen: panel_data(
         [run.retrieval for run in shown], positions=positions, others=others, limit=DRAWN,
         aspect=ASPECT, contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
-        captions=captions, selected=selected(key) or st.query_params.get("node")), key)
+        captions=captions, selected=chosen), key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -1,12 +1,13 @@
 """The Explore page: question, controls, status line and picture."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.answer import Answer
 from qafd.graph import Graph
@@ -261,21 +262,30 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     # Another question begins with its answer, not with what was selected for the one before.
     before = st.session_state.get(f"{key}-asked", view.question)
     st.session_state[f"{key}-asked"] = view.question
-    fresh = before != view.question
-    chosen = None if fresh else (
-        selected(key) or st.query_params.get("line") or st.query_params.get("node"))
-    data = panel_data(
-        [view.retrieval], positions=positions, others=others, contract=drawing.contract,
-        thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path, limit=DRAWN,
-        aspect=ASPECT, graph_size=len(view.graph),
-        captions=[Caption("QAFD", "query-aware flow diffusion")])
-    return pick({**data, "edges": True, "fresh": fresh}, key)
+
+    def draw(chosen: str | None) -> dict[str, Any]:
+        return {**panel_data(
+            [view.retrieval], positions=positions, others=others, contract=drawing.contract,
+            thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path,
+            limit=DRAWN, aspect=ASPECT, graph_size=len(view.graph),
+            captions=[Caption("QAFD", "query-aware flow diffusion")]), "edges": True}
+
+    return pick(draw, key, anew=before != view.question)
 
 
-def pick(data: dict[str, Any], key: str) -> str | None:
-    """Draw panels; returns the selected node or edge, which the link then has too."""
-    drawn = panels(data, key=key)
-    picked = None if data.get("fresh") else drawn
+def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,
+         anew: bool = False) -> str | None:
+    """Draw panels; returns the selected node or edge, which the link then has too.
+
+    `draw` makes the data of the panels in which a node or edge is selected; with `anew` nothing
+    is. After Back and Forward the link says what is selected, else the browser does.
+    """
+    context = get_script_run_ctx()
+    back = context is not None and context.is_history_navigation
+    linked = st.query_params.get("line") or st.query_params.get("node")
+    chosen = linked if back else None if anew else selected(key) or linked
+    told = panels({**draw(chosen), "told": back or anew, "back": back}, key=key)
+    picked = chosen if back or anew else told
     kind = "line" if picked and SEPARATOR in picked else "node"
     for one in ("node", "line"):
         if picked and one == kind:

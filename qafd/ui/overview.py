@@ -12,7 +12,6 @@ from qafd.ui.detail import STYLE, read_table, said_of
 from qafd.ui.explore import ASPECT, pick
 from qafd.ui.pages import page
 from qafd.ui.workspaces import safe
-from qafd.view.component import selected
 from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
 from qafd.view.panel import Caption, clean, counted, number, panel_data
@@ -36,9 +35,9 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     said = f"{len(drawn.nodes):,} of {counted(entities, 'name')}"
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        chosen = pick(panel_data(
+        chosen = pick(lambda selected: panel_data(
             [drawn], positions=positions, thickness="weight", limit=DRAWN, aspect=ASPECT,
-            selected=selected(key), measures=("passages", "shared passages"),
+            selected=selected, measures=("passages", "shared passages"),
             captions=[Caption(
                 "Map", "names that share passages",
                 f"{said} · {counted(len(drawn.edges), 'edge')}",
