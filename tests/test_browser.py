@@ -314,3 +314,18 @@ def test_the_address_carries_the_workspace_to_other_pages_and_back(open_page: Op
     expect(page).to_have_url(re.compile(r"/settings\?ws=songbook$"))
     settle(page)
     expect(page.get_by_test_id("stSidebar").get_by_role("combobox").first).to_have_value("songbook")
+
+
+def test_question_and_controls_outlive_a_visit_to_pages_without_them(open_page: Open) -> None:
+    page = open_page("/?q=Which+cities+lie+on+the+Amazon%3F&best_mass=24")
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    menu = page.get_by_test_id("stSidebarNav")
+    for name in ("Documents", "Learn"):
+        menu.get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=name).first).to_be_visible(timeout=30_000)
+        settle(page)
+    menu.get_by_role("link", name="Explore").click()
+    expect(page.get_by_role("textbox", name="Question")).to_have_value(
+        "Which cities lie on the Amazon?", timeout=30_000)
+    expect(page).to_have_url(re.compile("best_mass=24"), timeout=30_000)

@@ -148,9 +148,11 @@ def _draw(page: StreamlitPage) -> None:
     changed = before != path
     st.session_state["script"] = path
     if changed and before is not None:
-        # A link to a page that was seen before would lose against what its widgets had then.
+        # A link to a page that was seen before would lose against what its widgets had then; the
+        # address of the page before may still be there too, and says what they have.
         for key in set(st.query_params) & set(st.session_state) - {"ws"}:
-            forget(key)
+            if not all(_shows(key, text) for text in st.query_params.get_all(key)):
+                forget(key)
     # What the main script draws stays until it is replaced; a page begins on an empty one.
     with st.empty().container() if changed else st.container():
         exec(compile(path.read_bytes(), path, "exec"), {"__name__": "__main__"})
@@ -161,8 +163,11 @@ def _taken(key: str, text: str) -> bool:
     # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
     # named here have their own sentences.
     told = key in ("ws", "methods")
-    if told or key not in st.session_state or text in st.query_params.get_all(key):
-        return True
+    return (told or key not in st.session_state or text in st.query_params.get_all(key)
+            or _shows(key, text))
+
+
+def _shows(key: str, text: str) -> bool:
     value = st.session_state[key]
     return any(_same(text, one) for one in (value if isinstance(value, list) else [value]))
 
