@@ -257,7 +257,7 @@ function draw(p) {
   // In a hidden tab, or while another page takes over, there is no width to draw in.
   if (!p.width) return;
   const count = p.cards.length, fit = Math.max(1, Math.floor((p.width + 14) / 354));
-  const columns = Math.min(count || 1, fit, p.data.columns || (count === 3 && fit > 2 ? 3 : 2));
+  const columns = Math.min(count || 1, fit, count === 3 && fit > 2 ? 3 : 2);
   p.grid.style.setProperty("--columns", columns);
   const home = p.width < 480 || !count ? p.legend : p.cards[columns - 1].head;
   if (p.tools.parentNode !== home) home.append(p.tools);

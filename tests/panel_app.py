@@ -12,7 +12,7 @@ from panel_example import apple, hostile, large
 from qafd.retrieve.base import Retrieval
 from qafd.view.component import panels, selected
 from qafd.view.layout import Positions, layout
-from qafd.view.panel import Caption, panel_data
+from qafd.view.panel import Caption, Drawing, panel_data
 
 CAPTIONS = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
             "community": Caption("GraphRAG", "whole communities"),
@@ -47,8 +47,9 @@ def frozen(sample: str) -> tuple[Retrieval, Positions]:
 sample = query.get("sample", "apple")
 wide, positions = frozen(sample)
 picked = panels(panel_data(
-    [retrieve(sample, mass, method) for method in methods], positions=positions, others=wide.nodes,
-    captions=[CAPTIONS[method] for method in methods], contract=contract, thickness=thickness,
-    ramp=query.get("ramp", "green"), selected=selected("picture"),
+    [retrieve(sample, mass, method) for method in methods],
+    Drawing(contract, thickness, query.get("ramp", "green")), positions=positions,
+    others=wide.nodes, captions=[CAPTIONS[method] for method in methods],
+    selected=selected("picture"),
     graph_size=4311 if len(methods) == 1 else None), key="picture")
 st.text(f"selected: {picked}")

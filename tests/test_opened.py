@@ -24,7 +24,7 @@ from qafd.runs.replay import recorded
 from qafd.runs.report import report
 from qafd.store import Store
 from qafd.ui.explore import ASPECT, DRAWN
-from qafd.view.panel import panel_data
+from qafd.view.panel import Drawing, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -263,7 +263,7 @@ def test_whatever_is_changed_in_a_run_it_is_refused_or_it_can_be_drawn(run: Run)
         positions = (beside(found.layout, prominent(retrieval, DRAWN), edges, ASPECT)
                      if found.layout else freeze([retrieval], (), DRAWN, ASPECT)[0])
         for contract in (True, False):
-            json.dumps(panel_data([retrieval], positions=positions, contract=contract),
+            json.dumps(panel_data([retrieval], Drawing(contract), positions=positions),
                        allow_nan=False)
         for node in retrieval.nodes:
             mass_balance(retrieval, node.id)

@@ -4,7 +4,7 @@ import pytest
 
 from qafd.graph import Graph
 from qafd.view.overview import NEAREST, overview
-from qafd.view.panel import Caption, panel_data
+from qafd.view.panel import Caption, Drawing, panel_data
 
 
 def graph(mentions: dict[str, str], passages: str) -> Graph:
@@ -59,8 +59,8 @@ def test_graphs_without_edges_have_a_map_too(made: Graph) -> None:
 
 def test_the_picture_counts_passages_and_calls_nothing_retrieved() -> None:
     made = overview(graph({"Ada": "abcd", "Babbage": "abcd", "Turin": "d"}, "abcd"))
-    data = panel_data([made], positions={n.id: (0.1, 0.1) for n in made.nodes},
-                      thickness="weight", measures=("passages", "shared passages"),
+    data = panel_data([made], Drawing(thickness="weight", measures=("passages", "shared passages")),
+                      positions={n.id: (0.1, 0.1) for n in made.nodes},
                       captions=[Caption("Map", alt="Three names.")])
     [panel] = data["panels"]
     assert data["legend"] | {"color": "passages", "high": "4", "thickness": "shared passages",

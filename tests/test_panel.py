@@ -12,7 +12,7 @@ from panel_example import apple, hostile, large
 from qafd.errors import ParameterError
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import Contraction, contract_passages, drawn_contracted
-from qafd.view.panel import RAMPS, Caption, clean, panel_data, rank_scale, root_scale
+from qafd.view.panel import RAMPS, Caption, Drawing, clean, panel_data, rank_scale, root_scale
 
 
 def node(name: str, importance: float = 1.0, kind: str = "entity", state: str = "saturated",
@@ -198,7 +198,7 @@ def test_seeds_come_first_then_saturated_by_importance_then_wet_by_mass() -> Non
              node("a wet", 0, state="wet"), node("wetter", 0, state="wet"),
              node("seed", 0.1, seed=True)]
     drawn = retrieval([replace(n, mass=0.5) if n.id == "a wet" else n for n in nodes], [])
-    kept = [set(names(panel_data([drawn], positions=spread(drawn), limit=k)))
+    kept = [set(names(panel_data([drawn], Drawing(limit=k), positions=spread(drawn))))
             for k in range(1, 7)]
     order = [(b - a).pop() for a, b in zip([set(), *kept], kept, strict=False)]
     assert order == ["seed", "high", "low", "wetter", "a wet", "dry"]
@@ -206,12 +206,13 @@ def test_seeds_come_first_then_saturated_by_importance_then_wet_by_mass() -> Non
 
 def test_the_selected_node_is_always_shown() -> None:
     drawn = retrieval([node(f"n{i}", 9 - i) for i in range(9)], [])
-    assert "n8" in names(panel_data([drawn], positions=spread(drawn), limit=3, selected="n8"))
+    assert "n8" in names(panel_data([drawn], Drawing(limit=3), positions=spread(drawn),
+                                    selected="n8"))
 
 
 def test_the_footer_says_how_much_is_hidden() -> None:
     drawn = large(300, 10)
-    data = panel_data([drawn], positions=spread(drawn), limit=12, graph_size=4311)
+    data = panel_data([drawn], Drawing(limit=12), positions=spread(drawn), graph_size=4311)
     assert len(data["panels"][0]["nodes"]) == 12
     assert "12 of 4,311 nodes shown" in data["panels"][0]["footer"]
 
@@ -255,14 +256,14 @@ def test_what_another_panel_shows_is_a_ghost_here() -> None:
 
 def test_half_as_many_ghosts_as_nodes_are_drawn_at_most_the_most_important_ones() -> None:
     one, others = retrieval([node("a")], []), [node(f"g{i}", float(i)) for i in range(9)]
-    data = panel_data([one], positions=spread(retrieval([node("a"), *others], [])), others=others,
-                      limit=4)
+    data = panel_data([one], Drawing(limit=4), others=others,
+                      positions=spread(retrieval([node("a"), *others], [])))
     assert [n["id"] for n in data["nodes"]] == ["a", "g7", "g8"]
 
 
 def test_contracted_passages_are_not_even_ghosts() -> None:
     drawn = apple(7)
-    data = panel_data([drawn], positions=spread(drawn), others=drawn.nodes, contract=True)
+    data = panel_data([drawn], Drawing(contract=True), positions=spread(drawn), others=drawn.nodes)
     assert {n["kind"] for n in data["nodes"]}.isdisjoint({"passage"})
     assert len(data["nodes"]) == sum(n.kind != "passage" for n in drawn.nodes)
 
@@ -310,7 +311,7 @@ def test_thickness_is_the_root_of_the_share_of_the_largest_flow() -> None:
 def test_thickness_by_weight_has_no_arrows_and_its_own_legend() -> None:
     drawn = retrieval([node("a"), node("b"), node("c")],
                       [edge("a", "b", 9, weight=1), edge("b", "c", 0, weight=4)])
-    data = panel_data([drawn], positions=spread(drawn), thickness="weight")
+    data = panel_data([drawn], Drawing(thickness="weight"), positions=spread(drawn))
     assert [(e["w"], e["arrow"]) for e in data["panels"][0]["edges"]] == [(1, False), (0.5, False)]
     assert data["legend"]["thickness"] == "edge weight"
 
@@ -386,9 +387,13 @@ def test_nothing_retrieved_is_a_panel_too() -> None:
 
 @pytest.mark.parametrize(("wrong", "message"), [
     ({"thickness": "width"}, "thickness is 'width'"), ({"ramp": "jet"}, "no color ramp 'jet'"),
-    ({"limit": 0}, "limit is 0"), ({"columns": 0}, "columns 0"),
-    ({"captions": [Caption(), Caption()]}, "2 captions for 1 retrievals")], ids=str)
-def test_impossible_options_are_refused(wrong: dict[str, object], message: str) -> None:
-    drawn = retrieval([node("a")], [])
+    ({"limit": 0}, "limit is 0")], ids=str)
+def test_impossible_drawings_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        panel_data([drawn], positions=spread(drawn), **wrong)
+        Drawing(**wrong)
+
+
+def test_captions_that_do_not_match_the_retrievals_are_refused() -> None:
+    drawn = retrieval([node("a")], [])
+    with pytest.raises(ParameterError, match="2 captions for 1 retrievals"):
+        panel_data([drawn], positions=spread(drawn), captions=[Caption(), Caption()])

@@ -21,7 +21,7 @@ from xml.etree.ElementTree import SubElement
 from qafd.retrieve.base import Retrieval
 from qafd.text.plaintext import FORMULA
 from qafd.view.layout import layout
-from qafd.view.panel import panel_data
+from qafd.view.panel import Drawing, panel_data
 
 if TYPE_CHECKING:
     import networkx
@@ -145,7 +145,7 @@ def html(
     if positions is None:
         labels = {node.id: node.name[:40] for node in retrieval.nodes}
         positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
-    data = panel_data([retrieval], positions=positions, contract=contract, limit=limit)
+    data = panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions)
     return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
                 _record(retrieval), imprint(retrieval))
 

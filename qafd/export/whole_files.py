@@ -22,7 +22,7 @@ from qafd.export import cell, xml
 from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, filled
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.layout import layout
-from qafd.view.panel import Caption, counted, panel_data
+from qafd.view.panel import Caption, Drawing, counted, panel_data
 
 DRAWN = 300  # nodes that a page draws at most
 LINES = 1000  # of a table that are written at a time
@@ -202,9 +202,8 @@ def _html(graph: Whole) -> Iterator[str]:
     size = f"{counted(kinds['entity'], 'entity')}, {counted(kinds['passage'], 'passage')}"
     foremost = ", ".join(n.name[:40] for n in nodes[:3])
     yield export.page(
-        panel_data([drawn], positions=layout(labels, [(e.source, e.target) for e in edges],
-                                             labels=labels),
-                   thickness="weight", limit=DRAWN, measures=("edges", "weight"),
+        panel_data([drawn], Drawing(thickness="weight", limit=DRAWN, measures=("edges", "weight")),
+                   positions=layout(labels, [(e.source, e.target) for e in edges], labels=labels),
                    captions=[Caption("All that the graph has", "",
                                      f"{size}, {counted(len(edges), 'edge')}",
                                      f"{size}; most edges: {foremost}.")]),

@@ -13,7 +13,7 @@ from qafd.export import color, head, imprint, table_csv
 from qafd.retrieve.base import SATURATED
 from qafd.runs.report import said
 from qafd.text.plaintext import one_line
-from qafd.view.panel import Caption, counted, panel_data
+from qafd.view.panel import Caption, Drawing, counted, panel_data
 from qafd.view.placement import freeze
 
 LISTED = 60  # rows of the table of nodes in a report
@@ -145,7 +145,7 @@ def panels(comparison: Comparison) -> dict[str, Any]:
     first = {n.id for r in retrievals[:1] for n in r.nodes if n.state == SATURATED}
     positions, others = freeze(retrievals, first, DRAWN, ASPECT)
     return panel_data(
-        retrievals, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
+        retrievals, Drawing(limit=DRAWN, aspect=ASPECT), positions=positions, others=others,
         captions=[Caption(c.label, "", f"{counted(len(c.found), 'name')} · "
                           f"{counted(len(c.ranked('passages')), 'passage')}") for c in columns])
 

@@ -30,12 +30,12 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.documents import jobs_panel
-from qafd.ui.explore import Drawing, pick, plan_of, retrieved
+from qafd.ui.explore import pick, plan_of, retrieved
 from qafd.ui.models import start
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, counted, panel_data
+from qafd.view.panel import Caption, Drawing, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 40  # nodes per panel
@@ -207,14 +207,15 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     positions = beside(frozen, [n for r in retrievals for n in prominent(r, DRAWN)],
                        _near(sides.graph, retrievals), ASPECT)
     return panel_data(
-        retrievals, positions=positions, limit=DRAWN, aspect=ASPECT,
+        retrievals, replace(drawing, contract=False, limit=DRAWN, aspect=ASPECT,
+                            thickness="weight" if sides.choice.blind else drawing.thickness),
+        positions=positions,
         others=[n for n in others if not (contract and n.kind == "passage")],
         captions=[Caption(name, idea, _footer(column, len(r.nodes), sides.choice))
                   for name, idea, column, r in zip(sides.names, sides.ideas, columns, retrievals,
                                                    strict=True)],
-        thickness="weight" if sides.choice.blind else drawing.thickness, ramp=drawing.ramp,
-        lone=sides.choice.lone, boxes=boxes,
-        late=positions.keys() - frozen.keys(), selected=picked)
+        lone=sides.choice.lone, boxes=boxes, late=positions.keys() - frozen.keys(),
+        selected=picked)
 
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:

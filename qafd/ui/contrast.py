@@ -116,10 +116,8 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
     among = among or both
     stable = {node for node, times in core(among) if times == len(among)}
     positions, others = freeze(among, stable, DRAWN, ASPECT)
-    drawing = chosen_drawing()
     data = panel_data(
-        both, positions=positions, others=others, limit=DRAWN, aspect=ASPECT,
-        contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
+        both, chosen_drawing(), positions=positions, others=others,
         signed=dict(found.signed),
         captions=[Caption("First", words[0]), Caption("Second", words[1])])
     panels(data, key="contrast")

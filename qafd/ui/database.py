@@ -150,15 +150,14 @@ def database_picture(asked: Asked) -> str | None:
     """The retrieved part of the schema; returns the selected node."""
     positions, others = _frozen(asked.database.path, asked.plan.question,
                                 asked.method.subqueries, asked)
-    retrieval, drawing = asked.retrieval, chosen_drawing()
+    retrieval, drawing = asked.retrieval, replace(chosen_drawing(), contract=False)
     edges = ((e.source, e.target) for e in retrieval.edges)
     key = f"schema-{asked.database.path.stem}"
     path = asked.path if st.session_state.get("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
-        [retrieval], positions=beside(positions, prominent(retrieval, DRAWN), edges, ASPECT),
-        others=others, thickness=drawing.thickness, ramp=drawing.ramp, path=path, limit=DRAWN,
-        selected=chosen, aspect=ASPECT,
-        graph_size=len(asked.database.graph),
+        [retrieval], drawing,
+        positions=beside(positions, prominent(retrieval, DRAWN), edges, ASPECT), others=others,
+        path=path, selected=chosen, graph_size=len(asked.database.graph),
         captions=[Caption("Schema", "the joins of the draft are marked" if path else "")]), key)
 
 

@@ -12,12 +12,12 @@ from qafd.retrieve.base import RetrievedNode
 from qafd.runs import Quote, Run
 from qafd.runs.difference import Change, Difference, difference, settings_of
 from qafd.ui.detail import heading, held, importances
-from qafd.ui.explore import ASPECT, DRAWN, Drawing, pick
+from qafd.ui.explore import ASPECT, DRAWN, pick
 from qafd.ui.tabs import edges_table, nodes_table, ranked
 from qafd.ui.workspaces import plain, safe
 from qafd.verify import Verification, verify
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, clean, counted, panel_data
+from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 FOREMOST = 12  # names in the table beside a picture
@@ -70,8 +70,7 @@ def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
              captions: Sequence[Caption], key: str,
              others: Sequence[RetrievedNode] = ()) -> str | None:
     return pick(lambda chosen: panel_data(
-        [run.retrieval for run in shown], positions=positions, others=others, limit=DRAWN,
-        aspect=ASPECT, contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
+        [run.retrieval for run in shown], drawing, positions=positions, others=others,
         captions=captions, selected=chosen), key)
 
 

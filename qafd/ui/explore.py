@@ -25,7 +25,7 @@ from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.component import panels, selected
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
-from qafd.view.panel import RAMPS, Caption, clean, counted, panel_data
+from qafd.view.panel import RAMPS, Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 150
@@ -56,15 +56,6 @@ class View:
     def answer(self) -> Answer:
         """The sentences of the retrieved passages that answer the question."""
         return self.knowledge.answer(self.retrieval, self.plan)
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How the picture is drawn, whatever it shows."""
-
-    contract: bool
-    thickness: str
-    ramp: str
 
 
 def question_box(knowledge: KnowledgeGraph) -> str:
@@ -139,7 +130,7 @@ def chosen_drawing() -> Drawing:
     """How the controls say to draw."""
     chosen = st.session_state
     return Drawing(bool(chosen.get("contract", True)), chosen.get("thickness") or "flow",
-                   chosen.get("ramp") or "green")
+                   chosen.get("ramp") or "green", DRAWN, ASPECT)
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
@@ -265,9 +256,8 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
 
     def draw(chosen: str | None) -> dict[str, Any]:
         return {**panel_data(
-            [view.retrieval], positions=positions, others=others, contract=drawing.contract,
-            thickness=drawing.thickness, ramp=drawing.ramp, selected=chosen, path=path,
-            limit=DRAWN, aspect=ASPECT, graph_size=len(view.graph),
+            [view.retrieval], drawing, positions=positions, others=others, selected=chosen,
+            path=path, graph_size=len(view.graph),
             captions=[Caption("QAFD", "query-aware flow diffusion")]), "edges": True}
 
     return pick(draw, key, anew=before != view.question)

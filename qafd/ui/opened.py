@@ -13,9 +13,8 @@ from qafd.runs import Kept, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import Replay, replayed
 from qafd.ui.drawn import compared, drawn, figures_of, question_of
-from qafd.ui.explore import Drawing
 from qafd.ui.workspaces import plain, safe
-from qafd.view.panel import clean, counted
+from qafd.view.panel import Drawing, clean, counted
 
 UPLOAD = 50  # MB, as the app's configuration has it
 VIEWS = ("As it was", "Compare with a kept run", "Ask again here")

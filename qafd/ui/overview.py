@@ -14,7 +14,7 @@ from qafd.ui.pages import page
 from qafd.ui.workspaces import safe
 from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
-from qafd.view.panel import Caption, clean, counted, number, panel_data
+from qafd.view.panel import Caption, Drawing, clean, counted, number, panel_data
 from qafd.view.placement import freeze
 
 LISTED = 10
@@ -36,8 +36,9 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     left, right = st.columns([5, 2], gap="medium")
     with left:
         chosen = pick(lambda selected: panel_data(
-            [drawn], positions=positions, thickness="weight", limit=DRAWN, aspect=ASPECT,
-            selected=selected, measures=("passages", "shared passages"),
+            [drawn], Drawing(thickness="weight", limit=DRAWN, aspect=ASPECT,
+                             measures=("passages", "shared passages")),
+            positions=positions, selected=selected,
             captions=[Caption(
                 "Map", "names that share passages",
                 f"{said} · {counted(len(drawn.edges), 'edge')}",

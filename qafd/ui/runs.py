@@ -18,10 +18,10 @@ from qafd.runs.report import report
 from qafd.store import Store
 from qafd.ui.compare import PREFIXES
 from qafd.ui.drawn import compared, drawn, figures_of, question_of, settings
-from qafd.ui.explore import Drawing, empty_workspace
+from qafd.ui.explore import empty_workspace
 from qafd.ui.pages import page
 from qafd.ui.workspaces import forget_all_but
-from qafd.view.panel import clean, counted
+from qafd.view.panel import Drawing, clean, counted
 
 
 @dataclass(frozen=True)

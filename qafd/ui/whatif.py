@@ -129,11 +129,9 @@ def _difference(view: View, difference: Difference) -> None:
     after = difference.after
     positions = beside(positions, prominent(after, DRAWN),
                        ((e.source, e.target) for e in after.edges), ASPECT)
-    drawing = chosen_drawing()
     panels(panel_data(
-        [difference.before, after], positions=positions, others=others,
-        contract=drawing.contract, thickness=drawing.thickness, ramp=drawing.ramp,
-        limit=DRAWN, aspect=ASPECT, lone=True,
+        [difference.before, after], chosen_drawing(), positions=positions, others=others,
+        lone=True,
         captions=[Caption("As it is", "in color: lost by the change"),
                   Caption("With the change", "in color: gained by it")]), key="whatif")
     left, right = st.columns(2, gap="medium")

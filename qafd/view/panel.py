@@ -50,34 +50,79 @@ class Caption:
     alt: str = ""
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """How panels are drawn, whatever they show.
+
+    Parameters
+    ----------
+    contract : bool
+        Draw the flow passages carry between their entities instead of the passages.
+    thickness : {"flow", "weight"}
+        What the thickness of an edge shows; edges have arrows only for flow.
+    ramp : str
+        A key of `RAMPS`.
+    limit : int
+        Nodes of a panel at most.
+    aspect : float
+        Width of the layout over its height.
+    measures : (str, str), optional
+        What importance and weight count in a picture of no retrieval: nothing is called retrieved,
+        and edges are half as thick.
+
+    Raises
+    ------
+    ParameterError
+        When `thickness` or `ramp` has no such option, or `limit` is below 1.
+    """
+
+    contract: bool = False
+    thickness: str = "flow"
+    ramp: str = "green"
+    limit: int = 150
+    aspect: float = 1.45
+    measures: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.thickness not in ("flow", "weight"):
+            raise ParameterError(f"thickness is {self.thickness!r}; it shows 'flow' or 'weight'")
+        if self.ramp not in RAMPS:
+            raise ParameterError(
+                f"there is no color ramp {self.ramp!r}; choose from {', '.join(RAMPS)}")
+        if self.limit < 1:
+            raise ParameterError(f"limit is {self.limit}; a panel draws 1 node at least")
+
+    def amount(self, edge: RetrievedEdge) -> float:
+        """What the thickness of an edge shows."""
+        return edge.flow if self.thickness == "flow" else edge.weight
+
+    def largest(self, retrieval: Retrieval) -> float:
+        """What the thickest edge of a retrieval shows, 0 without edges."""
+        return max(map(self.amount, retrieval.edges), default=0.0)
+
+
 def panel_data(
     retrievals: Sequence[Retrieval],
+    drawing: Drawing = Drawing(),
     *,
     positions: Mapping[str, tuple[float, float]],
     captions: Sequence[Caption] = (),
     others: Iterable[RetrievedNode] = (),
-    contract: bool = False,
-    thickness: str = "flow",
-    limit: int = 150,
-    ramp: str = "green",
     selected: str | None = None,
-    columns: int | None = None,
     lone: bool = False,
     path: Sequence[str] = (),
     signed: Mapping[str, float] | None = None,
-    aspect: float = 1.45,
     graph_size: int | None = None,
     boxes: Sequence[str] | None = None,
     late: Collection[str] = (),
-    measures: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.view.component.panels`.
 
-    Each panel shows at most `limit` nodes: seeds and the selected node, then saturated nodes
-    by importance, wet ones by mass, dry ones. What a panel does not show and another panel or
-    `others` does is drawn there as a ghost, half as many as `limit` at most. Color is the square
-    root of importance over the largest of the panel, or its rank when importances are too skewed
-    for that; thickness is the square root of flow (or weight) over the largest of the panel.
+    Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
+    mass, dry ones, up to the limit. What a panel does not show and another panel or `others` does
+    is drawn there as a ghost, half as many as the limit at most. Color is the square root of
+    importance over the largest of the panel, or its rank when importances are too skewed for that;
+    thickness is the square root of flow (or weight) over the largest of the panel.
 
     Parameters
     ----------
@@ -90,18 +135,10 @@ def panel_data(
         One per retrieval.
     others : iterable of RetrievedNode, optional
         More nodes of the layout, such as what a larger source mass would bring.
-    contract : bool
-        Draw the flow passages carry between their entities instead of the passages.
-    thickness : {"flow", "weight"}
-        What the thickness of an edge shows; edges have arrows only for flow.
-    ramp : str
-        A key of `RAMPS`.
-    columns : int, optional
-        Panels side by side; by default as many as fit.
     lone : bool
         Color only what one panel alone retrieves; the rest is gray.
     path : sequence of str
-        Node ids whose edges stand out; with `contract`, passages on it are passed over.
+        Node ids whose edges stand out; contracted passages on it are passed over.
     signed : mapping of id to float, optional
         Differences between -1 and 1, by which nodes are colored instead of by importance.
     graph_size : int, optional
@@ -111,60 +148,47 @@ def panel_data(
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str, optional
         Ids of nodes that were put beside the layout; no other node gives way to them.
-    measures : (str, str), optional
-        What importance and weight count in a picture of no retrieval: nothing is called retrieved,
-        and edges are half as thick.
 
     Raises
     ------
     ParameterError
-        When `thickness` or `ramp` has no such option, `limit` or `columns` is below 1, or
-        the captions do not match the retrievals.
+        When the captions do not match the retrievals.
     """
-    if thickness not in ("flow", "weight"):
-        raise ParameterError(f"thickness is {thickness!r}; it shows 'flow' or 'weight'")
-    if ramp not in RAMPS:
-        raise ParameterError(f"there is no color ramp {ramp!r}; choose from {', '.join(RAMPS)}")
-    if limit < 1 or (columns is not None and columns < 1):
-        raise ParameterError(f"limit is {limit} and columns {columns}; both are at least 1")
     if captions and len(captions) != len(retrievals):
         raise ParameterError(f"{len(captions)} captions for {len(retrievals)} retrievals; "
                              "give one for each or none")
-    hidden = [contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
-    if contract:
+    hidden = [drawing.contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
+    if drawing.contract:
         retrievals = [drawn_contracted(r) for r in retrievals]
-    shown = [_choose(r, positions, limit, selected) for r in retrievals]
+    shown = [_choose(r, positions, drawing.limit, selected) for r in retrievals]
     drawn = {node.id: node for nodes in shown for node in nodes}
     ghosts = {node.id: node for node in [*(n for r in retrievals for n in r.nodes), *others]
               if node.id in positions and node.id not in drawn
-              and not (contract and node.kind == "passage")}
+              and not (drawing.contract and node.kind == "passage")}
     drawn |= {node.id: node for node in sorted(
-        ghosts.values(), key=lambda n: (-n.importance, n.id))[:limit // 2]}
+        ghosts.values(), key=lambda n: (-n.importance, n.id))[:drawing.limit // 2]}
     index = {node: i for i, node in enumerate(sorted(drawn))}
     scale = _color_scale(shown)
     found = Counter(n.id for r in retrievals for n in r.nodes if n.state == SATURATED)
     only = {node for node, times in found.items() if lone and times == 1}
-    value: Callable[[RetrievedEdge], float] = (
-        (lambda e: e.flow) if thickness == "flow" else (lambda e: e.weight))
-    tops = [max((value(e) for e in r.edges), default=0.0) for r in retrievals]
+    picture = _Picture(drawing, index, scale, only, signed, graph_size)
     words = captions or [Caption()] * len(retrievals)
     return {
-        "aspect": aspect,
+        "aspect": drawing.aspect,
         "nodes": [{"id": node, "name": shown_name(drawn[node]),
                    "kind": clean(drawn[node].kind, NAME_LENGTH),
-                   "x": round(positions[node][0] / aspect, 4), "y": round(positions[node][1], 4)}
+                   "x": round(positions[node][0] / drawing.aspect, 4),
+                   "y": round(positions[node][1], 4)}
                   | ({"late": 1} if node in late else {}) for node in index],
         "panels": [
-            _panel(r, nodes, index, caption, scale, thickness == "flow", value, top,
-                   graph_size, only, signed, names, measures)
-            for r, nodes, caption, top, names in zip(
-                retrievals, shown, words, tops, hidden, strict=True)],
-        "ramp": RAMPS[ramp] if signed is None else DIVERGING,
+            _panel(picture, r, nodes, caption, names) for r, nodes, caption, names in zip(
+                retrievals, shown, words, hidden, strict=True)],
+        "ramp": RAMPS[drawing.ramp] if signed is None else DIVERGING,
         "signed": signed is not None,
-        "legend": _legend(shown, scale is rank_scale, thickness, tops, measures) | (
+        "legend": _legend(shown, scale is rank_scale, drawing, max(
+            map(drawing.largest, retrievals), default=0.0)) | (
             {} if signed is None else {"color": "difference", "low": "second only",
                                        "high": "first only", "note": ""}),
-        "columns": columns,
         "lone": lone,
         "boxes": boxes,
         "path": [node for node in path if node in index],
@@ -232,22 +256,32 @@ def _choose(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]], 
     return sorted(placed, key=lambda n: (-n.importance, -n.mass, n.id))
 
 
-def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[str, int],
-           caption: Caption, scale: Callable[[Floats], Floats], arrows: bool,
-           value: Callable[[RetrievedEdge], float], top: float,
-           graph_size: int | None, only: Collection[str],
-           signed: Mapping[str, float] | None, hidden: bool,
-           measures: tuple[str, str] | None) -> dict[str, Any]:
-    importance, weight = measures or ("importance", "weight")
-    thickest = 0.5 if measures else 1.0
+@dataclass(frozen=True)
+class _Picture:
+    """What the panels of a picture share; `only` are the nodes that one panel alone retrieves."""
+
+    drawing: Drawing
+    index: Mapping[str, int]
+    scale: Callable[[Floats], Floats]
+    only: Collection[str]
+    signed: Mapping[str, float] | None
+    graph_size: int | None
+
+
+def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNode],
+           caption: Caption, hidden: bool) -> dict[str, Any]:
+    drawing, index, signed = picture.drawing, picture.index, picture.signed
+    importance, weight = drawing.measures or ("importance", "weight")
+    thickest = 0.5 if drawing.measures else 1.0
+    arrows, top = drawing.thickness == "flow", drawing.largest(retrieval)
     touched = len(retrieval.nodes)
     here = {node.id: node for node in nodes}
     lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
                     and e.source != e.target),
-                   key=lambda e: (-value(e), -e.weight, e.source, e.target))
+                   key=lambda e: (-drawing.amount(e), -e.weight, e.source, e.target))
     edges = lines[:EDGES_PER_NODE * max(len(nodes), 1)]
     full = [n.importance if n.state == SATURATED else 0.0 for n in nodes]
-    color = dict(zip(here, scale(np.array(full)), strict=True))
+    color = dict(zip(here, picture.scale(np.array(full)), strict=True))
     if signed is not None:
         color = {node: (1 + signed.get(node, 0.0)) / 2 for node in here}
     title = clean(caption.title or retrieval.method, NAME_LENGTH)
@@ -255,12 +289,12 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
         "title": title,
         "subtitle": clean(caption.subtitle, NAME_LENGTH),
         "footer": clean(caption.footer, REASON_LENGTH) or _footer(
-            nodes, len(edges), len(lines), touched, graph_size, hidden),
+            nodes, len(edges), len(lines), touched, picture.graph_size, hidden),
         "alt": clean(caption.alt, REASON_LENGTH) or _sentence(
             title, nodes, edges, here, touched, hidden),
         "nodes": [{
             "n": index[node.id], "state": node.state, "seed": node.seed,
-            "only": node.id in only,
+            "only": node.id in picture.only,
             "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
             "value": number(node.importance),
             "facts": _facts(node, importance) + ([["difference", f"{signed[node.id]:+.2f}"]]
@@ -268,7 +302,7 @@ def _panel(retrieval: Retrieval, nodes: Sequence[RetrievedNode], index: Mapping[
             "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
         "edges": [{
             "u": index[e.source], "v": index[e.target],
-            "w": round(thickest * float(np.sqrt(value(e) / top)), 3) if top > 0 else 0,
+            "w": round(thickest * float(np.sqrt(drawing.amount(e) / top)), 3) if top > 0 else 0,
             "arrow": arrows and e.flow > 0, "label": clean(e.label, NAME_LENGTH),
             "facts": [["flow", number(e.flow)]] * (arrows or e.flow > 0)
             + [[weight, number(e.weight)]]} for e in edges],
@@ -320,20 +354,20 @@ def _sentence(title: str, nodes: Sequence[RetrievedNode], edges: Sequence[Retrie
     return text
 
 
-def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: str,
-            tops: Sequence[float], measures: tuple[str, str] | None) -> dict[str, Any]:
+def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, drawing: Drawing,
+            top: float) -> dict[str, Any]:
     """What colors and widths mean; numbers where there is one panel, else shares."""
-    color, width = measures or ("importance", "edge weight" if thickness == "weight" else "flow")
+    color, width = drawing.measures or (
+        "importance", "edge weight" if drawing.thickness == "weight" else "flow")
     best = max((n.importance for nodes in shown for n in nodes), default=0.0)
     alone = len(shown) == 1
     if ranked:
         low, high = "lowest rank", "highest"
     else:
         low, high = "0", number(best) if alone else "panel's most"
-    top = max(tops, default=0.0)
     if top <= 0:
         widths: list[tuple[float, str]] = []
-    elif measures:
+    elif drawing.measures:
         widths = [(float(np.sqrt(v / top)) / 2, number(v)) for v in sorted({1.0, top})]
     elif alone:
         largest = _round_down(top)
@@ -348,7 +382,7 @@ def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, thickness: s
         "wet": any(n.state == WET for nodes in shown for n in nodes),
         "dry": any(n.state not in (WET, SATURATED) for nodes in shown for n in nodes),
         "passages": any(n.kind == "passage" for nodes in shown for n in nodes),
-        "plain": measures is not None,
+        "plain": drawing.measures is not None,
     }
 
 
