@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata, util
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from qafd.errors import ModelError
-from qafd.extract.columns import column_names, is_row, is_table
+from qafd.extract.columns import ITEM, column_names, is_row, is_table, without_bullet
 from qafd.extract.foreign import read_other
 from qafd.extract.languages import ENGLISH, language_of
-from qafd.extract.relations import acronyms, assertions, with_key
+from qafd.extract.relations import extraction
 from qafd.records import Chunk, Extraction, Mention
 from qafd.text import canonical, words_of
 
@@ -28,9 +28,7 @@ TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
-_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
 _BLANK = " \t\n-*+\u2022"
-_BULLET = re.compile(r"\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
 _COMMON = frozenset(re.findall(
     r"\w+",
@@ -38,19 +36,6 @@ _COMMON = frozenset(re.findall(
     "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
     "eight nine ten first second third fourth fifth mr mrs ms dr prof sir lady chapter figure "
     "table section page part volume no yes ok am pm bc ad etc todo fyi"))
-
-
-class Extractor(Protocol):
-    """What finds names and relations in passages."""
-
-    @property
-    def name(self) -> str:
-        """What is written into the log: same name, same chunk, same extraction."""
-        ...
-
-    def extract(self, chunk: Chunk) -> Extraction:
-        """The entry of the extraction log for a chunk."""
-        ...
 
 
 class LocalExtractor:
@@ -105,18 +90,9 @@ class LocalExtractor:
                     taken.update(range(span.start, span.end))
             terms += [term for term in self._terms(sentence, taken, number)
                       if term.start not in columns]
-        renamed = acronyms(chunk.text, [mention for mention, _, _ in named])
-        named = [(with_key(mention, renamed), first, last) for mention, first, last in named]
-        mentions = [mention for mention, _, _ in named] + terms
-        above = [("title", chunk.title), ("heading", chunk.heading)]
-        mentions += [
-            Mention(key, name, 0, 0, 0, kind) for kind, name in above
-            if (key := canonical(name)) and self._names_something(key)]
-        return Extraction(
-            chunk=chunk.id, extractor=self.name,
-            sentences=tuple(map(_bounds, sentences)),
-            mentions=tuple(sorted(mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind))),
-            assertions=tuple(assertions(named, lambda first, last: _verb(doc[first:last]))))
+        bounds = [without_bullet(doc.text, s.start_char, s.end_char) for s in sentences]
+        return extraction(chunk, self.name, bounds, named, terms, self._names_something,
+                          lambda first, last: _verb(doc[first:last]))
 
     def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
         """The span as a mention, trimmed; None for junk."""
@@ -193,7 +169,7 @@ def _paragraphs(doc: "Doc") -> "Doc":
     reported". A table's row is one sentence.
     """
     starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and (
-        "\n\n" in t.text or "\n" in t.text and _ITEM.match(doc.text, t.idx + len(t.text))))]
+        "\n\n" in t.text or "\n" in t.text and ITEM.match(doc.text, t.idx + len(t.text))))]
     table = is_table(doc.text)
     paragraphs = [doc[first:last] for first, last in pairwise([*starts, len(doc)])]
     if len(paragraphs) == 1 and not is_row(doc.text):
@@ -214,14 +190,6 @@ def _opening(paragraph: "Span") -> int:
             return number
         said += token.is_alpha
     return len(paragraph)
-
-
-def _bounds(sentence: "Span") -> tuple[int, int]:
-    """Start and end of a sentence without the blanks around it and the bullet before it."""
-    text = sentence.text
-    blank = _BULLET.match(text)
-    return (sentence.start_char + (blank.end() if blank else 0),
-            sentence.start_char + len(text.rstrip()))
 
 
 def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:

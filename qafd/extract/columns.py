@@ -1,8 +1,18 @@
-"""Rows of tables in a text: "column: value" lines."""
+"""Lines of a text that are no prose: rows of tables, "column: value", and items of lists."""
 
 import re
 
 from qafd.text.plaintext import COLUMN
+
+ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
+"""How an item of a list begins."""
+_BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
+
+
+def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a sentence stands without the blanks around it and the bullet before it."""
+    body = _BULLET.sub("", text[start:end])
+    return end - len(body), end - len(body) + len(body.rstrip())
 
 
 def is_table(text: str) -> bool:

@@ -3,20 +3,20 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from qafd.extract import capitals, cjk
-from qafd.extract.columns import column_names, is_row, is_table
+from qafd.extract.columns import ITEM, column_names, is_row, is_table, without_bullet
 from qafd.extract.languages import CAPITALIZED, CHINESE, JAPANESE
-from qafd.extract.relations import acronyms, assertions, with_key
+from qafd.extract.relations import extraction
 from qafd.records import Chunk, Extraction, Mention
 from qafd.text import canonical
 
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+\S)")
+_PARAGRAPH = re.compile(rf"\n[ \t]*\n\s*|\n(?={ITEM.pattern})")
 _END = re.compile(r"[。！？]+[」』”’）》】]*\s*|[.!?؟।…]+[\"'”’»)]*\s+(?=[\W\d]*[^\W\d_])")
 _SHORT = re.compile(  # what a dot after it does not end a sentence
     r"(?<!\w)(?:[^\W\d_]|\d{1,2}|dr|prof|nr|bzw|usw|ca|vgl|st|sr|sra|dra|mme|av|etc|art|jh|"
     r"hl|geb|ing|vs|zzgl|inkl|bsp|ul|tel)$", re.IGNORECASE)
-_BULLET = re.compile(r"\s*(?:[-*+\u2022][ \t]+(?=\S))?")
 
 
 def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
@@ -45,32 +45,26 @@ def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     """
     text = chunk.text
     bounds = sentences(text)
-    starts = [start for start, _ in bounds]
+
+    def sentence_at(offset: int) -> int:
+        return max(0, bisect_right(bounds, offset, key=itemgetter(0)) - 1)
+
     columns = {start + at for start, end in bounds for at in column_names(text[start:end])}
     found, verbs = names_of(text, bounds, language)
     mentions = [
-        Mention(key, text[start:end], start, end, max(0, bisect_right(starts, start) - 1), kind)
+        Mention(key, text[start:end], start, end, sentence_at(start), kind)
         for start, end, kind in found
         if start not in columns and any(first <= start < last for first, last in bounds)
         and names_something(key := canonical(text[start:end]))]
-    renamed = acronyms(text, mentions)
-    mentions = [with_key(mention, renamed) for mention in mentions]
-    named = [(m, m.start, m.end) for m in mentions if m.kind != cjk.TERM]
 
     def label(end: int, start: int) -> str:
         if language == JAPANESE:  # verbs end a sentence
-            stop = bounds[max(0, bisect_right(starts, start) - 1)][1]
-            return next((verb.base for verb in verbs if start <= verb.start < stop), "")
+            end, start = start, bounds[sentence_at(start)][1]
         return next((verb.base for verb in verbs if end <= verb.start < start), "")
 
-    above = [("title", chunk.title), ("heading", chunk.heading)]
-    written = [Mention(key, name, 0, 0, 0, kind) for kind, name in above
-               if names_something(key := canonical(name))]
-    return Extraction(
-        chunk=chunk.id, extractor=extractor, sentences=tuple(bounds),
-        mentions=tuple(sorted(
-            [*mentions, *written], key=lambda m: (m.sentence, m.start, m.end, m.kind))),
-        assertions=tuple(assertions(named, label)))
+    named = [(m, m.start, m.end) for m in mentions if m.kind != cjk.TERM]
+    terms = [m for m in mentions if m.kind == cjk.TERM]
+    return extraction(chunk, extractor, bounds, named, terms, names_something, label)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -83,9 +77,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
         else:
             parts = list(_split(text, start, end, _END))
         for first, last in parts:
-            blank = _BULLET.match(text, first, last)
-            first = blank.end() if blank else first
-            last = first + len(text[first:last].rstrip())
+            first, last = without_bullet(text, first, last)
             if last > first:
                 found.append((first, last))
     return found

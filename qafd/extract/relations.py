@@ -1,11 +1,11 @@
-"""The names of a passage to its assertions, and the acronyms that it spells out."""
+"""The names of a passage to its entry in the log: their relations, and what acronyms stand for."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
-from qafd.records import Assertion, Mention
+from qafd.records import Assertion, Chunk, Extraction, Mention
 from qafd.text import canonical
 
 CROWD = 8  # entities of a sentence beyond which only neighbors are linked
@@ -17,10 +17,37 @@ Placed = tuple[Mention, int, int]
 """A mention and where it begins and ends, in tokens or characters."""
 
 
-def acronyms(text: str, mentions: Sequence[Mention]) -> dict[str, str]:
+def extraction(chunk: Chunk, extractor: str, sentences: Sequence[tuple[int, int]],
+               named: Sequence[Placed], terms: Sequence[Mention],
+               names_something: Callable[[str], bool], label: Callable[[int, int], str],
+               ) -> Extraction:
+    """The entry of the extraction log for a chunk, whose title and heading are names too.
+
+    Parameters
+    ----------
+    terms : sequence of Mention
+        What has neither relations nor acronyms.
+    names_something : callable
+        Whether a key can be a name.
+    label : callable
+        The words for a relation, from where the first name ends and the second begins.
+    """
+    renamed = _acronyms(chunk.text, named)
+    named = [(replace(mention, key=renamed.get(mention.key, mention.key)), first, last)
+             for mention, first, last in named]
+    above = [Mention(key, name, 0, 0, 0, kind)
+             for kind, name in (("title", chunk.title), ("heading", chunk.heading))
+             if names_something(key := canonical(name))]
+    mentions = [*(mention for mention, _, _ in named), *terms, *above]
+    mentions.sort(key=lambda m: (m.sentence, m.start, m.end, m.kind))
+    return Extraction(chunk.id, extractor, tuple(sentences), tuple(mentions),
+                      tuple(_assertions(named, label)))
+
+
+def _acronyms(text: str, named: Sequence[Placed]) -> dict[str, str]:
     """Keys of the acronyms that the chunk spells out as "X (Y)", to the key of X."""
     renamed = {}
-    for mention in mentions:
+    for mention, _, _ in named:
         found = _ACRONYM.match(text, mention.end)
         if found is None:
             continue
@@ -33,19 +60,8 @@ def acronyms(text: str, mentions: Sequence[Mention]) -> dict[str, str]:
     return renamed
 
 
-def with_key(mention: Mention, renamed: Mapping[str, str]) -> Mention:
-    """The mention under the key that an acronym stands for."""
-    return replace(mention, key=renamed.get(mention.key, mention.key))
-
-
-def assertions(named: Sequence[Placed], label: Callable[[int, int], str]) -> Iterator[Assertion]:
-    """Relations between the names of each sentence.
-
-    Parameters
-    ----------
-    label : callable
-        The words for a relation, from where the first name ends and the second begins.
-    """
+def _assertions(named: Sequence[Placed], label: Callable[[int, int], str]) -> Iterator[Assertion]:
+    """Relations between the names of each sentence."""
     by_sentence: dict[int, dict[str, tuple[int, int]]] = {}
     for mention, first, last in named:
         by_sentence.setdefault(mention.sentence, {}).setdefault(mention.key, (first, last))
