@@ -11,7 +11,7 @@ import pytest
 from qafd.cli import main
 from qafd.diffusion import solve
 from qafd.errors import ParameterError
-from qafd.explain import Explanation, contrast, core, mass_balance
+from qafd.explain import Change, Explanation, contrast, core, mass_balance
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.qafd import PRESETS
@@ -119,10 +119,12 @@ def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
 def test_every_edge_seed_and_node_can_be_taken_out_and_mass_stays_balanced(
         told: Explanation) -> None:
     edge = max(told.retrieval.edges, key=lambda e: e.flow)
+    ends = told.find(edge.source), told.find(edge.target)
+    unjoined = told.find("Steve Jobs"), told.find("Amazon River")
     for found in (told.without(edges=[(edge.source, edge.target)]),
                   told.without(seeds=["Apple"]), told.without(nodes=["iPod"]),
-                  told.with_edge("Steve Jobs", "Amazon River", 0.9),
-                  told.with_weight(edge.source, edge.target, 0.01)):
+                  told.what_if(Change(similarities=((unjoined, 0.9),))),
+                  told.what_if(Change(scales=((ends, 0.01),)))):
         assert found.after.certificate is not None
         assert found.after.certificate["optimal"]
         assert all(abs(mass_balance(found.after, n.id).error) < 1e-7 for n in found.after.nodes)
@@ -172,7 +174,7 @@ def test_a_retrieval_of_another_method_or_version_is_refused(
 def test_a_contrast_is_antisymmetric_and_its_parts_are_all_nodes(
         sample: KnowledgeGraph, told: Explanation) -> None:
     other = sample.retrieve("Which cultivar gave the Macintosh its name?")
-    there, back = told.contrast(other), contrast(other, told.retrieval)
+    there, back = contrast(told.retrieval, other), contrast(other, told.retrieval)
     assert dict(there.signed) == {node: -d for node, d in back.signed}
     assert there.only_first == back.only_second
     second = {n.id for n in other.nodes if n.state == "saturated"}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ParameterError, QafdError
 from qafd.explain.along import Along, along
-from qafd.explain.contrast import Contrast, contrast
 from qafd.explain.leaning import Lean
 from qafd.explain.paths import Paths, shown
 from qafd.explain.provenance import nearest
@@ -200,20 +199,6 @@ class Explanation(ABC):
         """What is lost and gained when something is taken out; solved anew, exactly."""
         return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
                                         documents=documents))
-
-    def with_edge(self, u: str, v: str, similarity: float) -> Difference:
-        """What is lost and gained when an edge is added, or has another factor H(u, v)."""
-        return self.what_if(Change(
-            similarities=(((self.find(u), self.find(v)), similarity),)))
-
-    def with_weight(self, u: str, v: str, factor: float) -> Difference:
-        """What is lost and gained when the weight of one edge is multiplied."""
-        return self.what_if(Change(scales=(((self.find(u), self.find(v)), factor),)))
-
-    def contrast(self, other: "Explanation | Retrieval") -> Contrast:
-        """What this retrieval and another from the same graph have in common and not."""
-        return contrast(self.retrieval,
-                        other.retrieval if isinstance(other, Explanation) else other)
 
     def _said(self, method: str, node: str) -> str:
         try:
