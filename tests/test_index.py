@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +20,17 @@ MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met
 
 def run(path: Path, files=(), **named) -> tuple[str, ...]:
     return index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, **named)
+
+
+def test_a_script_needs_no_guard_to_read_in_several_processes(tmp_path):
+    (tmp_path / "a.txt").write_text("Ada Lovelace met Charles Babbage in London.")
+    script = tmp_path / "script.py"
+    script.write_text("import sys, qafd\n"
+                      "kg = qafd.KnowledgeGraph.open(sys.argv[1] + '/x.db')\n"
+                      "print('read', kg.add_files([sys.argv[1] + '/a.txt'], processes=2))\n")
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], text=True,
+                          capture_output=True, timeout=120)
+    assert done.stdout == "read ('a.txt',)\n", done.stderr
 
 
 def test_the_graph_can_be_used_after_the_first_passages(path):

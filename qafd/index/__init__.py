@@ -77,7 +77,7 @@ def index(
     sources : iterable of (name, bytes)
     extractor, embedder : callable
         Make the models. With `processes` > 1 every child makes its own, so they must be
-        importable, and the calling script must guard its start by ``__name__``.
+        importable from a module.
     stopped : callable
         Asked between passages; True ends the run, and unfinished files are "cancelled".
     processes : int

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,9 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import islice
 from multiprocessing.connection import wait
-from typing import NamedTuple, Protocol, TypeVar
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -114,13 +117,31 @@ class Here:
         return self._embedder.embed(names)
 
 
+class _Process(SpawnProcess):
+    """A child that does not run the script again that was started, so none needs a guard."""
+
+    @staticmethod
+    def _Popen(process: Any) -> Any:
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return SpawnProcess._Popen(process)
+        finally:
+            sys.modules["__main__"] = script
+
+
+class _Context(SpawnContext):
+    Process = _Process
+
+
 class Pool:
     """Reads in `processes` children; use in a `with` block.
 
     Parameters
     ----------
     extractor, embedder : callable
-        Make the models, in each child: module-level functions or classes without arguments.
+        Make the models, in each child: functions or classes of a module (not of the script that
+        is run) without arguments.
 
     Raises
     ------
@@ -135,7 +156,7 @@ class Pool:
         self._processes = processes
         # Forking a process that runs threads (the lease's pulse, a server) can deadlock.
         self._pool = ProcessPoolExecutor(
-            processes, multiprocessing.get_context("spawn"), _start, ((extractor, embedder),))
+            processes, _Context(), _start, ((extractor, embedder),))
         try:
             answers = [self._pool.submit(_models) for _ in range(processes)]
             self.models: Models = self._result(answers[0])
