@@ -40,6 +40,42 @@ def read_markup(text: str, draft: Draft) -> str:
     """Append what a page shows to `draft`; its own title, or ""."""
     from lxml import etree
 
+    root = _parsed(text)
+    if root is None:
+        return ""
+    title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
+    headed = draft.title
+    lines = _Lines(draft)
+    cell = None  # the short cell whose paragraphs are but words of it
+    preformatted = 0
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        tag, starts = element.tag, event == "start"
+        hidden = starts and (tag in _HIDDEN or _is_hidden(element))
+        if hidden:
+            walk.skip_subtree()
+        if cell is not None and element is not cell:
+            lines.open.append(" " * (tag in _BLOCKS))
+        elif tag in _BLOCKS:
+            lines.end(tag, starts)
+        elif tag in ("td", "th") and starts:
+            cell = element if _is_short(element) and not hidden else None
+        elif tag in ("td", "th"):
+            cell = None
+            lines.end_cell(tag)
+        if tag == "pre":
+            preformatted += 1 if starts else -1
+        piece = ("" if hidden else element.text) if starts else element.tail
+        if piece:
+            lines.open.append(piece if preformatted else re.sub(r"\s+", " ", piece))
+    lines.end("table", starts=False)
+    return worthy_title(title) or ("" if headed else draft.title)
+
+
+def _parsed(text: str) -> "_Element | None":
+    """The root of a page, None when nothing is on it."""
+    from lxml import etree
+
     if "<!ENTITY" in text[:100_000]:
         raise ParseError("The page declares XML entities, which are not read; save it without.")
     if re.match(r"\s*<\?xml", text):
@@ -48,58 +84,45 @@ def read_markup(text: str, draft: Draft) -> str:
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
     try:
-        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        return etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
         if error.msg == "unknown error":  # what libxml2 calls running out of memory
             raise MemoryError from None
         raise
-    if root is None:
-        return ""
-    title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
-    headed = draft.title
-    line: list[str] = []
-    rows: list[list[str]] = []
-    heads = 0  # header cells among the cells of the first row
-    cell = None  # the short cell whose paragraphs are but words of it
-    gap, preformatted = "\n\n", 0
-    walk = etree.iterwalk(root, events=("start", "end"))
-    for event, element in walk:
-        tag, starts = element.tag, event == "start"
-        hidden = starts and (tag in _HIDDEN or _is_hidden(element))
-        if hidden:
-            walk.skip_subtree()
-        if cell is not None and element is not cell:
-            line.append(" " * (tag in _BLOCKS))
-        elif tag in _BLOCKS:
-            shown = "".join(line)
-            line.clear()
-            if tag == "tr" and not starts and shown.strip():
-                cells = [" ".join(cell.split()) for cell in shown.split(_CELL)]
-                rows.append(cells[:-1] if not cells[-1] else cells)
-                shown = ""
-            elif rows and (shown.strip() or tag == "table"):
-                draft.table(rows, heads == len(rows[0]))
-                rows, heads = [], 0
-            if tag in _HEADINGS and not starts:
-                draft.head(shown)
-            else:
-                draft.add(shown.strip().replace(_CELL, " | "), gap)
-            own = "\n" if tag in _TIGHT else "\n\n"
-            gap = own if shown.strip() else max(gap, own)
-        elif tag in ("td", "th") and starts:
-            cell = element if _is_short(element) and not hidden else None
-        elif tag in ("td", "th"):
-            cell = None
-            line.append(_CELL)
-            heads += tag == "th" and not rows
-        if tag == "pre":
-            preformatted += 1 if starts else -1
-        piece = ("" if hidden else element.text) if starts else element.tail
-        if piece:
-            line.append(piece if preformatted else re.sub(r"\s+", " ", piece))
-    draft.table(rows, heads == len(rows[0]) if rows else False)
-    draft.add("".join(line).strip().replace(_CELL, " | "), gap)
-    return worthy_title(title) or ("" if headed else draft.title)
+
+
+class _Lines:
+    """The pieces of the open line of a page, and the rows of a table that stand above it."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.open: list[str] = []
+        self._rows: list[list[str]] = []
+        self._heads = 0  # header cells among the cells of the first row
+        self._gap = "\n\n"
+
+    def end_cell(self, tag: str) -> None:
+        """End a cell, within the line."""
+        self.open.append(_CELL)
+        self._heads += tag == "th" and not self._rows
+
+    def end(self, tag: str, starts: bool) -> None:
+        """End the line, where a block starts or ends."""
+        shown = "".join(self.open)
+        self.open.clear()
+        if tag == "tr" and not starts and shown.strip():
+            cells = [" ".join(cell.split()) for cell in shown.split(_CELL)]
+            self._rows.append(cells[:-1] if not cells[-1] else cells)
+            shown = ""
+        elif self._rows and (shown.strip() or tag == "table"):
+            self.draft.table(self._rows, self._heads == len(self._rows[0]))
+            self._rows, self._heads = [], 0
+        if tag in _HEADINGS and not starts:
+            self.draft.head(shown)
+        else:
+            self.draft.add(shown.strip().replace(_CELL, " | "), self._gap)
+        own = "\n" if tag in _TIGHT else "\n\n"
+        self._gap = own if shown.strip() else max(self._gap, own)
 
 
 def _is_short(cell: "_Element") -> bool:
