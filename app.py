@@ -13,9 +13,14 @@ refuse_unasked()
 # With nothing in it there is no sidebar.
 page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
 st.logo(assets() / "logo.png", size="large")
-# The accent of the dark theme is too light for white text.
-st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem;overflow-wrap:anywhere}"
-        ".stApp [data-testid^=stBaseButton-primary]:enabled{color:light-dark(#fff,#161614)}"
+# The accent of the dark theme is too light for white text. A word in a table is broken only when it
+# is wider than the table may be, and a table that is too wide for a phone scrolls alone.
+st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem;"
+        "overflow-wrap:break-word}.stMainBlockContainer th{overflow-wrap:normal!important}"
+        ".stMainBlockContainer td{overflow-wrap:break-word!important}"
+        ".stMainBlockContainer .stHtml:has(table){overflow-x:auto}"
+        ".stApp [data-testid^=stBaseButton-primary]:enabled,.stApp [data-tag],.stApp [data-tag] *"
+        "{color:light-dark(#fff,#161614)}"
         ".st-key-shortcut-keys{position:absolute;height:0;overflow:hidden}</style>")
 keep_workers_going()
 listen()

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
-from qafd.ui.workspaces import path_of
+from qafd.ui.workspaces import path_of, said
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["explore", "evaluate", "graph", "runs", "documents", "settings"]
@@ -135,11 +135,43 @@ def test_changing_the_workspace_starts_its_question_and_parameters_anew(home: Pa
     assert app.slider(key="best_mass").value == 30.0
 
 
-def test_an_unknown_workspace_in_a_link_is_said(home: Path) -> None:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["ws"] = "nobody-made-this"
-    app.run()
-    assert "there is no workspace 'nobody" in app.error[0].value.replace("\\", "")
+def test_an_unknown_workspace_in_a_link_is_said_and_the_others_offered(home: Path) -> None:
+    KnowledgeGraph.open(home / "mine_2.db")
+    app = page("explore", ws="nobody-made-this", q="Who taught the finder of lanthanum?")
+    assert app.error[0].value.replace("\\", "").startswith(
+        "There is no workspace 'nobody-made-this' here")
+    offered = [b.label.replace("\\", "") for b in app.button if (b.key or "").startswith("instead ")]
+    assert offered == ["apple-amazon", "songbook", "elements", "mine_2"]
+    app.button(key="instead elements").click().run()
+    assert not app.error
+    assert app.selectbox(key="ws").value == "elements"
+    assert app.text_input(key="q").value == "Who taught the finder of lanthanum?"
+    assert "nodes retrieved" in shown(app)
+
+
+def test_the_workspace_that_the_box_shows_can_be_chosen_instead(home: Path) -> None:
+    app = page("explore", ws="gone", q="Which cities lie on the Amazon?")
+    press(app, "apple\\-amazon")
+    assert not app.error
+    assert "nodes retrieved" in shown(app)
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    ("this graph has no embeddings", "This graph has no embeddings"),
+    ("broken.db is no workspace", "broken.db is no workspace"),
+    ("'x' is 5", "'x' is 5"), ("50 units of mass", "50 units of mass")])
+def test_an_error_begins_with_a_capital_unless_with_a_name(given: str, expected: str) -> None:
+    assert said(ParameterError(given)).replace("\\", "") == expected
+
+
+def test_documents_says_what_is_a_sample_and_makes_a_workspace(home: Path) -> None:
+    app = page("documents", ws="songbook")
+    assert "songbook is a sample: what you add here becomes part of your copy" in shown(app)
+    next(t for t in app.text_input if t.label == "New workspace").set_value("mine")
+    press(app, "Create")
+    assert app.selectbox(key="ws").value == "mine"
+    assert "is a sample" not in shown(app)
+    assert "No documents yet" in shown(app)
 
 
 @pytest.mark.parametrize(("rule", "label"), [

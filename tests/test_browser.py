@@ -201,6 +201,73 @@ def test_no_page_is_wider_than_the_window(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+CONTRAST = """tag => [tag, ...tag.querySelectorAll('*')].map(part => {
+    const light = color => {
+        const [r, g, b] = color.match(/[\\d.]+/g).map(v => v / 255).map(
+            v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+        return .2126 * r + .7152 * g + .0722 * b + .05;
+    };
+    const [a, b] = [light(getComputedStyle(part).color),
+                    light(getComputedStyle(tag).backgroundColor)];
+    return Math.max(a, b) / Math.min(a, b);
+})"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_chosen_methods_can_be_read(scheme: str, open_page: Open) -> None:
+    page = open_page("/compare", scheme=scheme)
+    page.locator("[data-tag]").first.wait_for(timeout=30_000)
+    settle(page)
+    assert min(page.locator("[data-tag]").first.evaluate(CONTRAST)) >= 4.5
+
+
+BROKEN = """cells => cells.flatMap(cell => {
+    const words = [], texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode())
+        for (const word of text.textContent.matchAll(/\\S+/g)) {
+            const range = document.createRange();
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1)
+                words.push(word[0]);
+        }
+    return words;
+})"""
+
+
+def test_no_short_word_in_a_table_is_broken_even_on_a_phone(open_page: Open) -> None:
+    page = open_page("/?tab=Why", width=390)
+    cells = page.locator("[role=tabpanel] td, [role=tabpanel] th")
+    cells.first.wait_for(timeout=30_000)
+    settle(page)
+    assert cells.evaluate_all(BROKEN) == []
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth") <= 390
+
+
+def test_a_workspace_is_made_at_the_box_of_any_page(open_page: Open, app_home: Path) -> None:
+    page = open_page("/graph")
+    page.get_by_role("button", name="New workspace").click(timeout=30_000)
+    page.get_by_role("dialog").get_by_label("New workspace").last.fill("Vellmar  Bridge")
+    page.get_by_role("dialog").get_by_role("button", name="Create").click()
+    expect(page.get_by_text("This workspace is empty")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert "ws=Vellmar-Bridge" in page.url
+    assert (app_home / "Vellmar-Bridge.db").exists()
+
+
+def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page: Open) -> None:
+    page = open_page("/?ws=gone&q=Which+cities+lie+on+the+Amazon%3F")
+    page.get_by_text("There is no workspace 'gone' here").wait_for(timeout=30_000)
+    page.get_by_role("button", name="apple-amazon").click()
+    page.locator(PAINTED).wait_for(timeout=30_000)
+    settle(page)
+    assert "gone" not in page.url
+    page.reload()
+    page.locator(PAINTED).wait_for(timeout=30_000)
+    expect(page.get_by_role("textbox", name="Question")
+           ).to_have_value("Which cities lie on the Amazon?")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_presets_are_one_list_without_breaks(width: int, open_page: Open) -> None:
     page = open_page(width=width)

@@ -111,8 +111,11 @@ def test_an_uploaded_file_is_checked_and_copied(home: Path, own: Path) -> None:
 
 
 def test_a_database_that_is_not_there_is_said_in_a_sentence(home: Path) -> None:
-    app = page("database", database="gone")
-    assert "there is no database 'gone'" in app.error[0].value.replace("\\", "")
+    app = page("database", database="gone", dbq="Which route is the longest?")
+    assert "There is no database 'gone'" in app.error[0].value.replace("\\", "")
+    app.button(key=f"instead {app.selectbox(key='database').value}").click().run()
+    assert not app.error
+    assert app.text_input(key="dbq").value == "Which route is the longest?"
 
 
 def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(

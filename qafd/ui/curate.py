@@ -31,7 +31,7 @@ from qafd.ui.detail import STYLE, said_of
 from qafd.ui.models import start
 from qafd.ui.pages import page
 from qafd.ui.remarks import drawn, remark
-from qafd.ui.workspaces import keep, plain, safe
+from qafd.ui.workspaces import keep, plain, safe, said
 from qafd.view.panel import clean, counted
 
 ROWS = 500  # entities of the table
@@ -303,7 +303,7 @@ def _put_right(knowledge: KnowledgeGraph, change: Callable[[Store], object]) -> 
             change(store)
             enqueue(store)
     except QafdError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(said(error), icon=":material/error:")
         return
     start(knowledge)
     st.toast("Noted; the graph is made anew. Edits takes it back.")

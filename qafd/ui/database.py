@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from qafd.errors import ParameterError, QafdError
+from qafd.errors import QafdError
 from qafd.knowledge import local_embedder
 from qafd.package import assets
 from qafd.retrieve.base import SATURATED, RetrievedNode
@@ -17,7 +17,7 @@ from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.ui.detail import STYLE, heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, asked_among, chosen_drawing, pick
 from qafd.ui.home import home
-from qafd.ui.workspaces import forget, keep, plain, safe
+from qafd.ui.workspaces import forget, gone, keep, plain, safe
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import beside, freeze, prominent
@@ -53,13 +53,19 @@ def chosen_database() -> Database:
         if name != SAMPLE and st.button("Remove this database", icon=":material/delete:",
                                         help="Deletes the app's copy; your file stays."):
             found[name].unlink(missing_ok=True)
-            st.session_state["next_database"] = SAMPLE
+            _choose(SAMPLE)
             st.rerun()
     if asked is not None and asked not in found:
-        raise ParameterError(f"there is no database {asked[:60]!r} here; choose one at the left, "
-                             "or add it")
+        gone(f"There is no database {asked[:60]!r} here; choose one that is, or add it at the "
+             "left.", list(found), _choose)
+        st.stop()
     state = found[name].stat()
     return _opened(found[name], state.st_mtime_ns, state.st_size)
+
+
+def _choose(name: str) -> None:
+    """Let the next run begin with another database."""
+    st.session_state["next_database"] = name
 
 
 def _upload(found: dict[str, Path]) -> None:

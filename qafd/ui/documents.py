@@ -23,7 +23,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
 from qafd.store import Store, clean_name
 from qafd.ui.models import choice_of, meter, start
-from qafd.ui.workspaces import plain
+from qafd.ui.workspaces import is_sample, new_workspace, plain, said
 from qafd.view.panel import clean, counted
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
@@ -33,6 +33,11 @@ _UNITS = {"parsing": "file", "embedding": "vector", "building layers": "text"}
 
 def intake(knowledge: KnowledgeGraph) -> None:
     """Upload files, a folder or a graph, or paste text."""
+    if is_sample(knowledge.path):
+        with st.container(border=True):
+            st.markdown(plain(f"{knowledge.path.stem} is a sample: what you add here becomes part "
+                              "of your copy of it. Make a workspace for your own documents:"))
+            new_workspace("own_workspace", labelled=False)
     files, folder, paste, graph = st.tabs(["Files", "Folder", "Paste text", "Graph file"])
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
@@ -72,7 +77,7 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
     try:
         graph = _graph_in(tuple(u.getvalue() for u in uploads))
     except ParseError as error:
-        st.warning(plain(str(error)))
+        st.warning(said(error))
         return
     st.markdown(plain(clean(graph.summary, 400)))
     for notice in graph.notices:

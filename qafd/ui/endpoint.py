@@ -18,7 +18,7 @@ from qafd.ui.provider import (
     preferences,
     preferences_file,
 )
-from qafd.ui.workspaces import plain
+from qafd.ui.workspaces import plain, said
 
 
 def endpoint_settings() -> None:
@@ -95,7 +95,7 @@ def _connection(wanted: Preferences) -> None:
                     embedding_model(wanted)))
         except QafdError as error:
             st.session_state.pop("probe", None)
-            st.error(plain(str(error)))
+            st.error(said(error))
     asked = st.session_state.get("probe")
     if asked is not None and (asked[0].base_url, asked[0].model, asked[0].embed_model) == (
             wanted.base_url, wanted.model, wanted.embed_model):

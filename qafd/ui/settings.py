@@ -7,7 +7,6 @@ from importlib.metadata import version
 import streamlit as st
 
 from qafd import __version__
-from qafd.errors import ParameterError
 from qafd.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
@@ -23,7 +22,7 @@ from qafd.ui.models import (
     use_embedder,
 )
 from qafd.ui.pages import page
-from qafd.ui.workspaces import choose, named_file, names, path_of, plain
+from qafd.ui.workspaces import choose, is_sample, named_file, names, new_workspace, plain
 from qafd.view.panel import clean, counted
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
@@ -43,33 +42,12 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     st.caption(f"Entities: {plain(clean(extractor, 80)) or 'none yet'}. Embeddings: "
                + plain(f"{clean(embedder, 80)}, {dimension} dimensions." if embedder else
                        "none yet."))
-    with st.form("new_workspace", clear_on_submit=True):
-        name = st.text_input("New workspace", placeholder="letters, digits, - and _")
-        # Enter and a click on the button send the form twice, empty the second time.
-        if st.form_submit_button("Create") and name.strip():
-            _create("-".join(name.split()))
+    new_workspace("new_workspace")
     if removed := st.session_state.pop("removed", ""):
         st.success(f"Removed {plain(removed)} for good.")
     if not files and st.session_state.get("created") == knowledge.path.stem:
         st.success(f"Made {plain(knowledge.path.stem)}; it is the chosen workspace.")
         st.page_link(page("documents"), label="Add documents", icon=":material/upload_file:")
-
-
-def _create(name: str) -> None:
-    """Make a workspace and choose it; a name that cannot be is said beside the form."""
-    try:
-        path = path_of(name)
-    except ParameterError as error:
-        st.error(plain(str(error)))
-        return
-    if name in names():
-        st.error(plain(f"There is a workspace {name} already; choose another name."))
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    KnowledgeGraph.open(path)
-    choose(name)
-    st.session_state["created"] = name
-    st.rerun()
 
 
 def remake(knowledge: KnowledgeGraph) -> None:
@@ -134,7 +112,7 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         st.session_state["removed"] = name
         choose(names()[0])
         st.rerun()
-    if at_home and name in SAMPLES and st.button(
+    if is_sample(knowledge.path) and st.button(
             "Restore the sample", help="As it was bundled; what you added to it is gone."):
         remove(knowledge.path)
         st.rerun()

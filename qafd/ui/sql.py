@@ -20,7 +20,7 @@ from qafd.ui.detail import read_table
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.ui.tabs import proof
-from qafd.ui.workspaces import keep, plain, safe
+from qafd.ui.workspaces import keep, plain, safe, said
 from qafd.view.panel import clean, counted, number
 
 
@@ -82,7 +82,7 @@ def _result(database: Database, sql: str) -> None:
     try:
         rows = _run(database.path, database.path.stat().st_mtime_ns, sql)
     except QafdError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(said(error), icon=":material/error:")
         return
     names = _distinct(rows.columns)
     st.dataframe([dict(zip(names, row, strict=True)) for row in rows.rows]

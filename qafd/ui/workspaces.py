@@ -3,6 +3,7 @@
 import html
 import os
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -14,6 +15,7 @@ from qafd.errors import ParameterError, QafdError
 from qafd.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
+from qafd.store import Store
 from qafd.ui.home import home
 from qafd.ui.keys import keys
 from qafd.ui.pages import PAGES, for_a_class, script
@@ -75,8 +77,47 @@ def choose(name: str) -> None:
     st.session_state["next_ws"] = name
 
 
-def _choose_workspace() -> None:
-    """The box that chooses the workspace, on every page."""
+def is_sample(path: Path) -> bool:
+    """Whether a workspace is the user's copy of a bundled sample."""
+    return path.stem in SAMPLES and path == home() / path.name and path != named_file()
+
+
+def new_workspace(key: str, labelled: bool = True) -> None:
+    """A name and a button that make a workspace and choose it; the key is that of the form."""
+    with st.form(key, clear_on_submit=True, border=False):
+        box, button = st.columns([3, 1], vertical_alignment="bottom", gap="small")
+        name = box.text_input("New workspace", placeholder="letters, digits, - and _",
+                              label_visibility="visible" if labelled else "collapsed")
+        # Enter and a click on the button send the form twice, empty the second time.
+        if button.form_submit_button("Create") and name.strip():
+            _create("-".join(name.split()))
+
+
+def _create(name: str) -> None:
+    """Make a workspace and choose it; a name that cannot be is said beside the form."""
+    try:
+        path = path_of(name)
+    except ParameterError as error:
+        st.error(said(error))
+        return
+    if name in names():
+        st.error(plain(f"There is a workspace {name} already; choose another name."))
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    KnowledgeGraph.open(path)
+    choose(name)
+    st.session_state["created"] = name
+    st.rerun()
+
+
+@st.dialog("New workspace")
+def _ask_for_name() -> None:
+    st.caption("For documents of your own; samples and other workspaces stay as they are.")
+    new_workspace("ask_name", labelled=False)
+
+
+def _choose_workspace() -> bool:
+    """The box that chooses the workspace, on every page; whether the one of the link is there."""
     choices = names()
     asked = st.query_params.get("ws")
     if "next_ws" in st.session_state:
@@ -85,12 +126,24 @@ def _choose_workspace() -> None:
         st.session_state["ws"] = choices[0]
     chosen = st.sidebar.selectbox(
         "Workspace", choices, key="ws", bind="query-params",
-        help="Samples and your own document collections. Settings makes new ones.")
+        help="Samples and your own document collections.")
     if chosen in SAMPLES:
         st.sidebar.caption(SAMPLES[chosen])
-    if asked is not None and asked not in choices:
-        raise ParameterError(f"there is no workspace {asked[:60]!r} here; choose one at the left, "
-                             "or make it in Settings")
+    if st.sidebar.button("New workspace", icon=":material/add:", type="tertiary"):
+        _ask_for_name()
+    if asked is None or asked in choices:
+        return True
+    gone(f"There is no workspace {asked[:60]!r} here; choose one that is, or make a new one.",
+         choices, choose)
+    return False
+
+
+def gone(sentence: str, choices: Sequence[str], chosen: Callable[[str], None]) -> None:
+    """Say that what a link names is not here, above a button for each thing that is."""
+    st.error(plain(sentence), icon=":material/error:")
+    with st.container(horizontal=True, gap="small"):
+        for name in choices:
+            st.button(plain(name), key=f"instead {name}", on_click=chosen, args=(name,))
 
 
 def workspace() -> KnowledgeGraph:
@@ -109,7 +162,8 @@ def keep_workers_going() -> None:
     given = named_file()
     for path in [*home().glob("*.db"), *([given] if given and given.exists() else [])]:
         try:
-            with KnowledgeGraph.open(path).store() as store:
+            # nobody chose it: a look must not renew its schema
+            with Store.open(path, read_only=True) as store:
                 waiting = needs_worker(store)
         except QafdError:
             continue  # a damaged workspace says so when it is opened
@@ -125,11 +179,10 @@ def run(page: StreamlitPage) -> None:
         key: st.query_params.get_all(key) for key in st.query_params}
     st.session_state["linked"] = True
     try:
-        if page.title != PAGES["learn"][0] or not for_a_class():
-            _choose_workspace()
-        _draw(page)
+        if page.title == PAGES["learn"][0] and for_a_class() or _choose_workspace():
+            _draw(page)
     except QafdError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(said(error), icon=":material/error:")
     refused = [plain(f"{key}={text[:40]}") for key, texts in linked.items() for text in texts
                if not _taken(key, text)]
     if refused:
@@ -177,6 +230,13 @@ def _same(text: str, value: object) -> bool:
         return text.lower() == str(value).lower() or float(text) == value
     except ValueError:
         return False
+
+
+def said(error: QafdError) -> str:
+    """The sentence of an error for Streamlit's markdown, beginning with a capital."""
+    text = str(error)
+    # What begins otherwise may begin with the name of a file or workspace.
+    return plain(text[:1].upper() + text[1:] if re.match(r"[a-z]+ ", text) else text)
 
 
 def safe(text: str, length: int = 2000) -> str:
