@@ -20,32 +20,11 @@ _LIGATURES = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
     """The document in a PDF that needs no password; marks are its pages and bookmarks."""
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError
-
-    reader = PdfReader(io.BytesIO(data))
-    if reader.is_encrypted:
-        try:
-            opened = bool(reader.decrypt(""))
-        except (DependencyError, NotImplementedError):
-            opened = False
-        if not opened:
-            raise ParseError("The PDF is protected by a password; save a copy without one.")
-    pages = reader.pages
-    count = len(pages)
-    if count > limits.pieces:
-        raise too_much(limits.pieces, "pages")
+    reader = _opened(data)
+    texts, broken = _page_texts(reader, limits)
+    count = len(texts)
     nowhere: dict[int, list[str]] = {}
     bookmarks = _survive(lambda: _outline(reader), nowhere)
-    texts: list[str] = []
-    broken = length = 0
-    for number in range(count):
-        text = _survive(pages[number].extract_text, None)
-        broken += text is None
-        texts.append(clean((text or "").translate(_LIGATURES)))
-        length += len(texts[-1])
-        if length > limits.text_characters:
-            raise too_much(limits.text_characters, "characters of text")
     draft = Draft("pdf", limits)
     draft.title = worthy_title(_survive(lambda: _metadata_title(reader), "")) or worthy_title(
         _survive(lambda: _only_bookmark(reader), ""))
@@ -73,6 +52,38 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
     if empty:
         notices.append(f"Left out: {empty} of {count} pages without text that can be read.")
     return draft
+
+
+def _opened(data: bytes) -> "PdfReader":
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    reader = PdfReader(io.BytesIO(data))
+    if reader.is_encrypted:
+        try:
+            opened = bool(reader.decrypt(""))
+        except (DependencyError, NotImplementedError):
+            opened = False
+        if not opened:
+            raise ParseError("The PDF is protected by a password; save a copy without one.")
+    return reader
+
+
+def _page_texts(reader: "PdfReader", limits: Limits) -> tuple[list[str], int]:
+    """The clean text of each page, "" where it cannot be read, and how many cannot."""
+    pages = reader.pages
+    if len(pages) > limits.pieces:
+        raise too_much(limits.pieces, "pages")
+    texts: list[str] = []
+    broken = length = 0
+    for page in pages:
+        text = _survive(page.extract_text, None)
+        broken += text is None
+        texts.append(clean((text or "").translate(_LIGATURES)))
+        length += len(texts[-1])
+        if length > limits.text_characters:
+            raise too_much(limits.text_characters, "characters of text")
+    return texts, broken
 
 
 def _survive(read: Callable[[], T], otherwise: T) -> T:
