@@ -56,13 +56,12 @@ def _index(arguments: argparse.Namespace) -> int:
         return NOTHING_FOUND
     sources = chain(first, sources)
     before = Choice()
-    made = path.exists() and path.stat().st_size
-    if not made and not arguments.files and not arguments.dry_run:
-        raise ParameterError(f"there is no workspace at {path} yet; name files or folders to make "
-                             "one of")
-    if made:
+    if path.exists() and path.stat().st_size:
         with open_workspace(arguments).store() as store:
             before = chosen(store)
+    elif not arguments.files and not arguments.dry_run:
+        raise ParameterError(f"there is no workspace at {path} yet; name files or folders to make "
+                             "one of")
     choice = choice_of(arguments, before)
     if arguments.dry_run:
         return dry_run(path, sources, choice, arguments.json, arguments.re_embed)
@@ -77,10 +76,9 @@ def _index(arguments: argparse.Namespace) -> int:
             _say(choice.cap.sentence)
         if choice.model and not arguments.files:  # to go on after a cap or an outage
             store.retry(file.name for file in store.files() if file.deleted_at is None)
-    if arguments.rebuild or arguments.re_embed:
-        with open_workspace(arguments).store() as store:
-            if arguments.re_embed:
-                store.forget_embedder()
+        if arguments.re_embed:
+            store.forget_embedder()
+        if arguments.rebuild or arguments.re_embed:
             store.drop_graph()
     try:
         with Meter(lambda: _ahead(path)) as meter:
@@ -88,7 +86,7 @@ def _index(arguments: argparse.Namespace) -> int:
                                   keys=keys_of_environment(), run=run))
     finally:
         print_spent(path, run)
-    with open_workspace(arguments).store() as store:
+    with Store.open(path) as store:
         failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
     for file in failed:
         print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
