@@ -205,10 +205,9 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
     distinct = np.array(list(total), np.int64)
     if distinct[0] < 0 or distinct[-1] >= len(graph):
         raise ParameterError(f"a seed is outside the {len(graph)} nodes")
-    isolated = 0
-    for i in np.flatnonzero(graph.degree_of(distinct) == 0):
-        isolated += total[int(distinct[i])] > 0
-        total[int(distinct[i])] = 0.0
+    lone = distinct[graph.degree_of(distinct) == 0].tolist()
+    isolated = sum(total[row] > 0 for row in lone)
+    total |= dict.fromkeys(lone, 0.0)
     room = graph.component_capacity(capacity)
     component = graph.component[distinct]
     asked: dict[int, float] = {}
@@ -219,18 +218,14 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         notices.append(f"{isolated} of {len(total)} seed{'s' * (len(total) != 1)} "
                        f"{'has' if isolated == 1 else 'have'} no neighbors and "
                        f"take{'s' * (isolated == 1)} no mass")
-    scale = {}
-    for part, amount in asked.items():
-        held = float(room[part])
-        if amount > FILL * held:
-            scale[part] = FILL * held / amount
+    scale = {part: FILL * float(room[part]) / amount for part, amount in asked.items()
+             if amount > FILL * float(room[part])}
+    fitted = np.array(list(total.values()))
     if scale:
+        fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
         wanted, held = sum(asked[part] for part in scale), sum(float(room[part]) for part in scale)
         notices.append(
             f"mass capped at {FILL:.1%} of what fits: {wanted:,.4g} units were asked for, all that "
             f"is connected to these seeds can hold {held:,.4g}, so {FILL * held:,.4g} were poured "
             "and everything is full or nearly full; choose less mass for a local answer")
-    fitted = np.array(list(total.values()))
-    if scale:
-        fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
     return Sources(distinct, fitted, tuple(notices), bool(scale))
