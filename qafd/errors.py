@@ -4,6 +4,7 @@
     ├── ParameterError (also a ValueError)   an argument is out of its range
     ├── InfeasibleError                      more source mass than the graph can hold
     ├── StoreError                           the workspace file
+    │   ├── ForeignFileError                 a file of another program
     │   ├── EmbedderMismatchError            indexed with another embedding model
     │   ├── NewerSchemaError                 written by a newer version of qafd
     │   ├── MissingLayerError                a method's layer is not built for this graph
@@ -37,6 +38,10 @@ class InfeasibleError(QafdError):
 
 class StoreError(QafdError):
     """The workspace file cannot be used as asked."""
+
+
+class ForeignFileError(StoreError):
+    """The file is another program's and was left as it is."""
 
 
 class EmbedderMismatchError(StoreError):

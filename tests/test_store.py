@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import arrays
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_engine, tiny_index
 
 from qafd.assemble import node_id
+from qafd.doctor import doctor
 from qafd.errors import (
     BusyError,
     EmbedderMismatchError,
@@ -555,6 +556,63 @@ def test_another_programs_database_is_refused(path):
     with pytest.raises(StoreError, match="no qafd workspace"):
         Store.open(path)
     assert path.read_bytes() == before  # its journal mode too
+
+
+@pytest.mark.parametrize("left", ["closed", "open", "killed"])
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+@pytest.mark.parametrize("version", range(len(tables.STEPS) + 2))
+def test_another_programs_database_is_left_alone_whatever_its_version(path, version, mode, left):
+    folder, live = path.parent / "theirs", path.parent / "live"
+    folder.mkdir()
+    live.mkdir()
+    mine = folder / "places.sqlite"
+    with closing(sqlite3.connect(live / mine.name)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("CREATE TABLE places (id INTEGER PRIMARY KEY, url)")
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value)")
+        connection.commit()
+        if left != "closed":
+            connection.execute("INSERT INTO places (url) VALUES ('x')")
+            connection.commit()
+        if left == "closed":
+            connection.close()
+        for file in live.iterdir():
+            if left != "killed" or not file.name.endswith("-shm"):
+                (folder / file.name).write_bytes(file.read_bytes())
+    before = {file.name: file.read_bytes() for file in folder.iterdir()
+              if not file.name.endswith("-shm")}
+    names = {file.name for file in folder.iterdir()}
+    for opened in (lambda: Store.open(mine), lambda: Store.open(mine, read_only=True),
+                   lambda: remove(mine)):
+        with pytest.raises(StoreError, match="somebody else's file .* left as it is"):
+            opened()
+        assert {file.name for file in folder.iterdir()} == names
+        assert {name: (folder / name).read_bytes() for name in before} == before
+    assert not doctor(mine)[-1].ok
+    assert {file.name for file in folder.iterdir()} == names
+
+
+def test_a_workspace_that_was_killed_before_its_first_checkpoint_is_opened(tmp_path):
+    made, left = tmp_path / "made.db", tmp_path / "left.db"
+    with Store.open(made) as store:
+        store.add_file("ada.txt", b"Ada met Bob.")
+        left.write_bytes(made.read_bytes())
+        Path(f"{left}-wal").write_bytes(Path(f"{made}-wal").read_bytes())
+    with closing(sqlite3.connect(f"{left.as_uri()}?immutable=1", uri=True)) as alone:
+        assert alone.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    with Store.open(left) as store:
+        assert [file.name for file in store.files()] == ["ada.txt"]
+
+
+def test_the_names_of_all_tables_are_known(store):
+    with store.snapshot() as connection:
+        found = {name for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+            "AND name NOT LIKE 'passages_fts_%' AND name != '_sqlite_migrations'")}
+        assert connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'meta'").fetchone()[0] == tables.META
+    assert tables.names(len(tables.STEPS)) == found
 
 
 def test_a_newer_schema_is_refused_and_left_alone(store, path):

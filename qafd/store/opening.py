@@ -5,10 +5,12 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from qafd.errors import BusyError, DiskFullError, StoreError
+from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
+from qafd.store.tables import META, names
 
 BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
@@ -20,12 +22,16 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
 
     Raises
     ------
+    ForeignFileError
+        Another program made the file; neither it nor anything beside it was touched.
     StoreError
         The file is missing where it is not made, is no SQLite file, or cannot be opened.
     """
     with translated(path):
         if (read_only or not make) and not path.is_file():
             raise StoreError(f"There is no workspace at {path}; index a document first.")
+        if path.is_file() and path.stat().st_size:
+            _refuse_foreign(path)
         if read_only:
             # SQLite wants to put two files beside the workspace; it cannot where the folder is
             # not ours (an installed sample) or the disk is full.
@@ -36,17 +42,11 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
             address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
             connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
         else:
-            if path.is_file() and 0 < path.stat().st_size < _SMALLEST:
-                raise foreign(path)  # SQLite would take it for an empty database
             connection = sqlite3.connect(
                 path if make else f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS,
                 isolation_level=None, uri=not make)
         try:
             if not read_only and pragma(connection, "journal_mode") != "wal":
-                if not pragma(connection, "user_version") and connection.execute(
-                        "SELECT 1 FROM sqlite_master").fetchone():
-                    connection.close()
-                    raise foreign(path)
                 _write_ahead(connection)
             for setting in ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
                             "secure_delete = ON", "temp_store = MEMORY"):
@@ -58,6 +58,70 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
                 raise _damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Raise ForeignFileError for another program's file, before anything can write to it.
+
+    A plain connection, even one that only reads, puts files beside a database.
+    """
+    if path.stat().st_size < _SMALLEST:
+        raise foreign(path)  # SQLite would take it for an empty database
+    for again in (True, True, False):
+        before = _state(path)
+        try:
+            if _looks_ours(path):
+                return
+            error: Exception = foreign(path)
+        except sqlite3.Error as damage:
+            error = damage
+        # somebody may have written meanwhile, unseen by a look that takes no lock
+        if not again or before == _state(path):
+            raise error
+
+
+def _state(path: Path) -> list[tuple[int, int, int]]:
+    found = []
+    for file in (path, Path(f"{path}-wal")):
+        with suppress(FileNotFoundError):
+            stat = file.stat()
+            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+    return found
+
+
+def _looks_ours(path: Path) -> bool:
+    address = path.absolute().as_uri()
+    log = Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size):
+        return _is_ours(f"{address}?immutable=1")
+    if Path(f"{path}-shm").exists():
+        return _is_ours(f"{address}?mode=ro")  # as any reader beside a writer
+    # left by a crash, which spares the log; the file without it may not have a table yet
+    with suppress(sqlite3.Error):
+        if _is_ours(f"{address}?immutable=1", empty=False):
+            return True
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.db")
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, f"{copy}-wal")
+        return _is_ours(f"{copy.as_uri()}?mode=ro")
+
+
+def _is_ours(address: str, empty: bool = True) -> bool:
+    """Whether a database has no version and no tables yet, or those of the version it claims.
+
+    A few may be missing, which is damage.
+    """
+    with closing(sqlite3.connect(address, BUSY_SECONDS, uri=True)) as connection:
+        version = int(str(pragma(connection, "user_version")))
+        found = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
+        if version <= 0:
+            return empty and not version and not found
+        wanted = names(version)
+        return 2 * len(wanted & found.keys()) > len(wanted) and (
+            found.get("meta") == META or "_sqlite_migrations" in found and connection.execute(
+                "SELECT 1 FROM _sqlite_migrations WHERE migration_set = 'qafd'"
+            ).fetchone() is not None)
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -109,10 +173,10 @@ def translated(path: Path) -> Iterator[None]:
         raise
 
 
-def foreign(path: Path) -> StoreError:
+def foreign(path: Path) -> ForeignFileError:
     """The error of a database that is no workspace."""
-    return StoreError(f"{path.name} is somebody else's file and no qafd workspace; it was left as "
-                      "it is. Choose another file.")
+    return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it was "
+                            "left as it is. Choose another file.")
 
 
 def _damaged(path: Path, error: BaseException) -> StoreError:

@@ -4,6 +4,7 @@ Documents and the log of extractions are what was put in; nodes, edges and passa
 from them and can be thrown away at any time.
 """
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -300,3 +301,15 @@ Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
                            _edges_by_hand)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
+
+META = _TABLES.strip().partition(";")[0]
+"""The statement that makes the table `meta`."""
+
+_NEW = (
+    frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
+    frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"})
+
+
+def names(version: int) -> frozenset[str]:
+    """The tables of a workspace with this schema, or with the newest one where that is older."""
+    return frozenset().union(*_NEW[:version])

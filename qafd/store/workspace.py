@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from typing import Self
 
-from qafd.errors import BusyError, DiskFullError, StoreError
+from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
 from qafd.store import opening, schema, tables
 
 HEARTBEAT_SECONDS = 3.0
@@ -264,12 +264,14 @@ def remove(path: str | os.PathLike[str]) -> None:
     ------
     BusyError
         A process is indexing it.
+    ForeignFileError
+        Another program made it.
     """
     place = Path(path)
     try:
         with Workspace.open(place) as workspace:
             writer = workspace.writer
-    except BusyError:
+    except (BusyError, ForeignFileError):
         raise
     except StoreError:
         writer = None  # a damaged file can be deleted too
