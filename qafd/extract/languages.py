@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from qafd.text.scripts import is_other
+from qafd.text.scripts import HAN, is_other
 
 ENGLISH, CHINESE, JAPANESE = "en", "zh", "ja"
 OTHER = "other"  # a script whose words nobody here can tell apart or knows the names of
@@ -19,7 +19,7 @@ HITS = 3  # and how many different ones a text of a passage's length must have
 _SAMPLE = 2000  # characters that are looked at
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _CYRILLIC = re.compile("[\u0400-\u052f]")
 _REST = re.compile(r"[^\W\d_\u0000-\u052f\u1e00-\u1fff]")  # letters without capitals

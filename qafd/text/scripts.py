@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters
 # Thai to Khmer, hiragana, Chinese characters, and Hangul, where particles follow without a space.
-UNSPACED = ("\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u3400-\u4dbf"
-            "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff")
+UNSPACED = f"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f{HAN}\uac00-\ud7a3"
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
 _STOPS = "、。《》「」『』！（），：；？"
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
