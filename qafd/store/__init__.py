@@ -31,6 +31,7 @@ from qafd.store.rows import (
     checksum,
     clean_name,
     embedding_key,
+    texts,
     vector_keys,
 )
 from qafd.store.search import SearchStore
@@ -112,19 +113,19 @@ class Store(LogStore, FileStore, SearchStore):
     @property
     def revision(self) -> int:
         """Counts the versions of the graph; 0 is the empty one."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             return int(meta(connection, "graph_revision", "0"))
 
     @property
     def stale(self) -> bool:
         """Whether the log has moved on since the graph was assembled."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             return int(meta(connection, "assembled", "0")) < int(
                 meta(connection, "log_revision", "0"))
 
     def graph(self) -> Graph:
         """The knowledge graph, stamped with its revision; rows are sorted by id."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             revision = int(meta(connection, "graph_revision", "0"))
             dimension = int(meta(connection, "dimension", "0"))
             rows = connection.execute(
@@ -133,36 +134,40 @@ class Store(LogStore, FileStore, SearchStore):
             edges = connection.execute(
                 "SELECT source, target, similarity, kind FROM edges "
                 "ORDER BY source, target, kind, label").fetchall()
-        row = {fields[0]: i for i, fields in enumerate(rows)}
-        shape = (len(rows), dimension)
-        return Graph.build(
-            [fields[0] for fields in rows], [fields[1] for fields in rows],
-            [fields[2] for fields in rows],
-            [row[edge[0]] for edge in edges], [row[edge[1]] for edge in edges],
-            [edge[2] for edge in edges], [edge[3] for edge in edges],
-            np.frombuffer(b"".join(fields[4] for fields in rows), "<f4").reshape(shape),
-            np.frombuffer(b"".join(fields[5] for fields in rows), "<f4").reshape(shape),
-            [fields[3] for fields in rows], revision)
+            texts(text for fields in rows for text in fields[:3])
+            row = {fields[0]: i for i, fields in enumerate(rows)}
+            shape = (len(rows), dimension)
+            return Graph.build(
+                [fields[0] for fields in rows], [fields[1] for fields in rows],
+                [fields[2] for fields in rows],
+                [row[edge[0]] for edge in edges], [row[edge[1]] for edge in edges],
+                [edge[2] for edge in edges], [edge[3] for edge in edges],
+                np.frombuffer(b"".join(fields[4] for fields in rows), "<f4").reshape(shape),
+                np.frombuffer(b"".join(fields[5] for fields in rows), "<f4").reshape(shape),
+                [fields[3] for fields in rows], revision)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             rows = connection.execute(
                 "SELECT id, kind, key, name, text, tokens FROM nodes "
                 "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
-            return {row[0]: Node(*row) for row in rows}
+            found = [Node(*row) for row in rows]
+            texts(text for n in found for text in (n.id, n.kind, n.key, n.name, n.text))
+            return {node.id: node for node in found}
 
     def edges(self, ids: Iterable[str]) -> tuple[Edge, ...]:
         """The edges that have one of these nodes at an end."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)) "
                 "SELECT source, target, kind, similarity, label, count, evidence FROM edges "
                 "WHERE source IN wanted OR target IN wanted "
                 "ORDER BY source, target, kind, label", (json.dumps(list(ids)),)).fetchall()
-        return tuple(
-            Edge(*(*row[:6], tuple((chunk, at) for chunk, at in json.loads(row[6]))))
-            for row in rows)
+            texts(row[4] for row in rows)
+            return tuple(
+                Edge(*(*row[:6], tuple((chunk, at) for chunk, at in json.loads(row[6]))))
+                for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""
@@ -177,11 +182,13 @@ class Store(LogStore, FileStore, SearchStore):
 
     def passages(self, ids: Iterable[str]) -> dict[str, Chunk]:
         """The passages of the graph among these chunk ids."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(ids)),))
-            return {row[0]: Chunk(*row) for row in rows}
+            found = [Chunk(*row) for row in rows]
+            texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
+            return {chunk.id: chunk for chunk in found}
 
     def parts(self) -> tuple[Chunk, ...]:
         """The passages, without text, of the documents in the graph that have several; in order."""

@@ -17,6 +17,7 @@ from qafd.store.rows import (
     File,
     checksum,
     clean_name,
+    texts,
     unpacked,
 )
 from qafd.store.vectors import forget_vectors
@@ -128,7 +129,7 @@ class FileStore(LedgerStore):
 
     def files(self) -> tuple[File, ...]:
         """All files, in the order in which they came; the later one of equal files says so."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             extractor = meta(connection, "extractor")
             rows = connection.execute(
                 "SELECT files.name, files.status, files.error, files.notices, files.size, "
@@ -138,14 +139,14 @@ class FileStore(LedgerStore):
                 "LEFT JOIN chunks ON chunks.document = documents.name "
                 "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
                 "GROUP BY files.rowid ORDER BY files.rowid", (extractor,)).fetchall()
-        first: dict[str, str] = {}
-        found = []
-        for *row, digest in rows:
-            name, counts = row[0], row[9] is None and row[1] not in ("failed", "cancelled")
-            twin = first.setdefault(digest, name) if counts else name
-            same = [f"Has the same text as {twin}; both count."] * (twin != name)
-            found.append(File(*(*row[:3], (*json.loads(row[3]), *same), *row[4:])))
-        return tuple(found)
+            first: dict[str, str] = {}
+            found = []
+            for *row, digest in rows:
+                name, counts = row[0], row[9] is None and row[1] not in ("failed", "cancelled")
+                twin = first.setdefault(digest, name) if counts else name
+                same = [f"Has the same text as {twin}; both count."] * (twin != name)
+                found.append(File(*(*row[:3], (*json.loads(row[3]), *same), *row[4:])))
+            return tuple(found)
 
     def contents(self) -> dict[str, Contents]:
         """What each file brings into the graph, by the file's name."""
@@ -177,7 +178,7 @@ class FileStore(LedgerStore):
 
     def documents(self, source: str | None = None) -> tuple[DocumentRow, ...]:
         """All documents, or those of one file, in the order of files and positions."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             extractor = meta(connection, "extractor")
             rows = connection.execute(
                 "SELECT documents.name, source, documents.title, documents.kind, "
@@ -192,7 +193,8 @@ class FileStore(LedgerStore):
                 "WHERE ? IS NULL OR source = ? "
                 "GROUP BY documents.rowid ORDER BY files.rowid, documents.position",
                 (extractor, source, source)).fetchall()
-        return tuple(DocumentRow(*row) for row in rows)
+            texts(text for row in rows for text in row[:4])
+            return tuple(DocumentRow(*row) for row in rows)
 
     def titles(self, source: str, most: int) -> dict[str, str]:
         """The titles of the first documents of a file by their names, in order."""
@@ -203,13 +205,14 @@ class FileStore(LedgerStore):
 
     def document(self, name: str) -> Document:
         """A document with its text and marks."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             row = connection.execute(
                 "SELECT name, title, kind, text, marks FROM documents WHERE name = ?",
                 (name,)).fetchone()
-        if row is None:
-            raise StoreError(f"There is no document called {name!r} in this workspace.")
-        return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
+            if row is None:
+                raise StoreError(f"There is no document called {name!r} in this workspace.")
+            texts(row)
+            return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
 
     def original(self, name: str) -> bytes | None:
         """The bytes of a file as it was given; None once it is read, since its text is stored."""

@@ -117,7 +117,7 @@ class LedgerStore(Workspace):
         keys : str
             As in `Node.key`, and those that edits made one with it.
         """
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             # Few are said of one entity: they are found first, whatever the planner thinks.
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)), "

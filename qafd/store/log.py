@@ -135,7 +135,7 @@ class LogStore(VectorStore, EditStore):
 
     def log(self) -> Log:
         """The live log: what the graph is a function of."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             revision = int(meta(connection, "log_revision", "0"))
             rows = connection.execute(
                 f"SELECT extraction, {CHUNK} FROM live ORDER BY document, position").fetchall()

@@ -14,6 +14,7 @@ from qafd.store.tables import META, names
 
 BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
+_DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 
 
@@ -55,7 +56,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
         except (sqlite3.Error, UnicodeDecodeError) as error:
             connection.close()
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
-                raise _damaged(path, error) from error  # "unsupported file format"
+                raise damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
 
@@ -149,7 +150,7 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
@@ -161,9 +162,9 @@ def translated(path: Path) -> Iterator[None]:
                 f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another process; "
                 "try again when that one has finished."
             ) from error
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or (
-                str(error).startswith("Could not decode to UTF-8")):  # which has no code
-            raise _damaged(path, error) from error
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH) or (
+                str(error).startswith(_DAMAGE)):
+            raise damaged(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
                     sqlite3.SQLITE_IOERR):
             raise StoreError(
@@ -179,7 +180,8 @@ def foreign(path: Path) -> ForeignFileError:
                             "left as it is. Choose another file.")
 
 
-def _damaged(path: Path, error: BaseException) -> StoreError:
+def damaged(path: Path, error: BaseException) -> StoreError:
+    """The error of a file that holds what qafd cannot have written."""
     return StoreError(
         f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on it and restore a "
         "backup.")

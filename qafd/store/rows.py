@@ -156,6 +156,19 @@ def checksum(*content: object) -> str:
     return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def texts(values: Iterable[object]) -> None:
+    """Refuse what is no text where a table has one, since SQLite holds any value in any column.
+
+    Raises
+    ------
+    TypeError
+        With the first such value.
+    """
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{str(value)[:40]} where a text should be")
+
+
 def embedding_key(model: str, text: str) -> str:
     """Where the vector of a text is kept: a hash of the model's name and the text."""
     return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()

@@ -43,13 +43,13 @@ class VectorStore(Workspace):
     @property
     def embedder(self) -> tuple[str, int]:
         """Name and dimension of the model of this workspace; ("", 0) before its first use."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
 
     @property
     def earlier_embedder(self) -> tuple[str, int]:
         """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
-        with self.snapshot() as connection:
+        with self.reading() as connection:
             name = meta(connection, "earlier_embedder")
             kept = connection.execute(
                 "SELECT dimension FROM embeddings WHERE model = ? LIMIT 1", (name,)).fetchone()

@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import Self
 
-from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
+from qafd.errors import BusyError, DiskFullError, ForeignFileError, QafdError, StoreError
 from qafd.store import opening, schema, tables
 
 HEARTBEAT_SECONDS = 3.0
@@ -106,6 +107,23 @@ class Workspace:
                 # a damaged file can end the transaction by itself
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A snapshot whose rows are understood inside the block; what cannot be is damage.
+
+        Raises
+        ------
+        StoreError
+            Numbers, texts or JSON are not what qafd writes.
+        """
+        with self.snapshot() as connection:
+            try:
+                yield connection
+            except QafdError:
+                raise
+            except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
+                raise opening.damaged(self.path, error) from error
 
     # The whole file
 

@@ -1,0 +1,98 @@
+"""A workspace whose rows are not what qafd writes: one sentence on every page and in every read."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from clicks import page, shown
+
+from qafd.errors import StoreError
+from qafd.knowledge import KnowledgeGraph
+from qafd.samples import copied
+from qafd.store import Store
+
+DAMAGE = {
+    "no nodes": "DROP TABLE nodes",
+    "no passages": "DROP TABLE passages",
+    "revision": "UPDATE meta SET value = 'many' WHERE key = 'graph_revision'",
+    "log revision": "UPDATE meta SET value = '' WHERE key = 'log_revision'",
+    "dimension": "UPDATE meta SET value = x'00ff' WHERE key = 'dimension'",
+    "name": "UPDATE nodes SET name = x'00ff' WHERE kind = 'entity'",
+    "vector": "UPDATE nodes SET vector = x'00000000', name_vector = x'00000000'",
+    "edge": "UPDATE edges SET target = target || 'x'",
+    "evidence": "UPDATE edges SET evidence = '[[1, '",
+    "evidence of another shape": "UPDATE edges SET evidence = '[3, 4]'",
+    "marks": "UPDATE documents SET marks = '{'",
+    "title": "UPDATE documents SET title = x'00ff'",
+    "notices": "UPDATE files SET notices = 'none'",
+}
+PAGES = ("explore", "graph", "documents", "settings", "compare", "runs", "evaluate", "lab", "learn")
+
+
+def damaged(path: Path, statement: str) -> Path:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+    return path
+
+
+@pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
+def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Path) -> None:
+    path = damaged(copied("apple-amazon", tmp_path), statement)
+    sentences = []
+    with Store.open(path) as store:
+        ids = [row[0] for row in store._connection.execute(
+            "SELECT DISTINCT source FROM edges UNION SELECT DISTINCT target FROM edges")]
+        for read in (store.graph, lambda: store.nodes(ids), lambda: store.edges(ids),
+                     lambda: store.evidence(ids), store.files, store.contents, store.documents,
+                     lambda: [store.document(row[0]) for row in store._connection.execute(
+                         "SELECT name FROM documents").fetchall()],
+                     lambda: store.stale, lambda: store.embedder, store.log):
+            try:
+                read()
+            except StoreError as error:
+                sentences.append(str(error))
+    assert sentences
+    assert all("is damaged" in text and "run `qafd doctor` on it and restore a backup" in text
+               for text in sentences)
+
+
+@pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
+def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(
+        statement: str, home: Path) -> None:
+    copied("apple-amazon", home).rename(home / "mine.db")
+    damaged(home / "mine.db", statement)
+    said = [error.value for name in PAGES for error in page(name, ws="mine", q="Apple?").error]
+    # no page asks whether the log has moved on
+    assert "log_revision" in statement or any(
+        "is damaged" in sentence.replace("\\", "") for sentence in said)
+
+
+@pytest.mark.parametrize("statement", ["DROP TABLE files", DAMAGE["revision"], DAMAGE["notices"]])
+def test_settings_removes_a_damaged_workspace(statement: str, home: Path) -> None:
+    copied("apple-amazon", home).rename(home / "mine.db")
+    damaged(home / "mine.db", statement)
+    app = page("settings", ws="mine")
+    assert "is damaged" in shown(app)
+    app.text_input(key="wipe_name").set_value("mine").run()
+    next(b for b in app.button if b.label == "Remove this workspace").click().run()
+    assert not app.exception
+    assert not (home / "mine.db").exists()
+
+
+def test_nothing_of_another_program_is_changed_by_the_start_of_the_app(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(home / "legacy.db")) as connection:
+        connection.execute("PRAGMA user_version = 2")
+        connection.execute("CREATE TABLE places (url)")
+    old = copied("songbook", home).rename(home / "old.db")
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("PRAGMA user_version = 5")
+    before = {file: file.read_bytes() for file in (home / "legacy.db", old)}
+    assert not page("learn").exception
+    assert {file: file.read_bytes() for file in before} == before
+    assert {"legacy.db", "old.db"} == {
+        file.name for file in home.iterdir() if file.name.startswith(("legacy", "old"))}
+    with pytest.raises(StoreError, match="somebody else's"):
+        KnowledgeGraph.open(home / "legacy.db")
