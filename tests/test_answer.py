@@ -244,7 +244,8 @@ The crew of hall B then opened the valve by hand and the cooling recovered.
 def test_only_whole_sentences_are_quoted(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "plant.db")
     knowledge.add_text("plant.txt", PLANT)
-    answer = knowledge.answer("What began the cooling failure at the North plant?")
+    answer = knowledge.answer(
+        "What began the cooling failure at the North plant and what did the crew open?")
     assert [s.text for s in answer.sentences] == [
         "The cooling failure at the North plant began when pump Lodestar stopped at nine.",
         "The crew of hall B then opened the valve by hand and the cooling recovered."]
@@ -339,6 +340,7 @@ def test_a_date_answers_what_happened_then_without_the_word(tmp_path: Path) -> N
 def test_words_of_the_question_that_no_passage_has_are_said(fleet: KnowledgeGraph) -> None:
     answer = fleet.answer("What did the office pay after the earthquake in Lisbon? Tell me.")
     assert answer.missing == ("earthquake", "Lisbon")
+    assert answer.gap == "No passage read here has the words: earthquake, Lisbon."
     assert fleet.answer("Which office did people find in Lisbon?").missing[-1:] == ("Lisbon",)
     assert "find" not in fleet.answer("Which office did they find in Lisbon?").missing
     assert fleet.answer("Who leads the offices?").missing == ()
@@ -358,21 +360,168 @@ def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(data)
     knowledge.add_files([tmp_path / "report.pdf"], processes=1)
     answer = knowledge.answer("When did the Lodestar pump stop and who mended it?")
-    assert [(s.cited, s.page) for s in answer.sentences] == [("1, page 1", 1), ("1, page 2", 2)]
+    assert [(s.cited, s.page) for s in answer.sentences] == [("1, page 2", 2), ("1, page 1", 1)]
     citation, = answer.citations
     assert citation.where.startswith("report.pdf, pages 1-2, characters 0-")
     assert len(citation.marks) == 2
 
 
+MINUTES = """Minutes of the steering committee, Sandholt Harbour
+Date: 14 September 2025, 10:00-11:45
+Present: Edda Holm (chair), Olaf Brandt (Rimsky Pumps), Lene Dahl (finance)
+Apologies: Ingrid Vik
+
+1. Pumps. Olaf Brandt said that Lodestar will deliver the pumps in November. Lodestar was chosen \
+over Kestrel because of its shorter delivery time, although Kestrel was cheaper. The losing \
+bidders were Kestrel, Varn Controls and Nordlogik.
+
+2. Any other business. The committee agreed to paint the quay.
+
+Next meeting: 12 October 2025.
+"""
+REPORT = """# Annual report
+
+## 1. Summary
+
+The Sandholt plant was commissioned on 3 March 2025 by Sandholt Water. Ingrid Vik led the \
+programme until June 2025. She was succeeded by Edda Holm, who had been head of operations at Kalv.
+
+## 2. Suppliers
+
+Hydralis, a company from Grenoble founded by Claire Dumont in 2009, supplied the membranes. After \
+the defect, the second set was supplied by Lodestar, a manufacturer in Osaka.
+
+## 3. Energy
+
+The plant uses 3.1 kWh per cubic metre. Sixty percent of the power comes from a wind farm.
+"""
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph(tmp_path_factory.mktemp("port") / "port.db")
+    knowledge.add_text("minutes.txt", MINUTES)
+    knowledge.add_text("report.md", REPORT)
+    knowledge.add_text("news.md", "# News\n\nThe court dismissed the appeal of Lien in January. "
+                       "Ingrid Vik, formerly of Sandholt Water, leads Boreal Energi since July.")
+    return knowledge
+
+
+@pytest.mark.parametrize(("question", "quoted"), [
+    ("Who succeeded Ingrid Vik?", ["Ingrid Vik led the programme until June 2025. She was "
+     "succeeded by Edda Holm, who had been head of operations at Kalv."]),
+    ("Who founded Hydralis?", ["Hydralis, a company from Grenoble founded by Claire Dumont in "
+     "2009, supplied the membranes."]),
+    ("Why was Lodestar chosen?", ["Lodestar was chosen over Kestrel because of its shorter "
+     "delivery time, although Kestrel was cheaper."])])
+def test_a_sentence_that_has_it_all_is_quoted_alone(
+        question: str, quoted: list[str], port: KnowledgeGraph) -> None:
+    answer = port.answer(question)
+    assert [(s.text, s.best) for s in answer.sentences] == [(text, True) for text in quoted]
+
+
+@pytest.mark.parametrize("question", [
+    "What was decided about Sandholt Harbour?", "What does the plant use?", BORN,
+    "Which bidders lost against Lodestar?", "How do Ingrid Vik and Edda Holm know each other?"])
+def test_the_best_sentence_comes_first(question: str, port: KnowledgeGraph,
+                                       songs: KnowledgeGraph) -> None:
+    answer = (songs if question == BORN else port).answer(question)
+    assert [s.best for s in answer.sentences] == [
+        i == 0 and not answer.abstained for i in range(len(answer.sentences))]
+    assert [s.citation for s in answer.sentences] == sorted(s.citation for s in answer.sentences)
+    assert len({(s.citation, s.start) for s in answer.sentences}) == len(answer.sentences)
+
+
+@pytest.mark.parametrize(("question", "line"), [
+    ("Who was present at the meeting?",
+     "Present: Edda Holm (chair), Olaf Brandt (Rimsky Pumps), Lene Dahl (finance)"),
+    ("When is the next meeting of the committee?", "Next meeting: 12 October 2025.")])
+def test_header_lines_are_quoted_only_where_they_are_asked_for(
+        question: str, line: str, port: KnowledgeGraph) -> None:
+    assert line in [s.text for s in port.answer(question).sentences]
+    for other in ("What was decided about Sandholt Harbour?", "What did Olaf Brandt say?",
+                  "Who is Ingrid Vik?", "What is said about the quay?"):
+        quoted = " ".join(s.text for s in port.answer(other).sentences)
+        assert not re.search("Minutes of|Date:|Present:|Apologies:|Next meeting", quoted), other
+
+
+def test_an_office_and_a_date_are_no_sentence(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "audit.db")
+    knowledge.add_text("audit.md", "# Audit of the contracts\n\nOffice of the Auditor General, "
+                       "20 January 2026\n\nThe contract with Ferrum Works was awarded without a "
+                       "tender. Lene Dahl signed it for the Office of Ports in May.")
+    said = "Office of the Auditor General, 20 January 2026"
+    for question, there in (("Who signed the contract with Ferrum Works?", False),
+                            ("Who has the tender?", False), ("Who audited?", True)):
+        quoted = [s.text for s in knowledge.answer(question).sentences]
+        assert (said in quoted) is there, question
+
+
+@pytest.mark.parametrize(("question", "missing"), [
+    ("Which bidders lost against Lodestar?", ()),  # "losing"
+    ("Who is the person that led the programme?", ()),
+    ("Which woman leads Boreal Energi?", ()),
+    ("Who was the mayor of Lien?", ("mayor",)),
+    ("Who painted the quay?", ())])
+def test_forms_of_a_word_and_kinds_of_things_are_not_missing(
+        question: str, missing: tuple[str, ...], port: KnowledgeGraph) -> None:
+    assert port.answer(question).missing == missing
+
+
+@pytest.mark.parametrize(("question", "said"), [
+    ("Who supplied the membranes of Hydralis from a factory?", ""),
+    ("Did Hydralis supply the membranes of the factory?", "factory"),
+    ("Which factory had membranes supplied by Hydralis?", "factory"),
+    ("Who supplied the membranes of Hydralis to Quito?", "Quito")])
+def test_a_missing_word_is_not_held_against_an_answer_that_is_sure(
+        question: str, said: str, port: KnowledgeGraph) -> None:
+    answer = port.answer(question)
+    assert answer.best >= NAMELESS
+    assert answer.missing
+    assert answer.gap == (f"No passage read here has the words: {said}." if said else "")
+
+
+def test_a_citation_has_the_headings_of_all_its_sentences(port: KnowledgeGraph) -> None:
+    question = "Who founded Hydralis and what does the plant use of wind power?"
+    plan = port.plan(question)
+    answer = port.answer(port.retrieve(plan), plan)
+    citation = next(c for c in answer.citations if c.passage.document == "report.md")
+    with port.store() as store:
+        text = store.document("report.md").text
+    headings = [line for s in answer.sentences if s.citation == citation.number
+                for line in re.findall(r"(?m)^\d\. .*$", text[:s.start])[-1:]]
+    assert len(set(headings)) > 1
+    assert citation.where.startswith(
+        f"report.md, {' / '.join(dict.fromkeys(headings))}, characters ")
+
+
+def test_a_source_says_all_pages_of_its_passage(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "w.db")
+    (tmp_path / "report.pdf").write_bytes(pdf(["The Lodestar pump stopped at nine in hall B."],
+                                              ["Ingrid Vik painted the quay in red."]))
+    knowledge.add_files([tmp_path / "report.pdf"], processes=1)
+    answer = knowledge.answer("Where did the Lodestar pump stop?")
+    assert [(s.cited, s.text) for s in answer.sentences] == [
+        ("1, page 1", "The Lodestar pump stopped at nine in hall B.")]
+    assert answer.citations[0].where.startswith("report.pdf, pages 1-2, characters 0-")
+
+
+def test_what_an_answer_needs_is_said_with_its_reason() -> None:
+    assert Answer((), (), 0.4, threshold=NAMELESS).absence == (
+        "Perhaps not in these documents: the similarity of the best sentence is 0.40, an answer "
+        "needs 0.45 where no passage has a name of the question.")
+    assert Answer((), (), 0.2).need == "an answer needs 0.30"
+
+
 @pytest.mark.parametrize(("question", "best", "first", "language"), [
-    ("Wer hat die Bibliothek gegründet?", 0.278, "Perhaps not in these documents: the best "
-     "sentence reaches 0.28, an answer needs 0.30.", True),
-    ("Was kostet der Nachtbus?", 0.2996, "Perhaps not in these documents: the best "
-     "sentence reaches 0.29, an answer needs 0.30.", True),
-    ("Where is the library?", 0.1, "Not in these documents. The best sentence reaches "
-     "0.10; an answer needs 0.30.", False),
-    ("Mara Delgado", 0.1, "Not in these documents. The best sentence reaches 0.10; an "
-     "answer needs 0.30.", False),
+    ("Wer hat die Bibliothek gegründet?", 0.278, "Perhaps not in these documents: the "
+     "similarity of the best sentence is 0.28, an answer needs 0.30.", True),
+    ("Was kostet der Nachtbus?", 0.2996, "Perhaps not in these documents: the "
+     "similarity of the best sentence is 0.29, an answer needs 0.30.", True),
+    ("Where is the library?", 0.1, "Not in these documents. The similarity of the "
+     "best sentence is 0.10; an answer needs 0.30.", False),
+    ("Mara Delgado", 0.1, "Not in these documents. The similarity of the best sentence "
+     "is 0.10; an answer needs 0.30.", False),
     ("Where is the library?", 0.3, "", False),
 ])
 def test_a_near_miss_is_said_in_softer_words(

@@ -54,6 +54,35 @@ def test_a_passage_keeps_its_lines(tab: str, home: Path) -> None:
     assert "<br>item: Roof &lt;i&gt;slates&lt;/i&gt;<br>price: 42.50" in text.replace(" <mark>", "")
 
 
+def test_the_bold_sentence_and_its_source_say_the_same_similarity(home: Path) -> None:
+    question = "Where was the singer of Paper Lanterns born?"
+    answer = KnowledgeGraph.sample("songbook", home).answer(question)
+    text = shown(page("explore", ws="songbook", tab="Answer", q=question))
+    best = f"{answer.best:.2f}"
+    assert f"The sentence in bold has a similarity of {best}; an answer needs 0.30." in text
+    first = [f"{s.similarity:.2f}" for s in answer.sentences if s.citation == 1]
+    assert first[0] == best
+    assert f"similarity {', '.join(first)} ·" in text
+    assert "Best similarity" not in text
+
+
+FILLER = "Rain fell on the quay and the gulls sat on the roofs of the old sheds. "
+
+
+def test_the_passages_mark_what_is_near_and_fold_what_is_long(home: Path) -> None:
+    knowledge = KnowledgeGraph(home / "mine.db")
+    long = FILLER * 9 + "Ada Byron was born in London. " + FILLER.strip()
+    knowledge.add_text("long.txt", long)
+    knowledge.add_text("short.txt", "Ada Byron was born in London in 1815.")
+    text = shown(page("explore", ws="mine", tab="Passages", q="Where was Ada Byron born?"))
+    assert text.count("<details") == 1
+    assert text.count("<mark>Ada Byron was born in London.</mark>") == 2
+    assert text.count("<mark>Ada Byron was born in London in 1815.</mark>") == 1
+    assert "<mark>Rain" not in text
+    assert f"All {len(long):,} characters" in text
+    assert text.count(FILLER.strip()) > 10  # the beginning again, and all of it
+
+
 def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
     app = page("explore", ws="songbook", tab="Answer")
     assert modeled.bodies == []

@@ -18,6 +18,7 @@ from qafd.text.markdown import CITED, numbers
 
 WEAK = 0.3  # best cosine below which the documents do not answer the question
 NAMELESS = 0.45  # and where no passage read has a name of the question
+SAID = 0.51  # share of the question's words where the model cannot read the question
 NEAR = 0.05  # how far below that they perhaps do
 
 
@@ -101,7 +102,8 @@ class Answer:
     `best` is the cosine between the question and the sentence that answers most of it; `abstained`
     that it is below `threshold` and no quoted sentence has all words of the question (`literal`):
     the documents then do not seem to answer it. `english` is whether the question could be English,
-    `missing` are its words that no considered passage has, in any form.
+    `missing` are its words that no considered passage has, in any form; `sure` that the best
+    sentence is near without them, none is a name and the question does not turn on one.
     """
 
     sentences: tuple[Sentence, ...]
@@ -112,6 +114,7 @@ class Answer:
     english: bool = True
     literal: bool = False
     missing: tuple[str, ...] = ()
+    sure: bool = False
 
     @property
     def abstained(self) -> bool:
@@ -120,9 +123,17 @@ class Answer:
 
     @property
     def gap(self) -> str:
-        """Which words of the question no considered passage has, for people; else ""."""
+        """Which words of the question no considered passage has, for people; "" for none, or where
+        the answer is sure without them."""
         return (f"No passage read here has the words: {', '.join(self.missing)}."
-                if self.missing else "")
+                if self.missing and not self.sure else "")
+
+    @property
+    def need(self) -> str:
+        """What an answer needs, for people: 0.30 of similarity, say."""
+        needed = f"an answer needs {self.threshold:.2f}"
+        return {NAMELESS: f"{needed} where no passage has a name of the question",
+                SAID: f"{needed} of the question's words"}.get(self.threshold, needed)
 
     @property
     def absence(self) -> str:
@@ -132,10 +143,9 @@ class Answer:
         best = min(self.best, self.threshold - 0.01)  # 0.299 is not 0.30
         language = "" if self.english else " The built-in model reads English only."
         if self.best >= self.threshold - NEAR:
-            return (f"Perhaps not in these documents: the best sentence reaches {best:.2f},"
-                    f" an answer needs {self.threshold:.2f}.{language}")
-        return (f"{ABSENT} The best sentence reaches {best:.2f}; an answer needs "
-                f"{self.threshold:.2f}.{language}")
+            return (f"Perhaps not in these documents: the similarity of the best sentence is "
+                    f"{best:.2f}, {self.need}.{language}")
+        return f"{ABSENT} The similarity of the best sentence is {best:.2f}; {self.need}.{language}"
 
 
 def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budget: int = BUDGET,
@@ -185,22 +195,26 @@ def _resolved(source: Source, claims: Sequence[Vectors],
         return Citation(source.number, passage.title, where(passage), passage)
     cosines = np.stack(claims) @ np.stack([vector for _, _, vector in sentences]).T  # (c, s)
     nearest = sorted(set(cosines.argmax(axis=1).tolist()))
-    return cite(source.number, passage,
-                     [place_of(store, passage, sentences[i][0]) for i in nearest],
-                     [(sentences[i][0], sentences[i][1]) for i in nearest], float(cosines.max()))
+    return cite(store, source.number, passage,
+                [(sentences[i][0], sentences[i][1]) for i in nearest], float(cosines.max()))
 
 
-def place_of(store: Store, passage: RetrievedPassage, start: int) -> Mark:
-    """Page and heading of the sentence that starts there, not of its passage's start."""
-    return mark_at(store.document(passage.document).marks, passage.start + start)
+def cite(store: Store, number: int, passage: RetrievedPassage, marks: Sequence[tuple[int, int]],
+         support: float) -> Citation:
+    """A source with the headings of its cited sentences and all pages of its passage."""
+    places = store.document(passage.document).marks
+    at = [mark_at(places, passage.start + start) for start, _ in marks]
+    headings = dict.fromkeys(mark.heading for mark in at if mark.heading)
+    place = replace(passage, page=at[0].page, heading=" / ".join(headings))
+    return Citation(number, passage.title, where(place, pages_of(passage, places)), place,
+                    tuple(marks), support)
 
 
-def cite(number: int, passage: RetrievedPassage, at: Sequence[Mark],
-              marks: Sequence[tuple[int, int]], support: float) -> Citation:
-    """A source with the pages of its cited sentences."""
-    place = replace(passage, page=at[0].page, heading=at[0].heading)
-    pages = sorted({mark.page for mark in at if mark.page is not None})
-    return Citation(number, passage.title, where(place, pages), place, tuple(marks), support)
+def pages_of(passage: RetrievedPassage, marks: Sequence[Mark]) -> list[int]:
+    """The pages that a passage is on, by the marks of its document."""
+    inside = [mark_at(marks, passage.start), *(
+        mark for mark in marks if passage.start < mark.start < passage.end)]
+    return sorted({mark.page for mark in inside if mark.page is not None})
 
 
 def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:

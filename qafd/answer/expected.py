@@ -28,12 +28,25 @@ _ELSEWHERE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {
     TIME: r"何时|什么时候|哪一?年|いつ|\b(?:wann|quand|cuándo)\b",
     PLACE: r"哪里|哪儿|在哪|哪[个些]?国家|どこ|\b(?:wo|où|dónde)\b",
     PERSON: r"谁|誰|哪位|\b(?:wer|wem|wen|qui|quién(?:es)?)\b"}.items()}
-_FOUND = {
+FOUND = {
     NUMBER: re.compile(r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
                        r"dozen|hundred|thousand|million|billion)\b|\d+(?=[\u3041-\u9fff])|"
                        r"[一二三四五六七八九十百千万]+(?=[年个個人名座月])", re.IGNORECASE),
     TIME: re.compile(r"\b(?:1\d{3}|20\d\d|(?:Jan|Febr)uary|March|April|May|June|July|August|"
                      r"(?:Septem|Octo|Novem|Decem)ber)\b|\d{1,4}(?=[年月])|.朝(?=[，。、])|時代")}
+# Words for the kind of what is asked for, which what answers need not have.
+GENERIC = frozenset(re.findall(r"\w+", """
+    person people man men woman women human somebody someone anybody anyone place location thing
+    things something anything year years date dates day days month months time times company
+    companies organization organizations organisation organisations firm group city country town
+    state number amount kind sort type reason name names way event result role"""))
+# Words that ask, and those of which an answer has others.
+ASKING = frozenset((
+    "about", "according", "against", "among", "because", "compare", "compared", "concerning",
+    "describe", "explain", "find", "found", "give", "happen", "happened", "introduce", "know",
+    "known", "list", "mean", "mention", "mentioned", "name", "over", "please", "regarding", "said",
+    "show", "tell", "total", "without", "国家", "国家名", "城市", "地方", "时候", "名字", "国",
+    "場所", "名前", "关于", "关系", "联系", "内容", "介绍", "関係"))
 # What taggers and models call them.
 _TYPES = {PERSON: frozenset(("person", "people", "character")),
           PLACE: frozenset(("gpe", "loc", "fac", "place", "location", "city", "country",
@@ -63,8 +76,8 @@ def brings(kind: str | None, text: str, new: Sequence[Name], said: Set[str]) -> 
     and numbers and times that are not among the words `said`. A group may be meant by "who", and
     any name where the kind is unknown; both fit half.
     """
-    if kind in _FOUND:
-        return float(any(one.group().casefold() not in said for one in _FOUND[kind].finditer(text)))
+    if kind in FOUND:
+        return float(any(one.group().casefold() not in said for one in FOUND[kind].finditer(text)))
     types = {name.type for name in new}
     if kind is None:
         return 0.5 * bool(types)

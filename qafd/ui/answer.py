@@ -1,5 +1,6 @@
 """The Answer tab: quoted sentences, or a model's words as they come, with their sources."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,8 +46,12 @@ def answer_tab(view: View) -> None:
 
 
 def _quoted(answer: Answer) -> None:
-    st.caption("Extractive: sentences of your documents, quoted, no language model."
-               f" Best similarity {answer.best:.2f}.")
+    st.caption("Extractive: sentences of your documents, quoted, no language model." + (
+        "" if answer.abstained or not answer.sentences else
+        f" The sentence in bold has a similarity of {answer.best:.2f}; {answer.need}."),
+        help="The cosine between a sentence and the question: 1 means the same, 0 nothing in "
+             "common. In letters that the model does not read it is the share of the question's "
+             "words. A sentence that has all words of the question counts whatever it is.")
     if answer.abstained:
         st.write(answer.absence.replace(ABSENT, f"**{ABSENT}**"))
         if not answer.sentences:
@@ -59,18 +64,25 @@ def _quoted(answer: Answer) -> None:
         f"{'… ' * s.skips}{'<b>' * s.best}{safe(s.line)}{'</b>' * s.best} "
         f"<sup><a href='#quoted-{s.citation}'>[{s.cited}]</a></sup>"
         for s in answer.sentences) + "</p>")
-    _sources(answer.citations, "quoted")
+    _sources(answer.citations, "quoted", {c.number: [
+        s.similarity for s in answer.sentences if s.citation == c.number]
+        for c in answer.citations})
 
 
-def _sources(citations: tuple[Citation, ...], anchor: str) -> None:
-    """Where each citation stands, and its passage with the cited sentences marked."""
+def _sources(citations: tuple[Citation, ...], anchor: str,
+             near: Mapping[int, Sequence[float]] | None = None) -> None:
+    """Where each citation stands, and its passage with the cited sentences marked.
+
+    `near` are the similarities of its sentences, in the order in which they are quoted.
+    """
     for citation in citations:
         at = citation.passage
+        similar = near[citation.number] if near else [citation.support]
         link = in_document(at.document, at.chunk,
                            [(at.start + start, at.start + end) for start, end in citation.marks])
         st.html(f"<p id='{anchor}-{citation.number}' style='margin:.4em 0 0'><small>"
                 f"[{citation.number}] <b>{safe(citation.title)}</b> — {safe(citation.where)} · "
-                f"similarity {citation.support:.2f}"
+                f"similarity {', '.join(f'{each:.2f}' for each in similar)}"
                 f"{', weak support' if citation.support < WEAK else ''} · {link}</small></p>"
                 f"<p style='margin:.1em 0 .3em 1.6em;max-width:52rem'><small>"
                 f"{_marked(citation)}</small></p>")

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qafd import export
-from qafd.answer import where
+from qafd.answer import pages_of, where
+from qafd.answer.quote import matching
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
+from qafd.ui.answer import STYLE
 from qafd.ui.detail import STATES, relative
 from qafd.ui.document import in_document
 from qafd.ui.explore import View, chosen_drawing, placed
@@ -21,22 +23,74 @@ from qafd.verify import sealed
 from qafd.view.panel import clean, counted, shown_name
 
 PASSAGES = 10
+LONG = 700  # characters from which a passage is folded
+FIRST = 200  # of its beginning that are shown then
+FOLDED = 0.8  # share of a passage from which it is shown whole instead
+SCORE = ("A passage's score is what the method ranks by. For flow diffusion: its similarity to the "
+         "question from 0 to 1, + 0.25 × how well its words match, + 1.5 × its importance x on a "
+         "logarithmic scale from 0 to 1; below the first passage also 0.6 × the question's words "
+         "that the first one lacks. Compare scores within one question only.")
 
 
 def passages_tab(view: View) -> None:
-    """The passages, best first."""
-    if not view.retrieval.passages:
+    """The passages, best first, with the sentences near the question marked."""
+    passages = view.retrieval.passages[:PASSAGES]
+    if not passages:
         st.write("No passage was retrieved; raise the source mass.")
-    ranked(view.retrieval.passages, here=True)
+        return
+    with view.knowledge.store() as store:
+        near = matching(passages, view.plan, store)
+        places = [where(p, pages_of(p, store.document(p.document).marks)) for p in passages]
+    st.caption("Marked: the sentences nearest to the question.", help=SCORE)
+    with st.container(key="answer_passages"):
+        st.html(STYLE)
+        for rank, (passage, place) in enumerate(zip(passages, places, strict=True), 1):
+            link = in_document(passage.document, passage.chunk)
+            _passage(rank, passage, f"{safe(place)} · {link}", near.get(passage.chunk, ()))
 
 
-def ranked(passages: Sequence[RetrievedPassage], here: bool = False) -> None:
-    """The texts of the first passages, with their scores, where they stand and links if `here`."""
+def ranked(passages: Sequence[RetrievedPassage]) -> None:
+    """The texts of the first passages, with their scores and where they stand."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
-        link = f" · {in_document(passage.document, passage.chunk)}" if here else ""
-        st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
-                f"<small style='opacity:.7'>score {passage.score:.3f} · {safe(where(passage))}"
-                f"{link}</small></p><p style='margin:.2em 0 1em'>{safe_lines(passage.text)}</p>")
+        _passage(rank, passage, safe(where(passage)), ())
+
+
+def _passage(rank: int, passage: RetrievedPassage, place: str,
+             marks: Sequence[tuple[int, int]]) -> None:
+    """A passage, of a long one its beginning and the marked sentences above all of it."""
+    text, marks = passage.text, sorted(marks)
+    whole = f"<p style='margin:.2em 0 1em'>{_marked(text, 0, len(text), marks)}</p>"
+    if len(text) > LONG:
+        parts = _shown(text, marks)
+        if sum(end - start for start, end in parts) < FOLDED * len(text):
+            shown = " … ".join(_marked(text, start, end, marks) for start, end in parts)
+            whole = (f"<p style='margin:.2em 0'>{shown}{' …' * (parts[-1][1] < len(text))}</p>"
+                     "<details style='margin:0 0 1em'><summary><small>All "
+                     f"{len(text):,} characters</small></summary>{whole}</details>")
+    st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
+            f"<small style='opacity:.7'>score {passage.score:.3f} · {place}</small></p>{whole}")
+
+
+def _shown(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The first words of a long text and its marks, those that touch as one."""
+    first = text.rfind(" ", 0, FIRST)
+    parts = [(0, first if first > 0 else FIRST)]
+    for start, end in marks:
+        if start <= parts[-1][1] + 1:
+            parts[-1] = (parts[-1][0], max(end, parts[-1][1]))
+        else:
+            parts.append((start, end))
+    return parts
+
+
+def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -> str:
+    """A stretch of a text with the marks that begin in it."""
+    at, parts = start, []
+    for first, last in marks:
+        if start <= first < end:
+            parts += [safe_lines(text[at:first]), f"<mark>{safe_lines(text[first:last])}</mark>"]
+            at = last
+    return " ".join([*parts, safe_lines(text[at:end])])
 
 
 def table_tab(view: View) -> None:
