@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ModelError
 from qafd.extract.columns import ITEM, column_names, is_row, is_table, without_bullet
-from qafd.extract.foreign import read_other
+from qafd.extract.foreign import names_something, read_other
 from qafd.extract.languages import ENGLISH, language_of
 from qafd.extract.relations import extraction
 from qafd.records import Chunk, Extraction, Mention
@@ -116,12 +116,9 @@ class LocalExtractor:
 
     def _names_something(self, key: str) -> bool:
         words = [word for word, _, _ in words_of(key)]
-        return (
-            2 <= len(key) <= 100 and len(words) <= 12
-            and any(letter.isalpha() for letter in key)
-            and not all(
-                word in self._stop or word in _COMMON or _ORDINAL.fullmatch(word)
-                or not any(letter.isalpha() for letter in word) for word in words))
+        return names_something(key) and len(words) <= 12 and not all(
+            word in self._stop or word in _COMMON or _ORDINAL.fullmatch(word)
+            or not any(letter.isalpha() for letter in word) for word in words)
 
     def _terms(self, sentence: "Span", taken: set[int], number: int) -> Iterator[Mention]:
         for found in sentence.noun_chunks:
