@@ -23,6 +23,7 @@ _GERMAN_FIRST = _GERMAN - {"der", "dem", "den"}
 _TITLES = frozenset(re.findall(r"\S+", """
     herr herrn frau dr prof professor professorin monsieur madame mme m mlle señor señora sr sra
     don doña signor signora senhor senhora dom dona mr mrs meneer mevrouw pan pani"""))
+# What follows is German, where every noun has a capital.
 _DETERMINERS = frozenset(re.findall(r"\S+", """
     der die das des dem den ein eine einen einem einer eines kein keine keinen keinem keiner sein
     seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres mein meine dein unser

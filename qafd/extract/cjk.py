@@ -45,6 +45,7 @@ _SOUNDS = (
     "欣休许雪逊雅亚延扬耶叶伊依英尤约泽扎詹珍芝治朱祖佐")
 _SOUND = re.compile(f"[{_SOUNDS}]{{1,8}}(?:·[{_SOUNDS}]{{1,8}})*")
 _LEAD = re.compile("^[由与和在是向给对把被从](?=..)")
+# Parts of speech, as jieba writes them, of a letter that is no given name.
 _NO_NAME = frozenset(("p", "c", "d", "v", "m", "q", "r", "f", "y", "ul", "uj", "ug", "uz", "uv"))
 _MISTAKEN = frozenset(("d", "q", "zg", "ad", "a", "i"))  # what unknown words before "大学" are
 _WEAK_VERBS = frozenset((

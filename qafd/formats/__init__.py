@@ -25,6 +25,7 @@ ENDINGS = (
     "jsonl", "ndjson", "epub", "graphml", "gexf",
 )  # fmt: skip
 
+
 def read(name: str, data: bytes, limits: Limits) -> tuple[list[Draft], list[str]]:
     """The documents of a file and notices about what was left out or guessed.
 
