@@ -21,6 +21,7 @@ st.html("<style>.stMainBlockContainer{padding-top:4rem;padding-bottom:3rem;"
         ".stMainBlockContainer .stHtml:has(table){overflow-x:auto}"
         ".stApp [data-testid^=stBaseButton-primary]:enabled,.stApp [data-tag],.stApp [data-tag] *"
         "{color:light-dark(#fff,#161614)}"
+        "h1.small{font-size:1rem;line-height:1.2;padding:0;margin:-1.4rem 0 -.5rem}"
         ".st-key-shortcut-keys{position:absolute;height:0;overflow:hidden}</style>")
 keep_workers_going()
 listen()

@@ -11,12 +11,14 @@ from qafd.ui.database import (
     question_box,
     status_line,
 )
+from qafd.ui.pages import heading
 from qafd.ui.sql import certificate_tab, schema_tab, sql_tab, why_tab
 from qafd.ui.workspaces import workspace
 
 TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}
 
 knowledge = workspace()
+heading("Database")
 database = chosen_database()
 question = question_box(database)
 method = method_controls()

@@ -20,6 +20,7 @@ from qafd.ui.explore import (
 )
 from qafd.ui.keeping import keep_button
 from qafd.ui.overview import overview_map
+from qafd.ui.pages import heading
 from qafd.ui.paths import chosen_path, paths_tab
 from qafd.ui.reading import layered, reader
 from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
@@ -32,6 +33,7 @@ TABS = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
         "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
 
 knowledge = workspace()
+heading("Explore")
 question = question_box(knowledge)
 
 if not len(knowledge.graph):

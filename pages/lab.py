@@ -13,34 +13,41 @@ from qafd.ui.explore import (
     status_line,
 )
 from qafd.ui.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
+from qafd.ui.pages import heading
 from qafd.ui.workspaces import workspace
 
 ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
          "Gates": gates_tab, "Robustness": robustness_tab}
-TABS = [*ASKED, "Embeddings", "Guarantees", "Scale"]
+# These make graphs of their own: no question and no control of the diffusion acts on them.
+ALONE = {"Guarantees": guarantees_tab, "Scale": scale_tab}
+TABS = [*ASKED, "Embeddings", *ALONE]
 
 knowledge = workspace()
-question = question_box(knowledge)
-view = None
-if len(knowledge.graph):
-    method = method_controls(knowledge)
-    if question.strip():
-        view = explored(knowledge, question, method)
-        status_line(view)
+heading("Lab")
+above = st.container()
+tabs = dict(zip(TABS, st.tabs(TABS, key="experiment", bind="query-params"), strict=True))
+name = next(name for name, tab in tabs.items() if tab.open)
 
-for name, tab in zip(TABS, st.tabs(TABS, key="experiment", bind="query-params"), strict=True):
-    if not tab.open:
-        continue
-    with tab:
-        if name == "Embeddings":
-            embeddings_tab(knowledge, view)
-        elif name == "Guarantees":
-            guarantees_tab()
-        elif name == "Scale":
-            scale_tab()
-        elif view is not None:
-            ASKED[name](view)
-        elif len(knowledge.graph):
-            ask_something(knowledge)
-        else:
-            empty_workspace(knowledge)
+if name in ALONE:
+    with tabs[name]:
+        ALONE[name]()
+    st.stop()
+
+view = None
+with above:
+    question = question_box(knowledge)
+    if len(knowledge.graph):
+        method = method_controls(knowledge)
+        if question.strip():
+            view = explored(knowledge, question, method)
+            status_line(view)
+
+with tabs[name]:
+    if name == "Embeddings":
+        embeddings_tab(knowledge, view)
+    elif view is not None:
+        ASKED[name](view)
+    elif len(knowledge.graph):
+        ask_something(knowledge)
+    else:
+        empty_workspace(knowledge)

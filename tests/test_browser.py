@@ -201,6 +201,24 @@ def test_no_page_is_wider_than_the_window(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(("path", "title", "heading"), [
+    ("/?q=Which+cities+lie+on+the+Amazon%3F",
+     "Which cities lie on the Amazon? · Explore · QAFD Explorer", "Explore"),
+    ("/compare", "Introduce Steve Jobs's products in Apple. · Compare · QAFD Explorer", "Compare"),
+    ("/lab?experiment=Gates", "Introduce Steve Jobs's products in Apple. · Lab · QAFD Explorer",
+     "Lab"),
+    ("/lab?experiment=Scale", "Lab · QAFD Explorer", "Lab"),
+    ("/database", "How many bookings did customers from Bergvik make? · Database · QAFD Explorer",
+     "Database"),
+    ("/documents?doc=apple-inc.md", "Documents · QAFD Explorer", "Documents"),
+    ("/settings", "Settings · QAFD Explorer", "Settings")])
+def test_every_page_has_a_title_and_a_heading_of_its_own(
+        path: str, title: str, heading: str, open_page: Open) -> None:
+    page = open_page(path)
+    expect(page).to_have_title(title, timeout=30_000)
+    expect(page.get_by_role("heading", level=1)).to_have_text([heading])
+
+
 CONTRAST = """tag => [tag, ...tag.querySelectorAll('*')].map(part => {
     const light = color => {
         const [r, g, b] = color.match(/[\\d.]+/g).map(v => v / 255).map(
@@ -343,7 +361,7 @@ def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: i
     page.get_by_role("link", name="Documents").click()
     settle(page)
     assert page.evaluate(f"window.{PWN}") is None
-    assert page.title() in (title, title.replace("Explore", "Documents"), "Documents")
+    assert page.title() in (title, "Documents · QAFD Explorer")
 
 
 def test_uploads_need_the_token_of_the_session(app_url: str) -> None:

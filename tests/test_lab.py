@@ -90,6 +90,14 @@ def test_suggested_masses_ascend_to_the_end_of_the_control(preset, corpus):
     assert masses[-1] == pytest.approx(method.highest(corpus.graph), rel=1e-2)
 
 
+@pytest.mark.parametrize("mass", [1.0, 17.0, 33.3, 118.0])
+def test_the_masses_of_a_sweep_have_the_mass_of_now(corpus, mass):
+    masses = masses_for(FlowDiffusion(mass=mass), corpus.graph)
+    assert mass in masses
+    assert list(masses) == sorted(masses)
+    assert len(masses) == 8
+
+
 def test_every_entry_of_a_timeline_divides_retrieved_from_not(corpus, plan):
     problem = METHOD.problem(corpus, plan)
     found = timeline(problem, 30.0)

@@ -44,6 +44,54 @@ def test_every_experiment_runs_on_the_sample_with_words_and_data(tab: str, home:
         assert any(letter.isdigit() for letter in chart.proto.alt)
 
 
+@pytest.mark.parametrize("tab", ["Guarantees", "Scale"])
+def test_experiments_on_graphs_of_their_own_show_no_control_that_does_nothing(
+        tab: str, home: Path) -> None:
+    app = quiet("lab", experiment=tab)
+    assert not app.text_input
+    assert "best_mass" not in [slider.key for slider in app.slider]
+    assert "nodes retrieved" not in shown(app)
+
+
+def test_a_sweep_outlines_the_settings_it_began_with(home: Path) -> None:
+    charts = quiet("lab", best_mass="33").get("plotly_chart")
+    shapes = [json.loads(chart.proto.spec)["layout"].get("shapes", []) for chart in charts]
+    assert [len(some) for some in shapes] == [0, 0, 1]  # plain, hybrid, product
+    [cell] = shapes[2]
+    across = json.loads(charts[2].proto.spec)["data"][0]["x"]
+    assert across[int(cell["x0"] + 0.5)] == "33"
+    assert (cell["y0"], cell["y1"]) == (0.5, 1.5)  # 5 of 0, 5, 10, 20 seeds
+    assert "outlined: mass 33, 5 seeds" in charts[2].proto.alt
+
+
+def test_a_timeline_has_a_line_at_the_mass_of_now(home: Path) -> None:
+    [chart] = quiet("lab", experiment="Timeline", best_mass="33").get("plotly_chart")
+    [line] = json.loads(chart.proto.spec)["layout"]["shapes"]
+    assert (line["x0"], line["x1"]) == (33, 33)
+    assert "the mass is 33 now" in chart.proto.alt
+
+
+def test_robustness_begins_with_noise_that_some_nodes_do_not_outlast(home: Path) -> None:
+    app = quiet("lab", experiment="Robustness")
+    [chart] = app.get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    shares = [share for bars in figure["data"][:2] for share in bars["x"]]
+    assert max(shares) == 100
+    assert min(shares) < 100
+    usual = figure["data"][0]["x"]
+    assert usual == sorted(usual, reverse=True)
+    axis = figure["layout"]["xaxis"]
+    assert 100 in axis["tickvals"]
+    assert axis["range"][1] >= 100
+
+
+def test_data_is_offered_by_what_looks_like_a_button(home: Path) -> None:
+    for tab in ("Sweep", "Movie"):
+        data = [button.proto for button in quiet("lab", experiment=tab).get("download_button")
+                if button.proto.label == "Data as CSV"]
+        assert {button.type for button in data} == {"secondary"}
+
+
 @pytest.mark.parametrize("preset", ["best", "paper"])
 @pytest.mark.parametrize("tab", TABS[:5])
 def test_every_experiment_works_on_a_tiny_workspace(tab: str, preset: str, home: Path) -> None:

@@ -99,12 +99,19 @@ def leakage(diffusion: Diffusion, relevant: Nodes, sink: Floats) -> float:
 
 
 def masses_for(method: FlowDiffusion, graph: Graph, count: int = 8) -> tuple[float, ...]:
-    """Masses worth sweeping, evenly spaced by ratio up to the end of the control."""
+    """Masses worth sweeping, evenly spaced by ratio up to the end of the control.
+
+    The method's own mass takes the place of the nearest, so that a sweep has the settings it began
+    with.
+    """
     high = method.highest(graph)
     spread = np.geomspace(high / 50, high, count)
     if method.rule == "budget":
         spread = np.unique(np.maximum(1, np.round(spread)))
-    return tuple(float(f"{mass:.3g}") for mass in spread)
+    masses = [float(f"{mass:.3g}") for mass in spread]
+    if 0 < method.mass <= high:
+        masses[int(np.argmin(np.abs(np.log(spread / method.mass))))] = method.mass
+    return tuple(masses)
 
 
 def _rows_of(graph: Graph, gold: Iterable[str]) -> Nodes:

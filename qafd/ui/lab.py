@@ -41,7 +41,7 @@ def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
     st.plotly_chart(figure, theme="streamlit", alt=alt, key=key,
                     config={"displayModeBar": False}, **chosen)
     st.download_button("Data as CSV", lambda: table_csv(columns, rows), f"{key}.csv", "text/csv",
-                       key=f"{key}-csv", on_click="ignore", type="tertiary")
+                       key=f"{key}-csv", on_click="ignore", icon=":material/download:")
 
 
 def remembered(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]) -> Any:
@@ -74,12 +74,14 @@ def sweep_tab(view: View) -> None:
     """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
     st.caption("Each cell is an exact solve of this question. Click one to load its settings; "
-               "the controls at the left and on Explore then have them.")
+               "the controls at the left and on Explore then have them. The settings now are "
+               "outlined.")
     left, middle, right = st.columns([3, 3, 4], gap="medium")
     variants = left.pills("Edge weights", VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
                           bind="query-params", wrap=True)
-    counts = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
+    usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
+    counts = sorted({*usual, method.seeds})
     seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
                          key=keep(f"sweep_{method.seeding}"), bind="query-params", wrap=True)
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
@@ -106,13 +108,17 @@ def sweep_tab(view: View) -> None:
                f"{sum(c.milliseconds for c in cells) / 1000:.2f} s.")
     for place, variant in zip(st.columns(len(variants), gap="small"), variants, strict=True):
         mine = [cell for cell in cells if cell.variant == variant]
+        now = next((cell for cell in mine if (cell.mass, cell.seeds, cell.variant) == (
+            method.mass, method.seeds, method.variant)), None)
         key = f"sweep-{variant}"
         with place:
             chart(figures.sweep_map(mine, metric, min(values), max(values), mass_label(method),
-                                    seeds_label(method)),
+                                    seeds_label(method), now, _ink()),
                   f"Map of {figures.METRICS[metric][1]} for {variant} weights: from "
                   f"{min(getattr(c, metric) for c in mine):.3g} to "
-                  f"{max(getattr(c, metric) for c in mine):.3g}.", key,
+                  f"{max(getattr(c, metric) for c in mine):.3g}." + (
+                      "" if now is None else f" The settings now, outlined: mass {now.mass:g}, "
+                      f"{now.seeds} seeds, {getattr(now, metric):.3g}."), key,
                   [f.name for f in Cell.__dataclass_fields__.values()],
                   [astuple(cell) for cell in mine], partial(_load, key, mine, method))
     if "loaded" in st.session_state:
@@ -152,9 +158,10 @@ def timeline_tab(view: View) -> None:
                                                 bind="query-params")
     unit = mass_label(view.method)
     first = found.entries[0]
-    chart(figures.lanes(found, drawn, unit, _ink()),
+    chart(figures.lanes(found, drawn, unit, _ink(), view.method.mass),
           f"Swim lanes of {drawn} nodes; the first to fill is {clean(first.name, 40)} at "
-          f"{first.mass:.3g}.", "timeline", ("node", "kind", "full from", "lane", "seed"),
+          f"{first.mass:.3g}; the mass is {view.method.mass:.3g} now.", "timeline",
+          ("node", "kind", "full from", "lane", "seed"),
           [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
     if found.next_mass is not None:
         st.caption(f"Next: {plain(clean(found.next_name, 60))} at {found.next_mass:.4g}.")
@@ -179,7 +186,7 @@ def movie_tab(view: View) -> None:
         [(ORDER_NAMES[take.order], f"{len(take.pushed):,}", "yes" if take.converged else "no",
           f"{take.left:.2%}") for take in filmed.takes]))
     st.download_button("Data as CSV", lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
-                       key="movie-csv", on_click="ignore", type="tertiary")
+                       key="movie-csv", on_click="ignore", icon=":material/download:")
 
 
 def _curves_csv(filmed: Movie, names: Sequence[str]) -> str:
@@ -218,7 +225,7 @@ def gates_tab(view: View) -> None:
 def robustness_tab(view: View) -> None:
     """How often each node returns when the embeddings are jittered."""
     left, middle, right = st.columns(3, gap="medium")
-    noise = left.slider("Noise, relative to an embedding's length", 0.0, 0.5, 0.1, 0.01,
+    noise = left.slider("Noise, relative to an embedding's length", 0.0, 1.0, 0.5, 0.01,
                         key=keep("noise"), bind="query-params")
     draws = middle.slider("Draws", 5, 50, 20, key=keep("draws"), bind="query-params")
     seed = right.number_input("Seed of the noise", 0, 9999, 0, key=keep("noise_seed"),

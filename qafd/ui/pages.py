@@ -30,6 +30,11 @@ def pages(default: str = "explore") -> list[StreamlitPage]:
     return [page(name, default) for name in PAGES]
 
 
+def heading(name: str) -> None:
+    """The heading of a page that begins with its question: small, to leave room for the picture."""
+    st.html(f"<h1 class='small'>{name}</h1>")
+
+
 def for_a_class() -> bool:
     """Whether the address is a teacher's link: one card of Learn, without navigation."""
     return st.query_params.get("teach") == "1"

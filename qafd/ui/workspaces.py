@@ -22,6 +22,7 @@ from qafd.ui.pages import PAGES, for_a_class, script
 from qafd.ui.provider import spending
 from qafd.view.panel import clean
 
+ASKS = {"explore": "q", "compare": "q", "lab": "q", "database": "dbq"}  # the key of its question
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 
 
@@ -178,16 +179,27 @@ def run(page: StreamlitPage) -> None:
     linked = {} if "linked" in st.session_state else {
         key: st.query_params.get_all(key) for key in st.query_params}
     st.session_state["linked"] = True
+    title = _title(page)
+    st.set_page_config(title)
     try:
         if page.title == PAGES["learn"][0] and for_a_class() or _choose_workspace():
             _draw(page)
     except QafdError as error:
         st.error(said(error), icon=":material/error:")
+    if title != (title := _title(page)):
+        st.set_page_config(title)
     refused = [plain(f"{key}={text[:40]}") for key, texts in linked.items() for text in texts
                if not _taken(key, text)]
     if refused:
         st.toast(f"The link asks for {listed(refused)}, which this page cannot show. The controls "
                  "say what it shows.", icon=":material/link_off:", duration="infinite")
+
+
+def _title(page: StreamlitPage) -> str:
+    """What the browser calls a page: its question first, for tabs show only the beginning."""
+    key = ASKS.get(script(page).stem)
+    question = key and st.session_state.get(key, st.query_params.get(key))
+    return " · ".join(filter(None, [clean(question or "", 60), page.title, "QAFD Explorer"]))
 
 
 def _draw(page: StreamlitPage) -> None:

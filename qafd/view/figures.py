@@ -39,10 +39,12 @@ def label(name: str, length: int = NAME) -> str:
 
 
 def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
-              mass_label: str, seeds_label: str) -> "Figure":
+              mass_label: str, seeds_label: str, now: "Cell | None" = None,
+              ink: str = GREY) -> "Figure":
     """One variant's map: mass across, seeds upward, a metric of `METRICS` as color and number.
 
-    Every cell has a marker whose `customdata` is its index in `cells`, for clicks.
+    Every cell has a marker whose `customdata` is its index in `cells`, for clicks. The cell `now`
+    is outlined in `ink`.
     """
     import plotly.graph_objs as go
 
@@ -55,6 +57,10 @@ def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
         text=[["" if v is None else number(v) for v in row] for row in grid],
         texttemplate="%{text}", xgap=2, ygap=2, hoverinfo="skip",
         showscale=False))
+    if now is not None:
+        x, y = masses.index(now.mass), counts.index(now.seeds)
+        figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5,
+                         line={"color": ink, "width": 3})
     unit = METRICS[metric][1]
     figure.add_scatter(
         x=[f"{c.mass:g}" for c in cells], y=[f"{c.seeds}" for c in cells], mode="markers",
@@ -73,10 +79,12 @@ def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
     return figure
 
 
-def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str) -> "Figure":
+def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str,
+          now: float) -> "Figure":
     """The first nodes of a timeline as bars from entry to the end, lane under lane.
 
-    `ink` is the color of the names, readable on the page's background.
+    A line marks the mass `now`, if it is on the axis. `ink` is the color of line and names,
+    readable on the page's background.
     """
     import plotly.graph_objs as go
 
@@ -103,8 +111,14 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str) -> "Figur
             textposition=["middle right" if e else "middle left" for e in early],
             textfont={"size": 11.5, "color": ink}, hoverinfo="skip", showlegend=False)
         place += len(inside) + 2
+    if now <= timeline.up_to:
+        figure.add_vline(x=now, line={"color": ink, "width": 1.5, "dash": "dash"})
+        left = now > 0.8 * timeline.up_to
+        figure.add_annotation(x=now, y=1, yref="paper", yanchor="bottom", showarrow=False,
+                              text=f"now: {number(now)}", xanchor="right" if left else "left",
+                              font={"size": 12, "color": ink})
     figure.update_layout(
-        height=90 + 19 * place, bargap=0, margin={"l": 8, "r": 8, "t": 8, "b": 44},
+        height=104 + 19 * place, bargap=0, margin={"l": 8, "r": 8, "t": 22, "b": 44},
         xaxis={"title": f"full from: {mass_label}",
                "range": [0, timeline.up_to * 1.01], "fixedrange": True},
         yaxis={"visible": False, "autorange": False, "range": [place, -1], "fixedrange": True})
@@ -168,7 +182,8 @@ def return_bars(returns: Sequence["Return"], shown: int, ink: str) -> "Figure":
                        textfont={"size": 11.5, "color": ink}, hoverinfo="skip", showlegend=False)
     figure.update_layout(
         height=110 + 19 * len(first), bargap=0, margin={"l": 8, "r": 8, "t": 40, "b": 44},
-        xaxis={"title": "returned in % of the draws", "range": [0, 100], "fixedrange": True},
+        xaxis={"title": "returned in % of the draws", "range": [0, 102],
+               "tickvals": list(range(0, 101, 20)), "fixedrange": True},
         yaxis={"visible": False, "autorange": False, "range": [len(first), -1],
                "fixedrange": True},
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
