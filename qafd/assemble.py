@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
@@ -21,6 +22,7 @@ TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
 SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
+SYNONYMS = 16  # nearest names of a name; those that differ in a number alone are all near
 ROUNDING = 1e-5  # more than a cosine in single precision can be wrong
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
 DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
@@ -105,7 +107,8 @@ def assemble(
       entity's number of passages to the power 0.2;
     - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
       the weight that an imported graph gives it, as a multiple of the mean;
-    - synonym, entity to entity: cosine of the names >= 0.8, times 0.1.
+    - synonym, entity to entity: cosine of the names >= 0.8, times 0.1, where one of the two is
+      among the 16 nearest such names of the other.
 
     Parameters
     ----------
@@ -315,21 +318,51 @@ def _relation_edges(
 
 
 def _synonym_edges(
-    keys: Sequence[str], nodes: Sequence[Node], names: Vectors, block: int = 1024
+    keys: Sequence[str], nodes: Sequence[Node], names: Vectors, block: int = 256
 ) -> Iterator[Edge]:
-    """Pairs of names with cosine >= 0.8; O(n^2 d) in blocks of rows.
+    """Pairs of names with cosine >= 0.8, for each name the nearest; O(n^2 d) in blocks of rows.
 
     Two names in scripts that the bundled model cannot read must be spelled alike too.
     """
+    latin = [is_latin(key) for key in keys]
+    found: set[tuple[int, int]] = set()
     for first in range(0, len(keys), block):
-        near = names[first:first + block] @ names.T >= SYNONYM_COSINE - ROUNDING
-        rows, others = np.nonzero(np.triu(near, first + 1))
-        rows += first
-        for u, v, cosine in zip(rows.tolist(), others.tolist(),
-                                _cosines(names[rows], names[others]).tolist(), strict=True):
-            if cosine >= SYNONYM_COSINE and (
-                    is_latin(keys[u]) or is_latin(keys[v]) or _alike(keys[u], keys[v])):
-                yield Edge(nodes[u].id, nodes[v].id, "synonym", SYNONYM_FACTOR * cosine)
+        cosines = names[first:first + block] @ names.T
+        near = cosines >= SYNONYM_COSINE - ROUNDING
+        for i, count in enumerate(near.sum(axis=1).tolist()):
+            if count > 1:  # itself
+                others = np.flatnonzero(near[i])
+                u = first + i
+                found |= {(min(u, v), max(u, v)) for v in _nearest(
+                    u, others[others != u], cosines[i], keys, latin, names)}
+    pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
+    for at in range(0, len(pairs), 4096):
+        some = pairs[at:at + 4096]
+        for (u, v), cosine in zip(some.tolist(), _cosines(names[some[:, 0]], names[some[:, 1]])
+                                  .tolist(), strict=True):
+            yield Edge(nodes[u].id, nodes[v].id, "synonym", SYNONYM_FACTOR * cosine)
+
+
+def _nearest(
+    u: int, others: npt.NDArray[np.int64], rough: Vectors, keys: Sequence[str],
+    latin: Sequence[bool], names: Vectors,
+) -> Iterator[int]:
+    """The first `SYNONYMS` of these rows that may be called like row `u`, nearest first.
+
+    `rough`, shape (n,), are cosines in single precision.
+    """
+    if latin[u] and len(others) > SYNONYMS:
+        least = np.partition(rough[others], -SYNONYMS)[-SYNONYMS]
+        others = others[rough[others] >= least - 2 * ROUNDING]
+    exact = _cosines(names[others], names[u:u + 1])
+    left = SYNONYMS
+    for at in np.lexsort((others, -exact)).tolist():
+        v = int(others[at])
+        if not left or exact[at] < SYNONYM_COSINE:
+            return
+        if latin[u] or latin[v] or _alike(keys[u], keys[v]):
+            left -= 1
+            yield v
 
 
 def _cosines(one: Vectors, other: Vectors) -> Floats:

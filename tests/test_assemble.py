@@ -196,6 +196,34 @@ def test_near_names_are_synonyms():
     assert edge.similarity == pytest.approx(0.1 * 0.8, rel=1e-5)
 
 
+def test_of_many_near_names_each_has_its_nearest_as_synonyms():
+    """As a graph of "Chainlink 1" to "Chainlink 300" has them, where all pairs are near."""
+    rng = np.random.default_rng(1)
+    raw = rng.normal(size=(300, 8)) * 0.2 + np.eye(8)[0]
+    raw[:30] = raw[0]  # alike to the last bit: ties go to the first names
+    unit = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
+    names = [f"Link {i:03}" for i in range(300)]
+    text = " and ".join(names)
+    row = {canonical(name): i for i, name in enumerate(names)}
+    made = reading(text, [(name, "NODE") for name in names])
+    assembly = assemble(
+        [Reading(made.chunk, made.extraction, unit[0], np.tile(unit[0], (len(made.sentences), 1)))],
+        lambda some: unit[[row[key] for key in some]])
+    wide = unit.astype(np.float64)
+    cosines = [[float(np.float32(wide[u] @ wide[v])) for v in range(300)] for u in range(300)]
+    expected = set()
+    for u in range(300):
+        near = [v for v in range(300) if v != u and cosines[u][v] >= 0.8]
+        near.sort(key=lambda v: (-cosines[u][v], v))
+        expected |= {frozenset((u, v)) for v in near[:16]}
+    found = {frozenset((row[u], row[v])): e for (u, v), e in edges(assembly, "synonym").items()}
+    assert found.keys() == expected
+    assert len(found) <= 16 * 300 < sum(c >= 0.8 for some in cosines for c in some) / 2
+    for ends, edge in found.items():
+        u, v = ends
+        assert edge.similarity == pytest.approx(0.1 * cosines[u][v], rel=1e-6)
+
+
 def test_alignment_is_the_mean_of_what_mentions_an_entity():
     pair = [("Apple", "ORG")]
     assembly = assemble([reading("Apple grew", pair, at=0),
