@@ -180,9 +180,8 @@ def panel_data(
                    "x": round(positions[node][0] / drawing.aspect, 4),
                    "y": round(positions[node][1], 4)}
                   | ({"late": 1} if node in late else {}) for node in index],
-        "panels": [
-            _panel(picture, r, nodes, caption, names) for r, nodes, caption, names in zip(
-                retrievals, shown, words, hidden, strict=True)],
+        "panels": [_panel(picture, *one) for one in zip(
+            retrievals, shown, words, hidden, strict=True)],
         "ramp": RAMPS[drawing.ramp] if signed is None else DIVERGING,
         "signed": signed is not None,
         "legend": _legend(shown, scale is rank_scale, drawing, max(
@@ -270,6 +269,7 @@ class _Picture:
 
 def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNode],
            caption: Caption, hidden: bool) -> dict[str, Any]:
+    """One panel; passages of its retrieval may be hidden, drawn as the flow they carry."""
     drawing, index, signed = picture.drawing, picture.index, picture.signed
     importance, weight = drawing.measures or ("importance", "weight")
     thickest = 0.5 if drawing.measures else 1.0
