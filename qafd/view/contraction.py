@@ -10,7 +10,7 @@ from scipy.sparse import csc_array, csr_array, diags_array, eye_array, hstack
 from scipy.sparse.linalg import splu
 
 from qafd.records import Floats
-from qafd.retrieve.base import Retrieval, RetrievedEdge
+from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
 
 @dataclass(frozen=True)
@@ -89,29 +89,24 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     joined = csr_array(weight[:m, :m] + weight[:m, m:] @ _onward(
         weight[m:, m:], weight[m:, :m], strength))
 
-    stated: dict[tuple[int, int], RetrievedEdge] = {}
-    for edge in sorted(retrieval.edges, key=lambda e: (e.flow, e.weight)):
-        u, v = row[edge.source], row[edge.target]
-        if max(u, v) < m:
-            stated.pop((v, u), None)
-            stated[u, v] = edge
     enters = csr_array(flow[:m, m:] > 0, dtype=np.float64)
     leaves = csr_array(onward[:, :m] > 0, dtype=np.float64)
     count = csr_array(enters @ leaves)
     which = csr_array(enters @ diags_array(np.arange(n - m, dtype=np.float64)) @ leaves)
-    edges = []
+    direct = _direct(retrieval.edges, entities)
     found = {(int(u), int(v)) for u, v in zip(*drawn.nonzero(), strict=True)}
-    found |= {(u, v) for u, v in stated if (v, u) not in found}
+    found |= {(u, v) for u, v in direct if (v, u) not in found}
     lines = sorted(found, key=lambda at: (entities[at[0]].id, entities[at[1]].id))
+    edges = []
     for (u, v), carriers, place, amount, strong in zip(
             lines, *(_at(matrix, lines) for matrix in (count, which, drawn, joined)), strict=True):
-        direct = stated.get((u, v)) or stated.get((v, u))
-        label = direct.label if direct else ""
+        edge = direct.get((u, v)) or direct.get((v, u))
+        label = edge.label if edge else ""
         if round(carriers) and not label:
             label = (f"via {passages[round(place)].name}" if round(carriers) == 1
                      else f"via {round(carriers)} passages")
         edges.append(RetrievedEdge(
-            entities[u].id, entities[v].id, direct.kind if direct else "contracted",
+            entities[u].id, entities[v].id, edge.kind if edge else "contracted",
             amount, strong, label))
 
     def per_entity(amounts: Floats) -> dict[str, float]:
@@ -120,6 +115,19 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
     return Contraction(
         replace(retrieval, nodes=tuple(entities), edges=tuple(edges)), per_entity(absorbed),
         per_entity(booked[:m]), per_entity(opposite.sum(axis=1)), float(booked[m]))
+
+
+def _direct(edges: Sequence[RetrievedEdge], entities: Sequence[RetrievedNode],
+            ) -> dict[tuple[int, int], RetrievedEdge]:
+    """The edge that joins two entities, by their rows; of several that with the most flow."""
+    row = {node.id: i for i, node in enumerate(entities)}
+    found: dict[tuple[int, int], RetrievedEdge] = {}
+    for edge in sorted(edges, key=lambda e: (e.flow, e.weight)):
+        if edge.source in row and edge.target in row:
+            u, v = row[edge.source], row[edge.target]
+            found.pop((v, u), None)
+            found[u, v] = edge
+    return found
 
 
 def _at(matrix: csr_array, places: Sequence[tuple[int, int]]) -> list[float]:
