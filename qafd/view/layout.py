@@ -33,7 +33,6 @@ LINE_CHECKS = 200_000
 def layout(
     node_ids: Iterable[str],
     edges: Edges,
-    previous: Mapping[str, tuple[float, float]] | None = None,
     aspect: float = 1.45,
     labels: Mapping[str, str] | None = None,
 ) -> Positions:
@@ -51,9 +50,6 @@ def layout(
         Undirected; loops, repetitions and edges that leave `node_ids` are ignored. The
         length is > 0, by default the square root of the mean degree of both ends, so that
         the neighbors of a hub find room around it.
-    previous : mapping, optional
-        An older layout of overlapping nodes: the start of the majorization and the
-        orientation of each component. When it holds all `node_ids`, they stay where they are.
     aspect : float
         Width of the frame over its height, > 0.
     labels : mapping, optional
@@ -67,15 +63,12 @@ def layout(
     if not 0 < aspect < np.inf:
         raise ParameterError(f"aspect is {aspect}; give a positive number such as 1.45")
     ids = sorted(set(node_ids))
-    known = previous or {}
-    if ids and all(node in known for node in ids):
-        return {node: known[node] for node in ids}
     if not ids:
         return {}
     lengths = _lengths(ids, edges)
     count, member = connected_components(lengths, directed=False)
     parts = [np.flatnonzero(member == c) for c in range(count)]
-    drawn = [_component(lengths[part][:, part], _older(part, ids, known)) for part in parts]
+    drawn = [_component(lengths[part][:, part]) for part in parts]
     placed = np.empty((len(ids), 2))
     for part, xy in zip(parts, _pack(drawn, aspect), strict=True):
         placed[part] = xy
@@ -199,26 +192,16 @@ def _lengths(ids: Sequence[str], edges: Edges) -> csr_array:
     return csr_array((np.tile(length, 2), (ends[:, 0], ends[:, 1])), shape=(len(ids),) * 2)
 
 
-def _older(part: np.ndarray, ids: Sequence[str],
-           known: Mapping[str, tuple[float, float]]) -> Floats:
-    """Previous positions of a component's nodes, NaN where there is none."""
-    return np.array([known.get(ids[i], (np.nan, np.nan)) for i in part])
-
-
-def _component(lengths: csr_array, older: Floats) -> Floats:
+def _component(lengths: csr_array) -> Floats:
     n = lengths.shape[0]
     if n == 1:
         return np.zeros((1, 2))
-    old = ~np.isnan(older[:, 0])
-    warm = bool(old.sum() >= 3)
     if n <= STRESS_LIMIT:
         distance = shortest_path(lengths, directed=False)
-        start = _warm_start(distance, older, old) if warm else _classical(distance)
-        points = majorize(distance, start + 0.01 * distance.mean() * _spiral(n))
+        points = majorize(distance, _classical(distance) + 0.01 * distance.mean() * _spiral(n))
     else:
         points = _coarse(lengths)
-    points -= points.mean(axis=0)
-    return _aligned(points, older, old) if warm else _landscape(points, lengths)
+    return _landscape(points - points.mean(axis=0), lengths)
 
 
 def _classical(distance: Floats) -> Floats:
@@ -229,15 +212,6 @@ def _classical(distance: Floats) -> Floats:
     # All eigenvectors: LAPACK's search for the last two finds none when many values are equal.
     values, vectors = np.linalg.eigh(gram)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0)))[:, :-3:-1])
-
-
-def _warm_start(distance: Floats, older: Floats, old: np.ndarray) -> Floats:
-    """Older positions at the scale of `distance`; a new node at its nearest old ones' mean."""
-    gap = _distances(older[old])
-    scale = distance[np.ix_(old, old)].sum() / max(gap.sum(), 1e-9)
-    near = 1 / np.maximum(distance[:, old], 1e-9) ** 4
-    guess = near @ older[old] / near.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(old[:, None], older, guess) * scale)
 
 
 def _coarse(lengths: csr_array, rounds: int = 30) -> Floats:
@@ -278,13 +252,6 @@ def _spiral(n: int) -> Floats:
     """Distinct unit offsets, so that nodes with equal distances do not start at one point."""
     turn = 2.399963 * np.arange(n)
     return np.column_stack([np.cos(turn), np.sin(turn)])
-
-
-def _aligned(points: Floats, older: Floats, old: np.ndarray) -> Floats:
-    """The rotation or reflection that brings old nodes closest to where they were."""
-    target = older[old] - older[old].mean(axis=0)
-    left, _, right = np.linalg.svd((points[old] - points[old].mean(axis=0)).T @ target)
-    return np.asarray(points @ (left @ right))
 
 
 def _landscape(points: Floats, lengths: csr_array) -> Floats:
