@@ -14,7 +14,16 @@ import numpy as np
 from qafd.assemble import Reading, assemble
 from qafd.errors import StoreError
 from qafd.records import Check, Vectors
-from qafd.store import Store, checksum, embedding_key, opening, schema, tables, vector_keys
+from qafd.store import (
+    Store,
+    checksum,
+    embedding_key,
+    opening,
+    plan_holds,
+    schema,
+    tables,
+    vector_keys,
+)
 from qafd.store.edits import connected, edited
 from qafd.store.log import CHUNK
 
@@ -179,7 +188,8 @@ def _passages(store: Store) -> Check:
 
 def _edges(store: Store) -> Check:
     with store.snapshot() as connection:
-        faults = [f"an edge leads to node {row[0]}, which does not exist"
+        faults = list(store.altered())
+        faults += [f"an edge leads to node {row[0]}, which does not exist"
                   for row in connection.execute(
             "SELECT source FROM edges WHERE source NOT IN (SELECT id FROM nodes) "
             "UNION SELECT target FROM edges WHERE target NOT IN (SELECT id FROM nodes)")]
@@ -192,7 +202,8 @@ def _edges(store: Store) -> Check:
                    for row in connection.execute(
             "SELECT DISTINCT source, json_extract(value, '$[0]') AS passage "
             "FROM edges, json_each(evidence) WHERE passage NOT IN (SELECT id FROM passages)")]
-    return _verdict("graph", faults, "Every edge joins two nodes and rests on passages", REBUILD)
+    return _verdict("graph", faults, "The graph is as it was assembled; every edge joins two "
+                    "nodes and rests on passages", REBUILD)
 
 
 def _search(store: Store) -> Check:
@@ -225,8 +236,20 @@ def _vectors(store: Store) -> Check:
                 ("the name_vector {} in nodes", dimension,
                  "SELECT id, name_vector FROM nodes", ())):
             faults += _bad_vectors(connection.execute(query, values).fetchall(), size, what)
+        if not store.stale and (missing := len(store.without_vector(_needed(store, model)))):
+            faults.append(f"{missing} vectors that the graph was made of are missing")
     return _verdict("vectors", faults, "Every vector has its length and is of unit norm",
                     "embed the workspace anew (`qafd index --re-embed`)")
+
+
+def _needed(store: Store, model: str) -> Iterator[str]:
+    """The keys of all vectors that the graph is made of."""
+    log = store.log()
+    for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
+        yield from vector_keys(model, chunk.title, chunk.text, extraction.sentences)
+    with store.snapshot() as connection:
+        for (key,) in connection.execute("SELECT key FROM nodes WHERE kind = 'entity'"):
+            yield embedding_key(model, key)
 
 
 def _bad_vectors(rows: Sequence[tuple[str, bytes]], dimension: int, what: str) -> Iterator[str]:
@@ -261,6 +284,16 @@ def _retrievals(store: Store) -> Check:
                   if hashlib.sha256(zlib.decompress(body)).hexdigest() != digest]
     return _verdict("retrievals", faults, "Every stored retrieval is as it was saved",
                     "ask the question again")
+
+
+def _plans(store: Store) -> Check:
+    """Plans without a checksum are from before there were any, and never used."""
+    with store.snapshot() as connection:
+        faults = [f"the kept plan of {row[0]!r} is damaged" for row in connection.execute(
+                      "SELECT question, body, embedding, keyword_embeddings FROM plans")
+                  if "sha256" in str(row[1]) and not plan_holds(*row)]
+    return _verdict("plans", faults, "Every kept plan is as it was saved",
+                    "its question is read anew when it is asked")
 
 
 def _graph_anew(store: Store) -> Check:
@@ -338,4 +371,4 @@ def _verdict(name: str, faults: Sequence[str], fine: str, remedy: str) -> Check:
 
 LOOKS: tuple[Callable[[Store], Check], ...] = (
     _pages, _tables, _mode, _texts, _log, _passages, _edges, _search, _vectors, _waiting,
-    _retrievals)
+    _retrievals, _plans)

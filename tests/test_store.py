@@ -344,6 +344,20 @@ def test_a_kept_plan_serves_until_the_graph_changes(store, path):
     assert np.array_equal(kept.embedding, plan.embedding)
     assert np.array_equal(kept.keyword_embeddings, plan.keyword_embeddings)
     assert store.stored_plan("Who is Bob?") is None
+    with store.transaction() as connection:
+        connection.execute("UPDATE plans SET question = 'Who is Eve?'")
+    assert store.stored_plan("Who is Eve?") is None  # not the one that was saved for it
+    store.save_plan(plan)
+    for statement in ("UPDATE plans SET embedding = CAST(x'01' || substr(embedding, 2) AS BLOB)",
+                      "UPDATE plans SET keyword_embeddings = substr(keyword_embeddings, 33)",
+                      "UPDATE plans SET body = replace(body, 'low', 'lo')",
+                      "UPDATE plans SET body = substr(body, 3)"):
+        store.save_plan(plan)
+        assert store.stored_plan("Who is Ada?") is not None
+        with store.transaction() as connection:
+            connection.execute(statement)
+        assert store.stored_plan("Who is Ada?") is None
+    store.save_plan(plan)
     store.delete("cyd.txt")
     tiny_index(path)
     assert store.stored_plan("Who is Ada?") is None

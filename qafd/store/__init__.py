@@ -40,7 +40,7 @@ from qafd.text.plaintext import storable
 
 __all__ = [
     "DocumentNameError", "DocumentRow", "Evidence", "File", "LayerRow", "Log", "SavedRetrieval",
-    "Store", "checksum", "clean_name", "embedding_key", "now", "vector_keys",
+    "Store", "checksum", "clean_name", "embedding_key", "now", "plan_holds", "vector_keys",
 ]
 
 
@@ -80,6 +80,8 @@ class Store(LogStore, FileStore, SearchStore):
             if changed:
                 bump(connection, "graph_revision")
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
+            if changed or not meta(connection, "sums"):
+                set_meta(connection, "sums", json.dumps(_sums(connection)))
         return changed
 
     def differences(self, log: Log, nodes: Sequence[Node], edges: Sequence[Edge],
@@ -98,7 +100,21 @@ class Store(LogStore, FileStore, SearchStore):
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
             connection.execute("DELETE FROM layers")
+            connection.execute("DELETE FROM meta WHERE key = 'sums'")
             bump(connection, "log_revision")
+
+    def altered(self) -> tuple[str, ...]:
+        """What is not as the last assembly left it, in words for each table of the graph.
+
+        Nothing is known of a graph from before assemblies kept counts and checksums.
+        """
+        with self.reading() as connection:
+            kept = json.loads(meta(connection, "sums", "{}"))
+            found = _sums(connection) if kept else {}
+            return tuple(
+                f"{table} has {found[table][0]} rows, not the {rows} that were assembled"
+                if found[table][0] != rows else f"{table} has rows that were not assembled so"
+                for table, (rows, digest) in kept.items() if found[table] != (rows, digest))
 
     @property
     def version(self) -> str:
@@ -357,21 +373,23 @@ class Store(LogStore, FileStore, SearchStore):
 
     def save_plan(self, plan: QueryPlan) -> None:
         """Keep a plan, so that its question can be asked again without a model."""
-        body = json.dumps({"keywords": [[k.text, k.level] for k in plan.keywords],
-                           "names": plan.names, "notices": plan.notices, "read": plan.read})
+        body = {"keywords": [[k.text, k.level] for k in plan.keywords], "names": plan.names,
+                "notices": plan.notices, "read": plan.read}
+        vectors = (plan.embedding.astype("<f4").tobytes(),
+                   plan.keyword_embeddings.astype("<f4").tobytes())
+        question = storable(plan.question)
+        body["sha256"] = _plan_sum(question, body, *vectors)
         with self.transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)",
-                (storable(plan.question), body, plan.embedding.astype("<f4").tobytes(),
-                 plan.keyword_embeddings.astype("<f4").tobytes()))
+            connection.execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)",
+                               (question, json.dumps(body), *vectors))
 
     def stored_plan(self, question: str) -> QueryPlan | None:
-        """The plan kept for a question, or None when the graph has changed since."""
+        """The plan kept for a question; None when the graph has changed since, or the plan has."""
         with self.snapshot() as connection:
             row = connection.execute(
                 "SELECT body, embedding, keyword_embeddings FROM plans WHERE question = ?",
                 (storable(question),)).fetchone()
-        if row is None:
+        if row is None or not plan_holds(storable(question), *row):
             return None
         body = json.loads(row[0])
         embedding = np.frombuffer(row[1], "<f4")
@@ -381,11 +399,39 @@ class Store(LogStore, FileStore, SearchStore):
             tuple(body["notices"]), read=body.get("read", ""))
 
 
+def plan_holds(question: str, body: str, embedding: bytes, keywords: bytes) -> bool:
+    """Whether a stored plan is as it was saved; one from before plans had checksums is not."""
+    try:
+        said = json.loads(body)
+        return bool(said.pop("sha256") == _plan_sum(question, said, embedding, keywords))
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return False
+
+
+def _plan_sum(question: str, body: Mapping[str, Any], embedding: bytes, keywords: bytes) -> str:
+    return checksum(question, json.dumps(body, sort_keys=True), embedding, keywords)
+
+
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
     "nodes": (("id",), ("kind", "key", "name", "text", "tokens", "vector", "name_vector")),
     "edges": (("source", "target", "kind", "label"), ("similarity", "count", "evidence")),
 }
+
+
+def _sums(connection: sqlite3.Connection) -> dict[str, tuple[int, str]]:
+    """The number of rows and the SHA-256 of each table of the graph."""
+    sums = {}
+    for table, (key, rest) in _GRAPH_TABLES.items():
+        total, count = hashlib.sha256(), 0
+        for row in connection.execute(
+                f"SELECT {', '.join(key + rest)} FROM {table} ORDER BY {', '.join(key)}"):
+            count += 1
+            for value in row:
+                total.update(value if isinstance(value, bytes) else
+                             f"{value!r}\n".encode("utf-8", "surrogatepass"))
+        sums[table] = count, total.hexdigest()
+    return sums
 
 
 def _graph_rows(log: Log, nodes: Sequence[Node], edges: Sequence[Edge], vectors: Vectors,
