@@ -130,7 +130,8 @@ function play(m) {
   let then = performance.now(), due = 0;
   say(m.playButton, "Pause");
   const frame = (now) => {
-    due += ((now - then) / 1000) * m.speed;
+    // The first pushes one by one, each a fifth faster than the one before.
+    due += ((now - then) / 1000) * Math.min(m.speed, 2 * 1.2 ** m.k);
     then = now;
     if (due >= 1) {
       go(m, m.k + Math.floor(due));
@@ -176,7 +177,7 @@ function build(m) {
     const told = html("span", "", speed.parentNode);
     const set = () => {
       m.speed = 500 ** (speed.value / 100);
-      say(told, `${Math.round(m.speed)} a second`);
+      say(told, `up to ${Math.round(m.speed)} a second`);
       speed.setAttribute("aria-valuetext", told.textContent);
     };
     speed.value = m.wanted ?? (100 * Math.log(Math.max(2, m.take.pushed.length / 10))) / Math.log(500);
@@ -224,35 +225,28 @@ function panel(m, el, title, live) {
   const { data } = m;
   html("div", "title", el, title);
   const width = Math.max(el.clientWidth, 280), pad = data.plain ? 44 : 26;
-  const height = data.plain ? Math.min(Math.max(width / data.aspect, 290), 380) : Math.max(width / data.aspect, 300);
+  // As Explore draws: seven tenths as high as wide.
+  const height = data.plain ? Math.min(Math.max(width / data.aspect, 290), 380) : Math.max(0.7 * width, 300);
   const view = svg("svg", el, { viewBox: `0 0 ${width} ${height}`, role: data.mode === "push" ? "group" : "img" });
-  const span = (axis, whole) => {
-    const all = data.nodes.filter((node) => node.at).map((node) => node.at[axis]);
-    const low = Math.min(...all), high = Math.max(...all);
-    return data.plain || !(high > low) ? [0, whole] : [low, high];
-  };
-  const [left, right] = span(0, data.aspect), [top, bottom] = span(1, 1);
-  const at = (p) => [pad + ((p[0] - left) / (right - left)) * (width - 2 * pad),
-    pad + ((p[1] - top) / (bottom - top)) * (height - 2 * pad)];
+  const at = (p) => [pad + (p[0] / data.aspect) * (width - 2 * pad), pad + p[1] * (height - 2 * pad)];
   const shown = data.nodes.map((node) => node.at && at(node.at));
   const largest = Math.max(...data.nodes.map((node) => node.T));
-  const unit = (data.plain ? Math.min(22, width / 16) : width < 400 ? 6 : 8) / Math.sqrt(largest);
+  const unit = (data.plain ? Math.min(22, width / 16) : width < 400 ? 5 : 6.5) / Math.sqrt(largest);
   const [us, vs, ws] = data.edges, widest = Math.max(...ws, 1e-300);
   const edges = us.map((u, i) => shown[u] && shown[vs[i]] && svg("line", view, {
     class: "edge", x1: shown[u][0], y1: shown[u][1], x2: shown[vs[i]][0], y2: shown[vs[i]][1],
     "stroke-width": Math.max(data.plain ? 1 : 0.4, (data.plain ? 9 : 3) * Math.sqrt(ws[i] / widest)).toFixed(2) }));
-  const crowded = shown.filter(Boolean).length > (width < 400 ? 14 : 30);
+  const size = data.nodes.map((node) => Math.max(unit * Math.sqrt(node.T), data.plain ? 8 : 3.5));
   const words = svg("g", null, {});
   const nodes = data.nodes.map((node, i) => {
     if (!shown[i]) return null;
-    const [x, y] = shown[i], g = svg("g", view, {}), r = Math.max(unit * Math.sqrt(node.T), data.plain ? 8 : 3.5);
+    const [x, y] = shown[i], g = svg("g", view, {}), r = size[i];
     svg("circle", g, { class: "base", cx: x, cy: y, r: r.toFixed(2) });
     const disc = svg("circle", g, { class: "disc", cx: x, cy: y, r: 0 });
     svg("circle", g, { class: "ring", cx: x, cy: y, r: r.toFixed(2) });
-    const place = Math.min(Math.max(x, 40), width - 40);
     const amount = data.plain ? svg("text", words, { class: "amount", x, y: y + r + 15 }) : null;
-    if (data.plain || node.d > 0 || !crowded)
-      svg("text", words, { x: place, y: y - r - 6 }).textContent = short(node.name, data.plain ? 18 : 22);
+    if (data.plain)
+      svg("text", words, { x: Math.min(Math.max(x, 40), width - 40), y: y - r - 6 }).textContent = short(node.name, 18);
     if (live && data.mode === "push") {
       g.setAttribute("role", "button");
       g.setAttribute("data-bucket", node.name);
@@ -268,7 +262,31 @@ function panel(m, el, title, live) {
     return { g, disc, r, amount };
   });
   view.append(words);
+  if (!data.plain) names(m, words, shown, size, width, height);
   return { view, nodes, edges, live, title };
+}
+
+// The sources and, in the order in which they fill, as many others as have room for their names.
+function names(m, words, shown, size, width, height) {
+  const { nodes } = m.data, first = [...new Set(m.take.pushed)];
+  const order = [...first.filter((i) => nodes[i].d > 0), ...first.filter((i) => !(nodes[i].d > 0))];
+  const taken = [], over = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  const discs = shown.map((p, i) => p && [p[0] - size[i], p[1] - size[i], p[0] + size[i], p[1] + size[i]]);
+  for (const i of order.filter((i) => shown[i])) {
+    const [x, y] = shown[i], r = size[i], text = svg("text", words, {});
+    text.textContent = short(nodes[i].name, 22);
+    const half = text.getComputedTextLength() / 2;
+    const places = [[x, y - r - 12], [x, y + r + 12], [x + r + half + 5, y], [x - r - half - 5, y]].map((at) => {
+      const c = Math.min(Math.max(at[0], half + 2), width - half - 2), box = [c - half - 1, at[1] - 7, c + half + 1, at[1] + 7];
+      const crossed = 3 * taken.filter((other) => over(box, other)).length + discs.filter((disc) => disc && over(box, disc)).length;
+      return { box, c, y: at[1] + 4, cost: crossed + (box[1] < 0 || box[3] > height ? 9 : 0) };
+    });
+    const best = places.reduce((a, b) => (b.cost < a.cost ? b : a));
+    if (best.cost > 0 && !(nodes[i].d > 0)) { text.remove(); continue; }
+    text.setAttribute("x", best.c.toFixed(1));
+    text.setAttribute("y", best.y.toFixed(1));
+    taken.push(best.box);
+  }
 }
 
 function curve(m, title, values, logged = false) {

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,66 @@ def test_playing_500_pushes_asks_nothing_of_the_server(open_page: Open) -> None:
     assert number(page, "frames") > 1
     assert number(page, "mass") == pytest.approx(mass, abs=1e-8)
     assert asked == []
+
+
+def test_a_film_begins_with_its_fullest_node_and_its_first_pushes_one_by_one(
+        open_page: Open) -> None:
+    page = open_page("/lab?experiment=Movie&best_mass=60")
+    page.locator(MOVIE).wait_for(timeout=60_000)
+    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    expect(page.get_by_label("Order")).to_have_value("largest")
+    page.get_by_role("slider", name="Speed").fill("100")  # 500 pushes a second
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now() + 1000") / 1000)  # the clock is the test's now
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(1000)
+    assert 1 <= number(page, "push") <= 3
+    page.clock.run_for(4000)
+    assert number(page, "push") >= 500
+
+
+def test_the_film_names_what_fills_first_and_no_name_covers_another(open_page: Open) -> None:
+    page = open_page("/lab?experiment=Movie", width=1440)
+    page.locator(MOVIE).wait_for(timeout=60_000)
+    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    card = page.locator(".movie .card").first
+    boxes = dict(card.locator("text").evaluate_all("""all => all.map(text => {
+        const box = text.getBoundingClientRect();
+        return [text.textContent, [box.left, box.top + 2, box.right, box.bottom - 2]];
+    })"""))
+    assert card.locator(".source").count() == 7
+    assert {"Apple", "Steve Jobs", "¶ Apple Inc.", "iPad", "App Store"} <= set(boxes)
+    assert len(boxes) > 10
+    for one, other in combinations(boxes, 2):
+        a, b = boxes[one], boxes[other]
+        assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (one, other)
+
+
+def test_the_film_has_its_nodes_where_explore_has_them(open_page: Open) -> None:
+    middle = """all => all.map(([name, at]) => {
+        const box = at.getBoundingClientRect();
+        return [name, [box.left + box.width / 2, box.top + box.height / 2]];
+    })"""
+    page = open_page("/?contract=false", width=1440)
+    page.locator("[data-node]").first.wait_for(timeout=60_000)
+    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    explored = dict(page.locator("[data-node]").evaluate_all(
+        f"all => ({middle})(all.map(n => [n.getAttribute('aria-label').split(',')[0], n]))"))
+    page.goto(page.url.split("/?")[0] + "/lab?experiment=Movie")
+    page.locator(MOVIE).wait_for(timeout=60_000)
+    filmed = dict(page.locator(".movie .card").first.locator("g:has(> title)").evaluate_all(
+        f"all => ({middle})(all.map(g => [g.querySelector('title').textContent, "
+        "g.querySelector('.ring')]))"))
+    both = sorted(set(explored) & set(filmed))
+    assert len(both) > 40
+    here, there = (np.array([some[name] for name in both]) for some in (explored, filmed))
+    for axis in (0, 1):
+        scale, shift = np.polyfit(here[:, axis], there[:, axis], 1)
+        away = np.abs(scale * here[:, axis] + shift - there[:, axis])
+        assert np.quantile(away, 0.8) < 1
+        assert away.max() < 10  # boxes with names, which Explore draws around seeds, keep apart
+    [across, down] = (np.polyfit(here[:, axis], there[:, axis], 1)[0] for axis in (0, 1))
+    assert across == pytest.approx(down, rel=0.1)
 
 
 def test_pushing_by_hand_ends_at_the_exact_solution(open_page: Open) -> None:

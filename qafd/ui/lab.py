@@ -177,7 +177,7 @@ def movie_tab(view: View) -> None:
     names = [shown(graph, row) for row in filmed.rows.tolist()]
     movie(movie_data(filmed, names, {i: positions[node] for i, node in enumerate(ids)
                                      if node in positions},
-                     aspect=ASPECT, ramp=chosen_drawing().ramp), key="movie")
+                     order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp), key="movie")
     st.caption(f"The released code stops after {RELEASED_PUSHES} pushes, whatever is left above "
                "capacity then; the exact solution leaves nothing.")
     st.html(read_table(
