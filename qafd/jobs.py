@@ -157,10 +157,20 @@ def start_worker(path: str | os.PathLike[str], keys: Keys = NO_KEYS) -> None:
     What it complains about goes to a file beside the workspace, named like it plus ".log", after
     what earlier ones did. The keys of model endpoints go through a pipe, where no other process
     can read them.
+
+    Raises
+    ------
+    StoreError
+        The folder of the workspace cannot be written.
     """
     place = Path(path).absolute()
     home = str(Path(__file__).parents[1])
-    with _log(Path(f"{place}.log")) as log:
+    try:
+        opened = _log(Path(f"{place}.log"))
+    except OSError as error:
+        raise StoreError(f"{place.name} cannot be indexed, since nothing can be written beside it "
+                         f"({error.strerror}); check the folder and its permissions.") from error
+    with opened as log:
         # -P keeps files of the current folder from being taken for modules
         worker = subprocess.Popen(
             [sys.executable, "-P", "-m", "qafd.jobs", str(place)],

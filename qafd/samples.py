@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, StoreError
 from qafd.package import assets
 from qafd.store import Store
 
@@ -33,17 +33,24 @@ def copied(name: str, folder: Path) -> Path:
     ------
     ParameterError
         There is no sample of this name.
+    StoreError
+        The folder cannot be written.
     """
     if name not in SAMPLES:
         raise ParameterError(f"there is no sample {name!r}; choose {', '.join(SAMPLES)}")
     path = folder / f"{name}.db"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder) as aside:
-            copy = Path(aside) / path.name
-            shutil.copyfile(assets() / "samples" / path.name, copy)
-            with Store.open(copy) as store:
-                store.renew()
-                store.compact()
-            copy.replace(path)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=folder) as aside:
+                copy = Path(aside) / path.name
+                shutil.copyfile(assets() / "samples" / path.name, copy)
+                with Store.open(copy) as store:
+                    store.renew()
+                    store.compact()
+                copy.replace(path)
+        except OSError as error:
+            raise StoreError(
+                f"The sample {name} cannot be copied into {folder} ({error.strerror}); make that "
+                "folder writable, or choose another one with QAFD_HOME.") from error
     return path

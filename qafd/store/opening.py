@@ -38,7 +38,7 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
             # not ours (an installed sample) or the disk is full.
             log = Path(f"{path}-wal")
             frozen = not (log.exists() and log.stat().st_size) and (
-                not os.access(path.parent, os.W_OK)
+                not _may_write(path.resolve().parent)
                 or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
             address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
             connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
@@ -59,6 +59,16 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
                 raise damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
+
+
+def writable(path: Path) -> bool:
+    """Whether an existing workspace can be written, and the files that SQLite puts beside it."""
+    place = path.resolve()
+    return _may_write(place) and _may_write(place.parent)
+
+
+def _may_write(place: Path) -> bool:
+    return os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _refuse_foreign(path: Path) -> None:

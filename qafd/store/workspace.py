@@ -1,5 +1,6 @@
 """A workspace: one SQLite file with its transactions, its writer lease and its backups."""
 
+import logging
 import os
 import secrets
 import socket
@@ -19,6 +20,7 @@ from qafd.store import opening, schema, tables
 
 HEARTBEAT_SECONDS = 3.0
 STALE_SECONDS = 20.0
+_SAID: set[Path] = set()  # files of which it was said that they can only be read
 RESERVE = 128 * 1024  # bytes kept beside the file, enough to write down that the disk is full
 
 
@@ -37,6 +39,8 @@ class Workspace:
              make: bool = True) -> Self:
         """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
 
+        One that lies where nothing can be written is opened to be read.
+
         Raises
         ------
         StoreError
@@ -45,6 +49,12 @@ class Workspace:
             It was written by a newer version of qafd; it is left untouched.
         """
         place = Path(path)
+        if not read_only and place.is_file() and not opening.writable(place):
+            read_only = True
+            if place not in _SAID:
+                _SAID.add(place)
+                logging.getLogger("qafd").warning(
+                    "%s or its folder cannot be written, so it can be read but not changed.", place)
         connection = opening.connect(place, read_only, make)
         try:
             with opening.translated(place):

@@ -1,5 +1,6 @@
 """Which workspace a page works on, and the one place where errors become sentences."""
 
+import errno
 import html
 import os
 import re
@@ -16,6 +17,7 @@ from qafd.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
 from qafd.store import Store
+from qafd.store.opening import writable
 from qafd.ui.home import home
 from qafd.ui.keys import keys
 from qafd.ui.pages import PAGES, for_a_class, script
@@ -166,10 +168,10 @@ def keep_workers_going() -> None:
             # nobody chose it: a look must not renew its schema
             with Store.open(path, read_only=True) as store:
                 waiting = needs_worker(store)
+            if waiting:
+                start_worker(path, keys())
         except QafdError:
             continue  # a damaged workspace says so when it is opened
-        if waiting:
-            start_worker(path, keys())
 
 
 def run(page: StreamlitPage) -> None:
@@ -186,6 +188,14 @@ def run(page: StreamlitPage) -> None:
             _draw(page)
     except QafdError as error:
         st.error(said(error), icon=":material/error:")
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        st.error(plain(f"{error.filename} cannot be written ({error.strerror}); check the folder "
+                       "and its permissions."), icon=":material/error:")
+    if "ws" in st.session_state and (path := path_of(st.session_state["ws"])).is_file() \
+            and not writable(path):
+        st.sidebar.caption("This workspace cannot be written here: it can be read but not changed.")
     if title != (title := _title(page)):
         st.set_page_config(title)
     refused = [plain(f"{key}={text[:40]}") for key, texts in linked.items() for text in texts

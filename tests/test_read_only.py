@@ -1,0 +1,78 @@
+"""A workspace in a folder that cannot be written: read as ever, and one sentence for a change."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tiny import tiny_index
+
+from qafd import jobs
+from qafd.errors import StoreError
+from qafd.samples import copied
+from qafd.store import Store
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of another kind")
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Root may write everywhere, whatever the permissions say."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that everybody can read; those of pytest belong to one user."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as made:
+        place = Path(made)
+        place.chmod(0o755)
+        yield place
+        place.chmod(0o755)
+
+
+@pytest.mark.parametrize("locked", ["folder", "file"])
+def test_what_cannot_be_written_is_read(folder: Path, locked: str,
+                                        caplog: pytest.LogCaptureFixture) -> None:
+    path = folder / "work.db"
+    tiny_index(path, [("ada.txt", b"Ada met Bob in Paris.")])
+    with Store.open(path) as store:
+        digest = store.digest()
+    before = path.read_bytes()
+    if locked == "file":
+        path.chmod(0o444)
+        folder.chmod(0o777)
+    else:
+        path.chmod(0o666)
+        folder.chmod(0o555)
+    with nobody():
+        for _ in range(2):
+            with Store.open(path) as store:
+                assert store.digest() == digest
+                assert [file.name for file in store.files()] == ["ada.txt"]
+                with pytest.raises(StoreError, match="cannot be opened or written .*permissions"):
+                    jobs.enqueue(store, [("b.txt", b"Bob.")])
+        if locked == "folder":
+            with pytest.raises(StoreError, match="nothing can be written beside it"):
+                jobs.start_worker(path)
+    assert path.read_bytes() == before
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path} or its folder cannot be written, so it can be read but not changed."]
+
+
+def test_a_sample_that_cannot_be_copied_says_where_to(folder: Path) -> None:
+    folder.chmod(0o555)
+    with nobody(), pytest.raises(StoreError, match=r"cannot be copied into .* QAFD_HOME"):
+        copied("songbook", folder)
+    with nobody(), pytest.raises(StoreError, match=r"cannot be copied into .* QAFD_HOME"):
+        copied("songbook", folder / "new")
