@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from clicks import page, press, shown
+from files import pdf
 
 from qafd.cli import main
 from qafd.index import Progress
@@ -75,11 +76,26 @@ def test_pages_are_those_of_all_documents_of_a_file(mine: KnowledgeGraph) -> Non
     mine.add_text("two.jsonl", "".join(json.dumps({"id": i, "text": text}) + "\n"
                                        for i, text in (("a", long), ("b", long + long))))
     with mine.store() as store, store.transaction() as connection:
-        connection.execute("UPDATE chunks SET page = position + 2")  # the last is passages + 1
+        names = [document.name for document in store.documents("two.jsonl")]
+        for name, marks in zip(names, ('[[0, 1, ""], [900, 4, ""]]', '[[0, 2, ""]]'), strict=True):
+            connection.execute("UPDATE documents SET marks = ? WHERE name = ?", (marks, name))
     with mine.store() as store:
-        passages = [document.passages for document in store.documents("two.jsonl")]
-        assert min(passages) > 1
-        assert store.contents()["two.jsonl"].pages == sum(passages) + len(passages)
+        assert [document.pages for document in store.documents("two.jsonl")] == [4, 2]
+        assert store.contents()["two.jsonl"].pages == 4 + 2
+
+
+def test_pages_of_a_pdf_are_counted_though_one_passage_holds_them(
+        mine: KnowledgeGraph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "keepers.pdf").write_bytes(pdf(["Ada Lovelace kept the light."],
+                                               ["Charles Babbage built the lamp."]))
+    mine.add_files(tmp_path / "keepers.pdf")
+    table = page("documents", ws="mine").dataframe[0].value
+    assert dict(zip(table["file"], table["pages"].fillna(-1), strict=True)) == {
+        "ada.txt": -1, "keepers.pdf": 2}
+    found = shown(page("documents", ws="mine", search="lamp"))
+    assert "keepers.pdf · pages 1-2" in found
+    assert main(["docs", "--db", str(mine.path), "--search", "lamp"]) == 0
+    assert "(keepers.pdf, pages 1-2)" in capsys.readouterr().out
 
 
 def test_the_table_says_what_each_file_brings(mine: KnowledgeGraph) -> None:

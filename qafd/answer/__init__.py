@@ -11,7 +11,7 @@ from qafd.extract.columns import is_row
 from qafd.llm import Message, Reply
 from qafd.llm.prompts_answer import ABSENT, answer_messages
 from qafd.models import Embedder
-from qafd.records import Mark, Vectors, mark_at
+from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.store import Store
 from qafd.text.markdown import CITED, numbers
@@ -210,11 +210,19 @@ def cite(store: Store, number: int, passage: RetrievedPassage, marks: Sequence[t
                     tuple(marks), support)
 
 
-def pages_of(passage: RetrievedPassage, marks: Sequence[Mark]) -> list[int]:
+def pages_of(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> list[int]:
     """The pages that a passage is on, by the marks of its document."""
     inside = [mark_at(marks, passage.start), *(
         mark for mark in marks if passage.start < mark.start < passage.end)]
     return sorted({mark.page for mark in inside if mark.page is not None})
+
+
+def paged(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> str:
+    """The page or pages of a passage for people, "" where its format has none."""
+    pages = pages_of(passage, marks)
+    if len(pages) > 1:
+        return f"pages {pages[0]}-{pages[-1]}"
+    return f"page {pages[0]}" if pages else ""
 
 
 def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:

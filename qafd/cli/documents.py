@@ -64,10 +64,13 @@ def _docs(arguments: argparse.Namespace) -> int:
 
 
 def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
+    from qafd.answer import paged
     from qafd.view.panel import counted
 
     with knowledge.store() as store:
         found = store.search(arguments.search)
+        pages = {hit.chunk.id: paged(hit.chunk, store.document(hit.chunk.document).marks)
+                 for hit in found.hits}
     if arguments.json:
         print_json({"total": found.total, "said": found.said, "hits": [
             {**asdict(hit.chunk), "score": hit.score, "parts": hit.parts} for hit in found.hits]})
@@ -78,8 +81,8 @@ def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
     left = found.total - len(found.hits)
     for hit in found.hits:
         text = "".join(f"[{part}]" if on else part for part, on in hit.parts)
-        page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
-        print(f"{one_line(hit.chunk.title)}  ({one_line(hit.chunk.document)}{page})\n"
+        place = ", ".join(filter(None, [one_line(hit.chunk.document), pages[hit.chunk.id]]))
+        print(f"{one_line(hit.chunk.title)}  ({place})\n"
               f"    {one_line(text, 1000)}")
     if left:
         print(f"qafd: and {counted(left, 'passage')} more", file=sys.stderr)

@@ -10,6 +10,7 @@ from qafd.errors import StoreError
 from qafd.records import Chunk
 from qafd.store import Store
 from qafd.store.log import CHUNK
+from qafd.store.rows import PAGES
 
 SIZE = 40  # passages of an excerpt: some 40,000 characters
 BEFORE = 8  # of them before the one that is asked for
@@ -149,7 +150,7 @@ def _head(store: Store, document: str) -> Head:
         row = connection.execute(
             "SELECT documents.name, source, title, kind, length(text), "
             "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
-            "  (SELECT coalesce(max(page), 0) FROM chunks WHERE document = documents.name), "
+            f"  {PAGES}, "
             "  documents.deleted_at, data IS NOT NULL "
             "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
             (document,)).fetchone()

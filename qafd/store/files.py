@@ -11,6 +11,7 @@ from qafd.errors import StoreError
 from qafd.records import Chunk, Document, Mark
 from qafd.store.ledger import LedgerStore
 from qafd.store.rows import (
+    PAGES,
     Contents,
     DocumentNameError,
     DocumentRow,
@@ -165,10 +166,8 @@ class FileStore(LedgerStore):
                 "    AS relations FROM edges, json_each(edges.evidence) AS place "
                 "  JOIN held ON held.chunk = json_extract(place.value, '$[0]') "
                 "  WHERE edges.kind = 'relation' GROUP BY file), "
-                "paged AS (SELECT file, sum(last) AS pages FROM ("
-                "    SELECT source AS file, max(page) AS last FROM chunks "
-                "    JOIN documents ON documents.name = chunks.document "
-                "    WHERE page IS NOT NULL GROUP BY documents.name) GROUP BY file) "
+                f"paged AS (SELECT source AS file, sum({PAGES}) AS pages FROM documents "
+                "  GROUP BY source) "
                 "SELECT files.name, coalesce(pages, 0), coalesce(entities, 0), "
                 "  coalesce(relations, 0), coalesce(tokens, 0) FROM files "
                 "LEFT JOIN sizes ON sizes.file = files.name "
@@ -182,7 +181,7 @@ class FileStore(LedgerStore):
             extractor = meta(connection, "extractor")
             rows = connection.execute(
                 "SELECT documents.name, source, documents.title, documents.kind, "
-                "  length(documents.text), coalesce(max(page), 0), count(DISTINCT chunks.id), "
+                f"  length(documents.text), {PAGES}, count(DISTINCT chunks.id), "
                 "  count(DISTINCT extractions.id), count(DISTINCT mentions.key), "
                 "  documents.deleted_at "
                 "FROM documents JOIN files ON files.name = source "

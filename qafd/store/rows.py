@@ -39,6 +39,11 @@ class File:
     deleted_at: str | None
 
 
+PAGES = ("(SELECT coalesce(max(json_extract(value, '$[1]')), 0) "
+         "FROM json_each(documents.marks))")
+"""The pages of a row of documents, the last by its marks: a passage may span several."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What a file brings into the graph as it is now.

@@ -95,14 +95,14 @@ def _count(meaning: str) -> Any:
 def _row(line: Line) -> dict[str, Any]:
     file, held = line.file, line.contents
     return {"file": clean(file.name, 160), "state": line.state, "documents": file.documents,
-            "pages": held.pages, "passages": file.passages, "entities": held.entities,
+            "pages": held.pages or None, "passages": file.passages, "entities": held.entities,
             "relations": held.relations, "tokens": held.tokens, "size": file.size,
             "read": line.read, "what happened": clean(line.happened, 400)}
 
 
 def _telling(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without columns that would say the same of every file: one document, all read."""
-    dull = {"documents": (0, 1), "pages": (0,), "read": (None, 1.0), "what happened": ("",)}
+    dull = {"documents": (0, 1), "pages": (None,), "read": (None, 1.0), "what happened": ("",)}
     silent = {name for name, values in dull.items() if all(row[name] in values for row in rows)}
     return [{name: value for name, value in row.items() if name not in silent} for row in rows]
 

@@ -1,8 +1,12 @@
 """The search over the documents of a workspace, or one of them."""
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
+from qafd.answer import paged
 from qafd.knowledge import KnowledgeGraph
+from qafd.records import Mark
 from qafd.store.search import FOUND, Hit
 from qafd.ui.document import in_document
 from qafd.ui.workspaces import keep, plain, safe
@@ -26,12 +30,15 @@ def search(knowledge: KnowledgeGraph) -> None:
     many = FOUND + (more if asked == (words, document) else 0)
     with knowledge.store() as store:
         found = store.search(words, many, document)
+        marks = {name: store.document(name).marks
+                 for name in {hit.chunk.document for hit in found.hits}}
     if found.said:
         st.caption(plain(found.said))
     if not found.hits:
         return
     st.html("<style>.found mark{background:rgba(240,180,0,.35);color:inherit}</style>"
-            f"<div class='found'>{''.join(map(_shown, found.hits))}</div>")
+            f"<div class='found'>{''.join(_shown(hit, marks) for hit in found.hits)}"
+            "</div>")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(counted(found.total, "passage") + (
             f", the best {len(found.hits)} of them" if found.total > len(found.hits) else ""))
@@ -40,14 +47,14 @@ def search(knowledge: KnowledgeGraph) -> None:
                       kwargs={"found_more": ((words, document), many)})
 
 
-def _shown(hit: Hit) -> str:
+def _shown(hit: Hit, marks: Mapping[str, Sequence[Mark]]) -> str:
     chunk = hit.chunk
-    place = [*([f"page {chunk.page}"] if chunk.page is not None else []),
-             *([safe(chunk.heading, 120)] if chunk.heading not in ("", chunk.title) else [])]
+    place = [paged(chunk, marks[chunk.document]),
+             safe(chunk.heading, 120) if chunk.heading != chunk.title else ""]
     text = "".join(f"<mark>{_piece(part)}</mark>" if on else _piece(part)
                    for part, on in hit.parts)
     title = in_document(chunk.document, chunk.id, words=safe(chunk.title or chunk.document, 120))
-    where = " · ".join([safe(chunk.document, 120), *place])
+    where = " · ".join(filter(None, [safe(chunk.document, 120), *place]))
     return (f"<p style='margin:0;max-width:52rem'><b>{title}</b> "
             f"<small style='opacity:.75'>{where}</small></p>"
             f"<p dir='auto' style='margin:.1em 0 .8em;max-width:52rem'>{text}</p>")
