@@ -390,7 +390,7 @@ function label(p, c) {
   const rank = (n) => (n.id === p.selected ? -2e5 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.kind === "passage" ? 1e5 : 0)) + n.rank;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
-    if (n.state === "ghost") { n.shown = false; write(n, null); continue; }
+    if (n.state === "ghost" && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
     // A full node is named before any touched one: farther off, shorter; over a node only when selected.
     const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;

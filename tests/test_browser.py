@@ -74,6 +74,23 @@ def test_selecting_a_node_explains_it_and_the_link_restores_it(
     again.get_by_text(re.compile("^iPod is here because")).wait_for(timeout=30_000)
 
 
+def test_a_selected_node_that_is_not_retrieved_has_its_name_in_the_picture(
+        open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(PAINTED, timeout=30_000)
+    settle(page)
+    name = page.locator(".ghost text")
+    assert set(name.all_text_contents()) == {""}
+    page.get_by_role("button", name="Exploration of the Amazon, not retrieved here").click()
+    settle(page)
+    page.mouse.move(5, 5)  # what the pointer is on has its name anyway
+    page.wait_for_timeout(300)
+    expect(page.locator(".ghost.selected text:not(.off)")
+           ).to_have_text("Exploration of the Amazon", timeout=30_000)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ghost text:not(.off)")).to_have_count(0, timeout=30_000)
+
+
 def test_another_question_begins_with_its_answer(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(PAINTED, timeout=30_000)
