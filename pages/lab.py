@@ -14,7 +14,7 @@ from qafd.ui.explore import (
 )
 from qafd.ui.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
 from qafd.ui.pages import heading
-from qafd.ui.workspaces import workspace
+from qafd.ui.workspaces import keep_linked, workspace
 
 ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
          "Gates": gates_tab, "Robustness": robustness_tab}
@@ -29,6 +29,7 @@ tabs = dict(zip(TABS, st.tabs(TABS, key="experiment", bind="query-params"), stri
 name = next(name for name, tab in tabs.items() if tab.open)
 
 if name in ALONE:
+    keep_linked("q")
     with tabs[name]:
         ALONE[name]()
     st.stop()

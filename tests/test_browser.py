@@ -290,6 +290,23 @@ def test_a_workspace_is_made_at_the_box_of_any_page(open_page: Open, app_home: P
     assert (app_home / "Vellmar-Bridge.db").exists()
 
 
+def test_the_question_of_a_link_waits_while_an_experiment_has_none(open_page: Open) -> None:
+    question = "Which cities lie on the Amazon?"
+    page = open_page("/lab?experiment=Scale&q=Which+cities+lie+on+the+Amazon%3F")
+    page.get_by_text("Medians of 5 questions").wait_for(timeout=60_000)
+    settle(page)
+    expect(page.get_by_role("textbox", name="Question")).to_have_count(0)
+    page.get_by_role("link", name="Explore").first.click()
+    expect(page.get_by_role("textbox", name="Question")).to_have_value(question, timeout=30_000)
+    expect(page).to_have_title(f"{question} · Explore · QAFD Explorer")
+    page.get_by_role("link", name="Lab").first.click()
+    expect(page.get_by_role("tab", name="Sweep")).to_be_visible()
+    page.get_by_role("tab", name="Guarantees").click()
+    expect(page.get_by_role("textbox", name="Question")).to_have_count(0)
+    page.get_by_role("tab", name="Sweep").click()
+    expect(page.get_by_role("textbox", name="Question")).to_have_value(question)
+
+
 def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page: Open) -> None:
     page = open_page("/?ws=gone&q=Which+cities+lie+on+the+Amazon%3F")
     page.get_by_text("There is no workspace 'gone' here").wait_for(timeout=30_000)

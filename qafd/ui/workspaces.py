@@ -63,6 +63,12 @@ def keep(key: str) -> str:
     return key
 
 
+def keep_linked(key: str) -> None:
+    """Keep what a link says of a widget that is not drawn now."""
+    if key in st.query_params:
+        st.session_state.setdefault("kept", {})[key] = st.query_params[key]
+
+
 def forget(key: str) -> None:
     """Let a kept widget start anew."""
     st.session_state.get("kept", {}).pop(key, None)
