@@ -286,13 +286,18 @@ class KnowledgeGraph:
                 return stored
             store.check_embedder(self.embedder.name, self.embedder.dimension)
             merged = store.merged()
-        planner = Planner(graph or self.graph, self._asked(question), merged)
+        planner = Planner(graph or self.graph, self._asked(question), merged, self._heard)
         plan = planner.plan(question, subqueries=subqueries)
         if client is None:
             return plan
         with self.store():  # else the call would open and close the file
             llm = self._language_model(client, model)
             return plan_by(llm, planner, plan, subqueries=subqueries)
+
+    def _heard(self, word: str) -> bool:
+        """Whether a word, in any of its forms, is in a passage."""
+        with self.store() as store:
+            return store.search(word, 1).total > 0
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:

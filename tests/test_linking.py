@@ -8,7 +8,15 @@ import pytest
 
 from qafd.extract import tagger
 from qafd.graph import Graph
-from qafd.plan.linking import ALIKE, ALIKE_WORD, Links, Names, entities_named, named_in
+from qafd.plan.linking import (
+    ALIKE,
+    ALIKE_WORD,
+    Links,
+    Names,
+    entities_named,
+    named_in,
+    slips_between,
+)
 from qafd.text import canonical
 
 
@@ -124,3 +132,46 @@ def test_no_name_is_alike_in_an_empty_graph() -> None:
 def test_gold_names_are_looked_up_without_stand_ins() -> None:
     graph = Graph.build(["a"], ["Michael Jordan"], ["entity"])
     assert entities_named(graph, ["Micheal Jordan"]) == {}
+
+
+def unheard(names: Names, question: str, said: str = "") -> Links:
+    """The links of a question without a tagger's names, to texts of some words."""
+    nlp, _ = tagger()
+    common = nlp.Defaults.stop_words
+    return names.link(question, [], names.find(question, common), {}, common,
+                      lambda word: word in said.split())
+
+
+@pytest.mark.parametrize(("question", "read"), [
+    ("Who founded Hydrals?", "Who founded Hydralis?"),  # a letter left out
+    ("Who founded Hidralis?", "Who founded Hydralis?"),  # changed
+    ("Who founded Hydrralis's labs?", "Who founded Hydralis's labs?"),  # put in
+    ("who owns aquapour", "who owns aquapor"),
+    ("Where is Gernoble?", "Where is Grenoble?"),  # exchanged
+    ("Where is Reykjawick?", "Where is Reykjavik?")])  # two slips in ten letters
+def test_a_word_in_no_passage_is_the_name_that_it_is_by_a_slip(question: str, read: str) -> None:
+    names = names_in("Hydralis", "Aquapor", "Grenoble", "Reykjavik", "Hydralis Works")
+    links = unheard(names, question)
+    assert links.read == read
+    assert len(links.keys) == 1
+    assert links.notices[0].endswith("stands for it (spelled alike).")
+    assert unheard(names, question, " ".join(question.casefold().rstrip("?").replace(
+        "'s", "").split())).keys == ()
+
+
+@pytest.mark.parametrize("question", [
+    "Who owns Hydral?",  # two slips in six letters
+    "Who owns Rimskis?",  # as near to Rimskij as to Rimskik
+    "Was there a garden?",  # a common word, not Gardena
+    "Is Oslp a town?"])  # too short
+def test_a_word_that_may_be_another_stands_for_nothing(question: str) -> None:
+    names = names_in("Hydralis", "Rimskij", "Rimskik", "Gardena", "Oslo")
+    links = unheard(names, question)
+    assert (links.keys, links.read, links.notices) == ((), question, ())
+
+
+@pytest.mark.parametrize(("one", "other", "slips"), [
+    ("hydrals", "hydralis", 1), ("gernoble", "grenoble", 1), ("kitten", "sitting", 3),
+    ("", "abc", 3), ("same", "same", 0), ("ca", "abc", 3)])
+def test_slips_are_counted_as_by_hand(one: str, other: str, slips: int) -> None:
+    assert slips_between(one, other) == slips_between(other, one) == slips

@@ -6,6 +6,7 @@ from local_models import embedder
 
 from qafd.errors import ParameterError
 from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
 from qafd.plan import READ, Planner
 from qafd.text import canonical
 
@@ -170,3 +171,15 @@ def test_the_same_question_has_the_same_plan(planner):
     one, two = (planner.plan("Where was the singer of Paper Lanterns born?") for _ in range(2))
     assert (one.keywords, one.names, one.notices) == (two.keywords, two.names, two.notices)
     assert np.array_equal(one.embedding, two.embedding)
+
+
+def test_a_misspelled_word_that_no_passage_has_is_read_as_the_name(tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "firms.db")
+    knowledge.add_text("firms.md", "# Firms\n\nHydralis was founded by Claire Dumont. Aquapor, a "
+                       "firm in Osaka, was led by Tomas Berglund. Aquapors are no fish.")
+    for asked, read in (("Who founded Hidralis?", "Who founded Hydralis?"),
+                        ("who leads aquapour", "who leads aquapor")):
+        plan = knowledge.plan(asked)
+        assert plan.read == read
+        assert len(plan.names) == 1
+    assert knowledge.plan("Who saw Aquapors?").read == ""

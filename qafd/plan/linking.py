@@ -1,18 +1,20 @@
 """The names that a question has, linked to the entities of a graph."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from qafd.assemble import node_id
 from qafd.extract import TYPES, proper_runs
 from qafd.graph import Graph
+from qafd.models import TOKENIZER_FILE, checked_file
 from qafd.records import Nodes, Vectors
 from qafd.text import NameIndex, as_typed, canonical, words_of
 from qafd.text.scripts import bears_no_capital, is_written_small
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 ALIKE = 0.85  # share of letters from which a name of several words is another one misspelled
 ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many letters
+SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
 ALIKE_SAID = "spelled alike"
@@ -127,6 +130,26 @@ class Names:
             typed, [names[i] for i in np.flatnonzero(most >= least).tolist()], 1, least)
         return self._typed[close[0]] if close else ""
 
+    def slipped(self, word: str) -> str:
+        """The key of the one-word name that a word is by a slip of the keyboard, "" for none.
+
+        A slip leaves a letter out, puts one in, changes one or exchanges two; words of nine letters
+        or more may have two. Several names with the fewest slips are none, and neither is there
+        one for a word of fewer than six letters or a common English one.
+        """
+        typed = as_typed(word)
+        if len(typed) < LONG or " " in typed or not typed.isalpha() or typed in _common_words():
+            return ""
+        most = 2 if len(typed) >= SLIPS else 1
+        names, lengths, letters = self._spelled
+        near = (np.abs(lengths - len(typed)) <= most) & (
+            np.abs(letters - _letters([typed])).sum(axis=1) <= 2 * most)
+        slips = {names[i]: slips_between(typed, names[i]) for i in np.flatnonzero(near).tolist()
+                 if " " not in names[i] and len(names[i]) >= LONG - 1}
+        least = min(slips.values(), default=0)
+        found = {self._typed[name] for name, many in slips.items() if many == least}
+        return found.pop() if 0 < least <= most and len(found) == 1 else ""
+
     @cached_property
     def _spelled(self) -> tuple[list[str], Nodes, Nodes]:
         """The names as typed, their lengths (k,) and letters (k, 27): they bound how alike two are
@@ -135,7 +158,8 @@ class Names:
         return names, np.array([len(name) for name in names], np.int64), _letters(names)
 
     def link(self, asked: str, named: Sequence[Named], found: Sequence[Found],
-             vectors: Mapping[str, Vectors], common: set[str]) -> Links:
+             vectors: Mapping[str, Vectors], common: set[str],
+             heard: Callable[[str], bool] | None = None) -> Links:
         """The entities that a question names or means, given what was found in it.
 
         Parameters
@@ -146,6 +170,9 @@ class Names:
             Of the canonical form of each.
         common : set of str
             Words that begin and end no name.
+        heard : callable, optional
+            Whether a word is in a passage. Where it is known, a word of the question that is in
+            none stands for the name that it is by a slip (`slipped`), taken for a name or not.
         """
         kept, said = list(found), []
         keys: dict[str, None] = {}
@@ -169,6 +196,8 @@ class Names:
                 continue
             other, why = (self.alike(key), ALIKE_SAID) if parts else self.stand_in(
                 key, vectors[key])
+            other = other or self._unheard(key, heard)
+            why = why or ALIKE_SAID
             if other:
                 kept = [one for one in kept if one not in parts]
                 stands(span.start, span.text, other, why)
@@ -176,6 +205,13 @@ class Names:
                 said.append(f"{_quoted(span.text)}.")
             elif parts and span.kind == "PERSON":
                 said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
+        taken = [*((start, end) for _, start, end in kept), *right,
+                 *((span.start, span.end) for span in named)]
+        for word, start, end in words_of(asked):
+            if all(end <= a or b <= start for a, b in taken) and word not in common and (
+                    key := self._unheard(word, heard)) and key not in keys:
+                stands(start, asked[start:end], key, ALIKE_SAID)
+                kept = [one for one in kept if not self._is_term(one[0])]
         if not kept and not capitals:
             for start, typed, key in self._in_passing(asked, common):
                 if key not in keys:
@@ -187,6 +223,11 @@ class Names:
         for (start, end), name in sorted(right.items(), reverse=True):
             read = read[:start] + name + read[end:]
         return Links(tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])), tuple(said), read)
+
+    def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
+        """The key of the name that a word which is in no passage is by a slip, "" for none."""
+        key = self.slipped(word) if heard is not None else ""
+        return key if heard is not None and key and not heard(word) else ""
 
     def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
         """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
@@ -210,6 +251,27 @@ class Names:
 
     def _is_term(self, key: str) -> bool:
         return is_written_small(self._shown[key])
+
+
+def slips_between(one: str, other: str) -> int:
+    """How many slips of the keyboard make one word the other: a letter left out, put in or changed,
+    or two neighbors exchanged (Damerau and Levenshtein's distance, no letter moved twice)."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        above, before, row = before, row, [i + 1]
+        for j, there in enumerate(other):
+            row.append(min(before[j] + (letter != there), before[j + 1] + 1, row[j] + 1))
+            if i and j and letter == other[j - 1] and one[i - 1] == there:
+                row[-1] = min(row[-1], above[j - 1] + 1)
+    return row[-1]
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    """Words of six letters or more that the bundled model reads in one piece."""
+    tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
+    return frozenset(word for word in tokenizer.get_vocab() if word.isalpha() and len(word) >= LONG)
 
 
 def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
