@@ -1,23 +1,77 @@
 """Questions about a graph that nobody has asked yet, to begin with."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from qafd.assemble import node_id
 from qafd.extract.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.graph import Graph, kind_bit
+from qafd.store import Store
+from qafd.store.curate import Entity, entities
 from qafd.text import canonical
 
 LONGEST = 60  # characters of a name in a question
+SAMPLED = 20  # passages by which the language of a workspace is told
 
 _ABOUT = {ENGLISH: "What is said about {}?", CHINESE: "关于“{}”说了什么？",
-          JAPANESE: "{}について何が書かれていますか。"}
+          JAPANESE: "{}について何が書かれていますか。", "de": "Was steht hier über {}?",
+          "fr": "Que dit-on de {} ?", "es": "¿Qué se dice de {}?"}
 _BETWEEN = {ENGLISH: "How are {} and {} connected?", CHINESE: "“{}”和“{}”有什么联系？",
-            JAPANESE: "{}と{}はどうつながっていますか。"}
+            JAPANESE: "{}と{}はどうつながっていますか。",
+            "de": "Was verbindet {} mit {}?", "fr": "Quel est le lien entre {} et {} ?",
+            "es": "¿Qué relación hay entre {} y {}?"}
+# Names of these types are persons, organizations, places and works.
+_TELLING = frozenset(("person", "org", "organization", "organisation", "company", "gpe", "loc",
+                      "fac", "place", "location", "city", "country", "work_of_art", "work",
+                      "product", "event"))
 
 
 def about(name: str) -> str:
     """A question about a name, in the language that its letters are of."""
     return _ABOUT.get(language_of(name, 1), _ABOUT[ENGLISH]).format(name)
+
+
+def questions_of(store: Store, graph: Graph) -> tuple[str, ...]:
+    """Questions about a workspace and its graph, see `questions_about`."""
+    rows = np.flatnonzero(graph.kinds == "passage")
+    some = rows[::max(1, len(rows) // SAMPLED)].tolist()
+    nodes = store.nodes(graph.ids[row] for row in some)
+    return questions_about(graph, entities(store), "\n".join(
+        node.text[:2000 // SAMPLED] for node in nodes.values()))
+
+
+def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[str, ...]:
+    """Up to three questions about the persons, organizations, places and works in most passages.
+
+    Two of one name, between them one of two names that a sentence joins by a verb. They are in the
+    language of `text`, some of the passages; none where that is a language without such questions.
+    Where no name has such a type, as in graphs without a tagger, those of `questions`.
+    """
+    language = language_of(text)
+    if language not in _ABOUT:
+        return ()
+    found = sorted((one for one in known if one.type.casefold() in _TELLING and one.id in graph.row
+                    and len(one.name) <= LONGEST),
+                   key=lambda one: (-one.passages, -one.relations, one.name))
+    if not found:
+        return questions(graph)
+    asked = [_ABOUT[language].format(one.name) for one in found[:2]]
+    place = {graph.row[one.id]: at for at, one in enumerate(found)}
+    for one in found[:2]:
+        other = min((place[end] for end in _related(graph, graph.row[one.id]) if end in place),
+                    default=None)
+        if other is not None:
+            asked.insert(1, _BETWEEN[language].format(one.name, found[other].name))
+            break
+    return tuple(asked)
+
+
+def _related(graph: Graph, row: int) -> list[int]:
+    """The rows that a relation joins to one."""
+    edges = graph.expand(np.array([row]))
+    found: list[int] = edges.neighbors[(edges.edge_kinds & kind_bit("relation")) > 0].tolist()
+    return found
 
 
 def questions(graph: Graph) -> tuple[str, ...]:
@@ -38,9 +92,7 @@ def questions(graph: Graph) -> tuple[str, ...]:
     language = language if language in _ABOUT else ENGLISH
     asked = [_ABOUT[language].format(graph.names[row]) for row in order[:2]]
     for row in order[:2]:
-        edges = graph.expand(np.array([row]))
-        related = edges.neighbors[(edges.edge_kinds & kind_bit("relation")) > 0].tolist()
-        other = min((place[end] for end in related if end in place), default=None)
+        other = min((place[end] for end in _related(graph, row) if end in place), default=None)
         if other is not None:
             asked.insert(1, _BETWEEN[language].format(
                 graph.names[row], graph.names[order[other]]))

@@ -14,7 +14,7 @@ from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.llm import LLM
-from qafd.plan.suggest import questions
+from qafd.plan.suggest import questions_of
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -95,7 +95,8 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _suggested(path: Path, version: str, _graph: Graph) -> tuple[str, ...]:  # noqa: ARG001
-    return questions(_graph)
+    with KnowledgeGraph(path).store() as store:
+        return questions_of(store, _graph)
 
 
 def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
