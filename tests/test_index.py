@@ -1,6 +1,8 @@
 import json
 import subprocess
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -159,6 +161,31 @@ def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
     assert run(path, [("a.txt", b"Ada met Bob.")], progress=meanwhile) == ("a.txt", "b.txt")
     with Store.open(path) as store:
         assert [file.status for file in store.files()] == ["done", "done"]
+        assert store.writer is None
+
+
+def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
+    found, waited = [], []
+
+    def wait() -> None:
+        found.append(index(path, [("b.txt", b"Bob met Cyd."), ("c.txt", b"")],
+                           extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
+                           progress=waited.append, patient=True))
+
+    other = threading.Thread(target=wait)
+
+    def meanwhile(progress: Progress) -> None:
+        if progress == Progress("extracting", 1, 1, "a.txt"):
+            other.start()
+            while not waited:
+                time.sleep(0.01)
+
+    assert set(run(path, [("a.txt", b"Ada met Bob.")], progress=meanwhile)) >= {"a.txt", "b.txt"}
+    other.join(60)
+    assert found == [("b.txt", "c.txt")]
+    assert waited[0].current == "another process reads"
+    with Store.open(path) as store:
+        assert [file.status for file in store.files()] == ["done", "done", "failed"]
         assert store.writer is None
 
 

@@ -4,6 +4,7 @@ import math
 import os
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -678,6 +679,18 @@ def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
             "AND target = 'Paris' OR source = 'Paris'").fetchall() == [("Bob", "met", "Paris", 1)]
 
 
+@pytest.mark.parametrize("name", [".", "...", "..", " . ", "../..", "/", "C:"])
+def test_a_name_of_dots_is_refused(store, name):
+    with pytest.raises(ParameterError, match="is no name for a file; rename the file"):
+        store.add_file(name, b"Ada met Bob.")
+
+
+def test_half_a_character_can_be_looked_for(store):
+    assert store.search("\ud800lone").total == 0
+    assert store.search("Paris \udcff").total == 1
+    assert store.search("\ud800").said == "No passage has this."
+
+
 def test_a_transaction_that_fails_writes_nothing(store):
     before = store.files()
 
@@ -711,7 +724,9 @@ def test_only_one_process_holds_the_lease(store, path):
 
 @pytest.mark.parametrize("left", ["a dead process", "a process that fell silent",
                                   "a host whose clock was ahead"])
-def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left):
+def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, monkeypatch):
+    monkeypatch.setattr("qafd.store.workspace.HEARTBEAT_SECONDS", 600.0)  # it beats no more
+    monkeypatch.setattr("qafd.store.workspace.time.sleep", lambda _: None)
     (waiting,) = put(store, "new.txt", "T", "Eve.")
     found = Extraction(waiting.id, "tiny-1", (), (), ())
     with Store.open(path) as gone, gone.lease():
@@ -726,6 +741,19 @@ def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left):
             with pytest.raises(BusyError, match="taken over"):
                 gone.put_extraction(waiting, found)
             assert store.put_extraction(waiting, found)
+
+
+@pytest.mark.parametrize("jump", [3600, -3600])
+def test_a_clock_that_jumps_gives_no_second_lease(store, path, jump, monkeypatch):
+    monkeypatch.setattr("qafd.store.workspace.HEARTBEAT_SECONDS", 0.3)
+    with Store.open(path) as other, other.lease():
+        real = time.time
+        monkeypatch.setattr("qafd.store.workspace.time.time", lambda: real() + jump)
+        with pytest.raises(BusyError, match="is indexing this workspace"), store.lease():
+            pass
+        other.check_lease()
+    with store.lease():
+        pass
 
 
 @pytest.mark.skipif(os.name == "nt", reason="open files cannot be deleted there")

@@ -83,7 +83,7 @@ def _index(arguments: argparse.Namespace) -> int:
     try:
         with Meter(lambda: _ahead(path)) as meter:
             worked_on = set(index(path, sources, progress=meter.show, stopped=stopped,
-                                  keys=keys_of_environment(), run=run))
+                                  keys=keys_of_environment(), run=run, patient=True))
     finally:
         print_spent(path, run)
     with Store.open(path) as store:

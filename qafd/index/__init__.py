@@ -2,8 +2,10 @@
 
 import os
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +15,7 @@ import numpy as np
 
 from qafd.assemble import Reading, assemble
 from qafd.child import ForkServer
-from qafd.errors import MissingKeyError, ModelError, ParseError, SpendingCapError
+from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.extract import LocalExtractor
 from qafd.formats.graphs.passages import given_for
 from qafd.index.engine import Batch, BatchExtractor, Engine, Models, Readings
@@ -23,7 +25,7 @@ from qafd.llm import Recorded
 from qafd.llm.estimate import NO_READING, RunPlan, plan_embedding
 from qafd.models import LocalEmbedder, PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
-from qafd.store import DocumentNameError, Store, embedding_key, now, vector_keys
+from qafd.store import DocumentNameError, Store, clean_name, embedding_key, now, vector_keys
 from qafd.store.edits import connected, edited
 from qafd.text import chunk, count_tokens
 
@@ -31,6 +33,7 @@ Item = TypeVar("Item")
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
 
+WAIT_SECONDS = 0.3
 BATCH = 16  # passages a child reads at a time
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 GROWTH = 4  # the graph is assembled anew when the log has grown by this factor
@@ -65,7 +68,7 @@ def index(
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder,
     progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
-    processes: int = 2, keys: Keys = NO_KEYS, run: str = "",
+    processes: int = 2, keys: Keys = NO_KEYS, run: str = "", patient: bool = False,
 ) -> tuple[str, ...]:
     """Take files into a workspace and bring its graph up to date; returns the files at work.
 
@@ -86,6 +89,8 @@ def index(
         Address to API key, for the models that the workspace is read with (`qafd.index.reader`).
     run : str
         The name of this run in the ledger of calls.
+    patient : bool
+        Where another process is indexing, wait until it has taken in these files too.
 
     Raises
     ------
@@ -97,17 +102,31 @@ def index(
         What was logged before stays; call again to resume.
     """
     with Store.open(path) as store:
+        given = []
         for name, data in sources:
             store.add_file(name, data)
+            given.append(clean_name(name))
         done: list[str] = []
-        with store.lease(), Local(extractor, embedder, processes) as local:
+        with ExitStack() as held, Local(extractor, embedder, processes) as local:
+            while True:
+                try:
+                    held.enter_context(store.lease())
+                    break
+                except BusyError:
+                    if not patient or stopped():
+                        raise
+                done = given  # some of them, if not all, by the other one
+                files = [file for file in store.files() if file.name in given]
+                progress(Progress("extracting", sum(file.extracted for file in files),
+                                  sum(file.passages for file in files), "another process reads"))
+                time.sleep(WAIT_SECONDS)
             engine: Engine | None = None
             # again, for what others add or delete meanwhile
             while not stopped() and ((names := _claim(store)) or store.stale):
                 engine = engine or engine_of(
                     chosen(store), store, keys, run or f"index {now()}", local)
                 extend(store, names, engine, progress, stopped)
-                done += names
+                done = [*done, *names]
         return tuple(dict.fromkeys(done))
 
 

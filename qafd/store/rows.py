@@ -11,7 +11,7 @@ import numpy as np
 
 from qafd.errors import ParameterError, StoreError
 from qafd.records import Chunk, Extraction, Vectors
-from qafd.text.plaintext import storable
+from qafd.text.plaintext import label, storable
 
 
 class DocumentNameError(StoreError):
@@ -196,10 +196,11 @@ def clean_name(name: str) -> str:
     Raises
     ------
     ParameterError
-        Nothing is left of it.
+        Nothing is left of it, or nothing but dots and slashes.
     """
     clean = "".join(c for c in storable(name) if c.isprintable()).strip()[:255]
-    if not clean:
+    # documents are called by the label, which for names of dots would be one and the same
+    if not clean or label(clean) == "document" not in clean:
         raise ParameterError(f"{name!r} is no name for a file; rename the file.")
     return clean
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from qafd.records import Chunk
 from qafd.store.log import CHUNK
 from qafd.store.workspace import Workspace
-from qafd.text.plaintext import clean
+from qafd.text.plaintext import clean, storable
 from qafd.text.scripts import is_unspaced
 
 FOUND = 20  # passages
@@ -57,6 +57,7 @@ class SearchStore(Workspace):
         accents and capitals do not matter. Passages of equal scores are ordered by id. In scripts
         without spaces each string and each phrase is looked for as it is.
         """
+        text = storable(text)
         start = clean(text.strip()[:1000])
         if is_unspaced(start):
             strings = ("".join(either).strip() for either in _STRING.findall(start))
