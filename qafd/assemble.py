@@ -18,6 +18,7 @@ from qafd.text.scripts import is_latin
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
 TITLE_FACTOR = 4.0
+UNTOLD_FACTOR = 0.5  # of a title that no sentence says
 TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
 SYNONYM_FACTOR = 0.1
@@ -25,6 +26,7 @@ SYNONYM_COSINE = 0.8
 SYNONYMS = 16  # nearest names of a name; those that differ in a number alone are all near
 ROUNDING = 1e-5  # more than a cosine in single precision can be wrong
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
+NUMBERING = 3  # characters that a line with a name alone may have beside it
 DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
 
 _LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")
@@ -63,7 +65,7 @@ class _Entity:
     """What the log says of one key: places are (chunk, sentence, start, end).
 
     `said` are the different descriptions, in the order of the log. `named` is False
-    for a term, which no mention of another kind has.
+    for a term, which no mention of another kind has; `title` is True for a document's title.
     """
 
     places: set[tuple[int, int, int, int]] = field(default_factory=set)
@@ -71,6 +73,13 @@ class _Entity:
     titled: set[int] = field(default_factory=set)
     said: dict[str, None] = field(default_factory=dict)
     named: bool = False
+    title: bool = False
+
+    def told(self, log: Sequence[Reading]) -> bool:
+        """Whether a sentence says the name and more: headings stand in a text as lines too."""
+        spans = ((log[number].extraction.sentences[sentence], end - start)
+                 for number, sentence, start, end in self.places)
+        return any(end - start > length + NUMBERING for (start, end), length in spans)
 
 
 def read(chunk: Chunk, extraction: Extraction, embedder: PassageEmbedder) -> Reading:
@@ -95,15 +104,16 @@ def assemble(
     """The knowledge graph of a log of readings, the same for every order of the log.
 
     Nodes are the passages and the entities; an entity is a key with a mention, where a
-    noun chunk needs two sentences, a lone proper noun must never be written small, and a title
-    that is but the file's name must occur in a text. Known names are then found again in all
-    passages by longest match. Names of one document that are the last word of just one of its
-    persons, or a spelled-out acronym, are one entity.
+    noun chunk needs two sentences, a lone proper noun must never be written small, a title
+    that is but the file's name must occur in a text, and a heading in a sentence. Known names are
+    then found again in all passages by longest match. Names of one document that are the last
+    word of just one of its persons, or a spelled-out acronym, are one entity.
 
     Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
 
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
-      the entity is the passage's title or heading, 0.1 times for terms, and divided by the
+      the entity is the passage's title or heading (half of it where no sentence says the title),
+      0.1 times for terms, and divided by the
       entity's number of passages to the power 0.2;
     - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
       the weight that an imported graph gives it, as a multiple of the mean;
@@ -149,7 +159,8 @@ def node_id(kind: str, key: str) -> str:
 def _certain(mention: Mention, chunk: Chunk) -> bool:
     if mention.kind == "title":
         return chunk.title != title_of_file(chunk.document)
-    return mention.kind != "term" and (mention.kind != "PROPN" or " " in mention.key)
+    return mention.kind not in ("heading", "term") and (
+        mention.kind != "PROPN" or " " in mention.key)
 
 
 def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
@@ -165,7 +176,7 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
             key = alias.get(mention.key, mention.key)
             if _certain(mention, reading.chunk):
                 certain.add(key)
-            elif mention.kind == "title":
+            elif mention.kind in ("title", "heading"):
                 filed.add(key)
             elif mention.kind == "term":
                 doubtful[key].add((number, mention.sentence))
@@ -192,6 +203,7 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
             entity.named |= mention.kind != "term"
             if mention.kind in ("title", "heading"):
                 entity.titled.add(number)
+                entity.title |= mention.kind == "title"
             else:
                 entity.places.add((number, mention.sentence, mention.start, mention.end))
         for described in reading.extraction.descriptions:
@@ -202,7 +214,8 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
         for found, start, end in index.find(reading.chunk.text, starts):
             sentence = int(np.searchsorted(starts, start, side="right")) - 1
             entities[alias.get(found, found)].places.add((number, max(sentence, 0), start, end))
-    return dict(entities)
+    return {key: entity for key, entity in entities.items()
+            if entity.title or not entity.titled or entity.told(log)}
 
 
 def _concepts(log: Sequence[Reading], small: Mapping[str, int], keys: Iterable[str]) -> set[str]:
@@ -271,9 +284,10 @@ def _mention_edges(
             where.setdefault(number, set()).add(sentence)
         numbers = sorted(where)
         factor = kind / len(numbers) ** HUB_EXPONENT
+        heads = TITLE_FACTOR if entity.told(log) else UNTOLD_FACTOR
         cosines = _cosines(texts[[place[number] for number in numbers]], names[row:row + 1])
         for number, cosine in zip(numbers, cosines.tolist(), strict=True):
-            title = TITLE_FACTOR if number in entity.titled else 1.0
+            title = heads if number in entity.titled else 1.0
             chunk = log[number].chunk.id
             yield Edge(
                 nodes[row].id, nodes[len(keys) + place[number]].id, "mention",

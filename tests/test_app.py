@@ -140,7 +140,8 @@ def test_an_unknown_workspace_in_a_link_is_said_and_the_others_offered(home: Pat
     app = page("explore", ws="nobody-made-this", q="Who taught the finder of lanthanum?")
     assert app.error[0].value.replace("\\", "").startswith(
         "There is no workspace 'nobody-made-this' here")
-    offered = [b.label.replace("\\", "") for b in app.button if (b.key or "").startswith("instead ")]
+    offered = [button.label.replace("\\", "") for button in app.button
+               if (button.key or "").startswith("instead ")]
     assert offered == ["apple-amazon", "songbook", "elements", "mine_2"]
     app.button(key="instead elements").click().run()
     assert not app.error

@@ -366,3 +366,25 @@ def test_no_bit_of_an_edge_depends_on_the_order_in_which_a_processor_adds():
     plain, shuffled = made(np.arange(384)), made(order)
     assert {e.kind for e in plain.edges} == {"mention", "relation", "synonym"}
     assert plain.edges == shuffled.edges
+
+
+def test_a_heading_is_an_entity_where_a_sentence_says_it():
+    def made(text):
+        log = reading(text, [("Amazon", "ORG")])
+        heads = (Mention("2. budget", "2. Budget", 0, 0, 0, "heading"),
+                 *log.extraction.mentions)
+        return keys(assemble([Reading(log.chunk, Extraction(
+            log.chunk.id, "test", log.extraction.sentences, heads, ()), log.vector, log.sentences)],
+            embed))
+    assert made("2. Budget. Amazon paid.") == {"amazon"}
+    assert made("Amazon read 2. Budget and paid. Amazon paid.") == {"amazon", "2. budget"}
+
+
+def test_a_title_that_no_sentence_says_weighs_half():
+    def weight(text):
+        made = assemble([reading(text, [("Apple", "title")], title="Apple", at=sum(
+            map(ord, "apple")) % 16)], embed)
+        (edge,) = [e for e in made.edges if e.kind == "mention"]
+        return edge.similarity
+    assert weight("Apple. It grows.") == 0.5
+    assert weight("An Apple grows. It falls.") == 4.0

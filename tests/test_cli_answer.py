@@ -37,7 +37,8 @@ def test_quoted_sentences_come_with_numbers_and_places(
 def test_what_is_not_in_the_documents_is_said_and_exits_with_3(
         command: str, db: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, ELSEWHERE, "--db", db]) == 3
-    assert "Not in these documents. The similarity of the best sentence is 0." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Not in these documents. The similarity of the best sentence is 0." in said
 
 
 def test_query_begins_with_the_answer(db: str, capsys: pytest.CaptureFixture[str]) -> None:
