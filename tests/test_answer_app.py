@@ -83,6 +83,13 @@ def test_the_passages_mark_what_is_near_and_fold_what_is_long(home: Path) -> Non
     assert text.count(FILLER.strip()) > 10  # the beginning again, and all of it
 
 
+def test_of_each_passage_two_sentences_are_marked_at_most(home: Path) -> None:
+    text = shown(page("explore", ws="apple-amazon", tab="Passages"))
+    marks = [passage.count("<mark>") for passage in text.split("open in document")[1:]]
+    assert max(marks) == 2
+    assert sum(marks) < 2 * len(marks)
+
+
 def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:
     app = page("explore", ws="songbook", tab="Answer")
     assert modeled.bodies == []

@@ -25,6 +25,7 @@ ASKED = 0.2  # how much it counts that a sentence brings a person where one is a
 IMPORTANT = 0.1  # how much the importance of what it names counts, on a scale of 3 decades
 REPEATED = 0.9  # cosine from which a sentence says what another one said
 ADDS = 0.35  # share of the first sentence's score that another one must add to be quoted
+MARKED = 2  # sentences marked in a passage
 SHORT = 4  # words below which a sentence is a heading or a remnant
 FILLER = 0.75  # share of the best cosine below which a sentence must bring a word of the question
 LEAD = 2  # sentences before one that begins with "she" or "this", to say who or what
@@ -85,9 +86,10 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
 
 def matching(passages: Sequence[RetrievedPassage], plan: QueryPlan,
              store: Store) -> dict[str, list[tuple[int, int]]]:
-    """The sentences of some passages that are near the question, as offsets by chunk.
+    """The sentences of some passages that are nearest to the question, as offsets by chunk.
 
-    Near is a cosine that an answer needs and a share of the best one's, see `extract_answer`.
+    Near is a cosine that an answer needs and a share of the best one's, see `extract_answer`; of
+    each passage two at most, since the sentences of one passage are all alike to the model.
     """
     spans = [Span(rank, passage, first, last, end, vector)
              for rank, passage in enumerate(passages)
@@ -104,8 +106,10 @@ def matching(passages: Sequence[RetrievedPassage], plan: QueryPlan,
         near = np.stack([span.vector for span in spans]) @ plan.embedding
         least = WEAK
     found: dict[str, list[tuple[int, int]]] = {}
-    for span, close in zip(spans, near.tolist(), strict=True):
-        if close >= max(least, FILLER * near.max()):
+    for i in np.argsort(-near, kind="stable"):
+        span = spans[i]
+        if near[i] >= max(least, FILLER * near.max()) and len(
+                found.get(span.passage.chunk, ())) < MARKED:
             found.setdefault(span.passage.chunk, []).append((span.start, span.end))
     return found
 
