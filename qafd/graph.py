@@ -224,9 +224,9 @@ class Graph:
             strength = 1.0 if weight is None else attributes.get(weight, 1.0)
             try:
                 strength = float(strength)
-            except (TypeError, ValueError):
-                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength!r}, which is "
-                                     "no number") from None
+            except (TypeError, ValueError, OverflowError):
+                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {str(strength)[:40]}, "
+                                     "which is no number that can be reckoned with") from None
             if not strength > 0:
                 raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength}; "
                                      "flow diffusion needs positive edge weights")

@@ -50,6 +50,8 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
         return np.array([float(value) for value in values], np.float64)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(f"{what} must be numbers") from None
+    except OverflowError:
+        raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
 
 
 def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
@@ -67,8 +69,8 @@ def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[H
         raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing
                              else "diffuse needs at least one seed")
     share = _numbers("the shares of the seeds", seeds.values())
-    if share.min() < 0 or not 0 < share.sum() < np.inf:
-        raise ParameterError("the shares of the seeds must be at least 0, and one positive")
+    if share.min() < 0 or not 0 < share.max() < 1e300:
+        raise ParameterError("the shares of the seeds must be from 0 to 1e300, and one positive")
     return np.array([row[node] for node in seeds], np.int64), share / share.sum()
 
 
@@ -117,8 +119,13 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
         raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
     if isinstance(weights, str):
         weights = Weights.named(weights)
+    if not isinstance(weights, Weights | None):
+        raise ParameterError(f"weights is {weights!r}; give Weights or the name of a variant")
     gates = PLAIN if weights is None else Gates(weights)
     if alignment is not None:
+        if not isinstance(alignment, Mapping):
+            raise ParameterError("alignment is a mapping of nodes to numbers, not "
+                                 f"{type(alignment).__name__}")
         aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
         if not np.all((aligned > 0) & (aligned < np.inf)):
             raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")

@@ -279,6 +279,8 @@ class KnowledgeGraph:
         EmbedderMismatchError
             When the workspace was indexed with another model.
         """
+        if not isinstance(question, str):
+            raise ParameterError(f"a question is a text, not {type(question).__name__}")
         question = storable(question)
         with self.store() as store:
             stored = store.stored_plan(question)
@@ -575,7 +577,11 @@ def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -
                                  "qafd.retrieve.METHODS")
         return method
     if "alpha" in params:
-        mass = float(params.pop("alpha"))
+        alpha = params.pop("alpha")
+        try:
+            mass = float(alpha)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(f"alpha is {str(alpha)[:40]!r}; give a number") from None
         params = {"rule": "source-degree", **params, "mass": mass}
     return tuned(method_of(canonical(method)), params, graph)
 

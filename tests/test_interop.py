@@ -39,6 +39,7 @@ def test_strong_edges_carry_more_by_the_named_attribute():
 @pytest.mark.parametrize(("seeds", "mass", "message"), [
     ({}, 1, "at least one seed"), ({"z": 1}, 1, "'z' is not a node"), ({"a": -1}, 1, "shares"),
     ({"a": 1}, -1, "mass"), ({"a": 1}, float("nan"), "mass"), ({"a": "x"}, 1, "be numbers"),
+    ({"a": 1}, 10**400, "below 1e308"), ({"a": 1e308, "b": 1e308}, 1, "to 1e300"),
     ({"a": 1}, None, "be numbers"), ("a", 1, "into a list"), (7, 1, "into a list"),
     ([["a"]], 1, "cannot be a node")])
 def test_impossible_arguments_are_refused(seeds, mass, message):
@@ -52,8 +53,14 @@ def test_a_list_of_seeds_shares_the_mass_equally():
 
 
 def test_weights_that_are_no_numbers_and_graphs_that_are_none_are_refused():
-    with pytest.raises(ParameterError, match="'a' - 'b' has weight 'heavy'"):
+    with pytest.raises(ParameterError, match="'a' - 'b' has weight heavy"):
         qafd.diffuse(nx.Graph([("a", "b", {"weight": "heavy"})]), ["a"], 1)
+    with pytest.raises(ParameterError, match="'a' - 'b' has weight 1000"):
+        qafd.diffuse(nx.Graph([("a", "b", {"weight": 10**400})]), ["a"], 1)
+    with pytest.raises(ParameterError, match="weights is 5"):
+        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, weights=5)
+    with pytest.raises(ParameterError, match="mapping of nodes to numbers, not list"):
+        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, alignment=[1, 2])
     with pytest.raises(ParameterError, match="not over dict"):
         qafd.diffuse({"a": ["b"]}, ["a"], 1)
 

@@ -187,6 +187,13 @@ def test_alpha_is_the_mass_of_the_papers_rule(songs: KnowledgeGraph) -> None:
     assert short.to_networkx().number_of_nodes() == len(short.nodes)
 
 
+def test_arguments_of_another_type_are_refused_in_words(songs: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError, match="alpha is 'much'; give a number"):
+        songs.retrieve("Who sang Salt Road?", alpha="much")
+    with pytest.raises(ParameterError, match="a question is a text, not int"):
+        songs.plan(5)  # type: ignore[arg-type]
+
+
 def test_passages_of_one_document_are_named_apart_everywhere(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     filler = "The pump was checked and the valve was closed again by the crew of the hall. " * 12
