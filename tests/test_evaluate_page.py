@@ -132,7 +132,7 @@ def test_gold_that_the_workspace_has_not_is_one_sentence(home: Path) -> None:
     app = measured(ws="small", measure=FEW)
     assert not app.exception
     assert [e.value for e in app.error] != []
-    assert "none of the 1 gold passages is in this workspace" in shown(app)
+    assert "None of the 1 gold passages is in this workspace" in shown(app)
 
 
 def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -> None:

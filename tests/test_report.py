@@ -38,7 +38,8 @@ def test_a_source_has_one_number_however_often_it_is_quoted(run):
     quote = run.quotes[0]
     other = replace(quote, text="Other words.", title="Elsewhere", where="b.md")
     text = report(replace(run, quotes=(quote, replace(quote, text="More words."), other)))
-    assert re.search(r"> More words\. \\\[1\\\]\n\n> (\*\*)?Other words\.(\*\*)? \\\[2\\\]", text)
+    assert re.search(r"> (\*\*)?More words\.(\*\*)? \\\[1\\\]\n\n"
+                     r"> (\*\*)?Other words\.(\*\*)? \\\[2\\\]", text)
     assert re.findall(r"^- \\\[(\d)\\\] (\S+)", text, re.M)[1] == ("2", "Elsewhere:")
     assert len(re.findall(r"^- \\\[", text, re.M)) == 2
 

@@ -1,5 +1,6 @@
 """The selected node: what the documents say of it, why it is here, and its mass balance."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
@@ -210,8 +211,10 @@ def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     style = [cell + ";min-width:6rem", *[cell] * (len(head) - 2), last]
 
     def line(tag: str, texts: Sequence[str]) -> str:
-        return "".join(f"<{tag} style='{css}'>{safe(text, 600)}</{tag}>"
-                       for css, text in zip(style, texts, strict=True))
+        # a browser would break "1.1e-16" after its sign
+        one = ["white-space:nowrap" * bool(re.fullmatch(r"[\d.,e%+-]+", text)) for text in texts]
+        return "".join(f"<{tag} style='{css};{whole}'>{safe(text, 600)}</{tag}>"
+                       for css, whole, text in zip(style, one, texts, strict=True))
 
     body = "".join(f"<tr style='border-top:1px solid rgba(128,128,128,.3)'>{line('td', row)}</tr>"
                    for row in rows)
