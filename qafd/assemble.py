@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
-from qafd.records import WEIGHT, Chunk, Edge, Extraction, Floats, Mention, Node, Vectors
+from qafd.records import WEIGHT, Chunk, Edge, Extraction, Floats, Mention, Node, Nodes, Vectors
 from qafd.text import NameIndex, canonical, count_tokens, title_of_file
 from qafd.text.scripts import is_latin
 
@@ -112,9 +111,8 @@ def assemble(
     Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
 
     - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
-      the entity is the passage's title or heading (half of it where no sentence says the title),
-      0.1 times for terms, and divided by the
-      entity's number of passages to the power 0.2;
+      the entity is the passage's title or heading (0.5 times where no sentence says the title),
+      0.1 times for terms, and divided by the entity's number of passages to the power 0.2;
     - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
       the weight that an imported graph gives it, as a multiple of the mean;
     - synonym, entity to entity: cosine of the names >= 0.8, times 0.1, where one of the two is
@@ -174,9 +172,9 @@ def _entities(log: Sequence[Reading]) -> dict[str, _Entity]:
         alias = aliases[reading.chunk.document]
         for mention in reading.extraction.mentions:
             key = alias.get(mention.key, mention.key)
-            if _certain(mention, reading.chunk):
+            if mention.kind == "heading" or _certain(mention, reading.chunk):
                 certain.add(key)
-            elif mention.kind in ("title", "heading"):
+            elif mention.kind == "title":
                 filed.add(key)
             elif mention.kind == "term":
                 doubtful[key].add((number, mention.sentence))
@@ -358,7 +356,7 @@ def _synonym_edges(
 
 
 def _nearest(
-    u: int, others: npt.NDArray[np.int64], rough: Vectors, keys: Sequence[str],
+    u: int, others: Nodes, rough: Vectors, keys: Sequence[str],
     latin: Sequence[bool], names: Vectors,
 ) -> Iterator[int]:
     """The first `SYNONYMS` of these rows that may be called like row `u`, nearest first.

@@ -97,7 +97,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Answer:
-    """Quoted sentences in the order of their passages, and a model's words if one was asked.
+    """Quoted sentences, the best one first, and a model's words if one was asked.
 
     `best` is the cosine between the question and the sentence that answers most of it; `abstained`
     that it is below `threshold` and no quoted sentence has all words of the question (`literal`):
@@ -219,19 +219,18 @@ def pages_of(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> list[i
 
 def paged(passage: RetrievedPassage | Chunk, marks: Sequence[Mark]) -> str:
     """The page or pages of a passage for people, "" where its format has none."""
-    pages = pages_of(passage, marks)
-    if len(pages) > 1:
-        return f"pages {pages[0]}-{pages[-1]}"
-    return f"page {pages[0]}" if pages else ""
+    return _paged(pages_of(passage, marks))
 
 
 def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
     """Document, page or `pages`, heading and characters of a passage, for people."""
-    parts = [passage.document]
+    if len(pages) < 2:
+        pages = [] if passage.page is None else [passage.page]
+    return ", ".join(filter(None, [passage.document, _paged(pages), passage.heading,
+                                   f"characters {passage.start}-{passage.end}"]))
+
+
+def _paged(pages: Sequence[int]) -> str:
     if len(pages) > 1:
-        parts.append(f"pages {pages[0]}-{pages[-1]}")
-    elif passage.page is not None:
-        parts.append(f"page {passage.page}")
-    if passage.heading:
-        parts.append(passage.heading)
-    return ", ".join([*parts, f"characters {passage.start}-{passage.end}"])
+        return f"pages {pages[0]}-{pages[-1]}"
+    return f"page {pages[0]}" if pages else ""

@@ -226,8 +226,8 @@ class Names:
 
     def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
         """The key of the name that a word which is in no passage is by a slip, "" for none."""
-        key = self.slipped(word) if heard is not None else ""
-        return key if heard is not None and key and not heard(word) else ""
+        key = self.slipped(word) if heard else ""
+        return key if heard and key and not heard(word) else ""
 
     def _in_passing(self, asked: str, common: set[str]) -> Iterator[tuple[int, str, str]]:
         """Where something is typed, what, and the key it is alike to, where capitals tell a tagger
