@@ -154,6 +154,16 @@ class KnowledgeGraph:
         """Take out of the graph what is no entity; raises ParameterError when there is none."""
         return self._edited(partial(curate.hide, known=entity))
 
+    def retype(self, entity: str, type: str) -> int:
+        """Say of what type an entity is, such as "person"; see `qafd.store.curate.retype`.
+
+        Raises
+        ------
+        ParameterError
+            There is no such entity, this is its type already, or it is no word.
+        """
+        return self._edited(partial(curate.retype, known=entity, type=type))
+
     def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
         """Add an edge between two entities; `label` says how they are related, `note` why.
 

@@ -228,6 +228,17 @@ def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
             store.edit("else", "a")
 
 
+def test_a_workspace_from_before_types_by_hand_keeps_its_edits(tmp_path):
+    path = tmp_path / "old.db"
+    with closing(opening.connect(path)) as connection:
+        schema.migrate(connection, path, tables.STEPS[:6])
+        connection.execute(
+            "INSERT INTO edits VALUES (3, 'join', 'a', 'b', 'then', 'later', 'met', 'why')")
+    with Store.open(path) as store:
+        assert store.edit("type", "a", "PERSON") == 4
+        assert store.edits()[0] == Edit(3, "join", "a", "b", "then", "later", "met", "why")
+
+
 def test_an_edge_by_hand_is_told_where_a_sentence_would_be_quoted(graph):
     graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "her letters. Added by hand.")
     explanation = graph.explain("Where did Margaret Hamilton work?")

@@ -11,13 +11,14 @@ from clicks import page, press, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qafd.answer.expected import names_in
 from qafd.cli import main
 from qafd.doctor import doctor
 from qafd.errors import ParameterError, StoreError
 from qafd.index import refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.store import curate
-from qafd.store.edits import entity_names
+from qafd.store.edits import entity_names, entity_types
 from qafd.store.rows import Edit
 
 TEXTS = {
@@ -165,6 +166,107 @@ def test_edits_outlive_deletions_and_new_documents(graph, tmp_path):
 def test_the_doctor_makes_an_edited_graph_anew(graph):
     call(graph, "IBM", "International Business Machines")
     assert all(check.ok for check in doctor(graph.path, deep=True))
+
+
+def types(knowledge: KnowledgeGraph) -> dict[str, str]:
+    return {name: one.type for name, one in entities(knowledge).items()}
+
+
+def test_a_type_by_hand_is_that_of_the_entity_everywhere_and_is_kept(graph):
+    before = types(graph)
+    assert before["New York"] == "GPE"
+    number = graph.retype("new york", "space  station")
+    assert types(graph) == before | {"New York": "SPACE_STATION"}
+    exported = {data["name"]: data.get("type") for _, data in graph.to_networkx().nodes(data=True)}
+    assert exported["New York"] == "SPACE_STATION"
+    graph.add_text("more.md", "Ada Lovelace moved to New York.")
+    assert types(graph)["New York"] == "SPACE_STATION"
+    graph.undo_edit(number)
+    assert types(graph)["New York"] == "GPE"
+
+
+def test_an_edit_of_a_type_is_written_down_and_leaves_no_trace_once_undone(graph):
+    before = digest(graph)
+    number = graph.retype("Charles Flint", "organization")
+    (edit,) = graph.edits
+    assert (edit.action, edit.key, edit.name) == ("type", "charles flint", "ORG")
+    assert all(check.ok for check in doctor(graph.path, deep=True))
+    graph.undo_edit(number)
+    assert digest(graph) == before
+    assert graph.edits[0].undone_at
+
+
+def test_the_last_type_counts_and_follows_what_is_merged(graph):
+    graph.retype("IBM", "place")
+    graph.retype("IBM", "company")
+    call(graph, "IBM", "International Business Machines")
+    assert types(graph)["International Business Machines"] == "COMPANY"
+    with graph.store() as store:
+        assert entity_types(store.edits()) == {"international business machines": "COMPANY"}
+
+
+def test_the_last_name_of_what_is_a_person_by_now_means_that_person(tmp_path):
+    knowledge = KnowledgeGraph.open(tmp_path / "names.db")
+    knowledge.add_text("a.md", "Deep Blue beat Garry Kasparov. Kasparov was angry. Kasparov left.")
+    both = {"Garry Kasparov", "Kasparov"}
+    assert both & entities(knowledge).keys() == {"Garry Kasparov"}  # a person, says the tagger
+    number = knowledge.retype("Garry Kasparov", "product")
+    assert both <= entities(knowledge).keys()
+    knowledge.undo_edit(number)
+    assert both & entities(knowledge).keys() == {"Garry Kasparov"}
+
+
+def test_who_is_answered_by_those_that_somebody_says_are_persons(graph):
+    graph.retype("Deep Blue", "person")
+    with graph.store() as store:
+        chunks = [chunk.id for chunk in store.log().chunks]
+        found = {(name.text, name.type) for names in names_in(store, chunks).values()
+                 for name in names}
+    assert ("Deep Blue", "person") in found
+
+
+@pytest.mark.parametrize(("name", "kind", "why"), [
+    ("Nobody", "person", "no entity called 'Nobody'"), ("IBM", " \n", "cannot be a type"),
+    ("IBM", "12", "cannot be a type"), ("IBM", "x" * 41, "at most 40"),
+    ("New York", "Place", "'place' is the type of 'New York' already")])
+def test_a_type_that_cannot_be_says_why(graph, name, kind, why):
+    with graph.store() as store, pytest.raises(ParameterError, match=why):
+        curate.retype(store, name, kind)
+    assert graph.edits == ()
+
+
+def test_a_type_is_kept_as_the_tags_of_the_workspace_are(graph):
+    tags = {"Organization": "ORG", "group of people": "NORP", "propn": "NAME",
+            "work": "WORK_OF_ART", "chess_engine": "CHESS_ENGINE"}
+    for given, kept in tags.items():
+        graph.retype("New York", given)
+        assert types(graph)["New York"] == kept
+
+
+def test_the_command_line_says_the_type_of_an_entity(graph, capsys):
+    db = ["--db", str(graph.path)]
+    assert main(["edit", "--type", "Deep Blue", "chess computer", *db]) == 0
+    assert "type    deep blue  ->  CHESS_COMPUTER" in capsys.readouterr().out
+    assert main(["entities", "deep blue", "--json", *db]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["type"] == "CHESS_COMPUTER"
+    assert main(["edit", "--type", "Deep Blue", "!", *db]) == 2
+    assert "cannot be a type" in capsys.readouterr().err
+
+
+def test_the_page_sets_a_type_and_takes_it_back(graph, home):
+    (home / "edits.db").write_bytes(graph.path.read_bytes())
+    knowledge = KnowledgeGraph.open(home / "edits.db")
+    app = page("graph", ws="edits", entity=entities(knowledge)["Deep Blue"].id)
+    kind = next(box for box in app.selectbox if box.label == "Type" and box.key is None)
+    kind.set_value("place")
+    press(app, "Set type")
+    assert not app.exception
+    assert types(knowledge)["Deep Blue"] == "GPE"
+    app = page("graph", ws="edits", part="Edits")
+    assert any("\u201cDeep Blue\u201d is of type \u201cplace\u201d" in html.body
+               for html in app.get("html"))
+    press(app, "Undo")
+    assert types(knowledge)["Deep Blue"] != "GPE"
 
 
 def test_what_cannot_be_edited_says_why(graph):

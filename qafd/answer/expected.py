@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qafd.assemble import node_id
 from qafd.store import Store
-from qafd.store.curate import MENTION_KINDS
+from qafd.store.edits import MENTION_KINDS, entity_types
 from qafd.text.bm25 import words
 
 PERSON, PLACE, TIME, NUMBER = "person", "place", "time", "number"
@@ -95,7 +95,7 @@ def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Se
     """The names in the sentences of some passages, by chunk and where the sentence ends in it."""
     found: dict[tuple[str, int], list[Name]] = {}
     with store.snapshot() as connection:
-        merged = store.merged()
+        merged, types = store.merged(), entity_types(store.edits())
         rows = connection.execute(
             'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind FROM live '
             "JOIN mentions USING (extraction) "
@@ -104,6 +104,7 @@ def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Se
             "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(list(chunks)),))
         for chunk, end, key, text, kind in rows:
             if kind not in MENTION_KINDS:
+                key = merged.get(key, key)
                 found.setdefault((chunk, end), []).append(
-                    Name(node_id("entity", merged.get(key, key)), text, kind.casefold()))
+                    Name(node_id("entity", key), text, types.get(key, kind).casefold()))
     return found

@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
                          help="list the entities that edges join to this one instead, and by what")
     instead.add_argument("--alike", action="store_true",
                          help="list pairs that may be one entity instead, and why")
-    change = command(commands, "edit", _edit, "rename, merge, hide or connect entities, or "
+    change = command(commands, "edit", _edit, "rename, merge, retype, hide or connect entities, or "
                      "undo that; without options list all edits")
     what = change.add_mutually_exclusive_group()
     what.add_argument("--call", nargs=2, metavar=("ENTITY", "NAME"),
@@ -36,6 +36,8 @@ def add(commands: Commands) -> None:
     what.add_argument("--apart", nargs=2, metavar=("ENTITY", "OTHER"),
                       help="the two are not the same, and are not suggested again")
     what.add_argument("--hide", metavar="ENTITY", help="this is no entity")
+    what.add_argument("--type", nargs=2, metavar=("ENTITY", "TYPE"),
+                      help="the entity is of this type, such as person or 'space station'")
     what.add_argument("--connect", nargs=2, metavar=("ENTITY", "OTHER"),
                       help="add an edge that leads from one entity to another; see --label, --note")
     what.add_argument("--disconnect", nargs=2, metavar=("ENTITY", "OTHER"),
@@ -101,6 +103,8 @@ def _edit(arguments: argparse.Namespace) -> int:
             curate.keep_apart(store, *arguments.apart)
         if arguments.hide:
             curate.hide(store, arguments.hide)
+        if arguments.type:
+            curate.retype(store, *arguments.type)
         if arguments.connect:
             source, target = arguments.connect
             connect(store, source, target, arguments.label, arguments.note)

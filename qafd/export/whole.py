@@ -13,8 +13,7 @@ from qafd.assemble import node_id
 from qafd.records import WEIGHT
 from qafd.retrieve.base import Imprint
 from qafd.store import Store
-from qafd.store.curate import MENTION_KINDS
-from qafd.store.edits import edges_by_hand, told
+from qafd.store.edits import MENTION_KINDS, edges_by_hand, entity_types, told
 from qafd.text import passage_names
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ class WholeNode:
     """An entity or a passage.
 
     `text` is that of a passage, or the first sentence that names an entity; `description` is what
-    a language model or an imported graph says of the entity instead, `type` what most of its
-    mentions are tagged as. `document`, `title` and `page` are a passage's.
+    a language model or an imported graph says of the entity instead, `type` is by hand or else
+    the tag of most of its mentions. `document`, `title` and `page` are a passage's.
     """
 
     id: str
@@ -137,7 +136,7 @@ class Whole:
         return graph
 
     def _types(self) -> dict[str, str]:
-        """Entity to the tag of most of its mentions."""
+        """Entity to its type by hand, else the tag of most of its mentions."""
         merged = self._store.merged()
         marks = ", ".join("?" * len(MENTION_KINDS))
         tags: dict[str, Counter[str]] = defaultdict(Counter)
@@ -145,8 +144,10 @@ class Whole:
                 "SELECT key, mentions.kind, count(*) FROM live JOIN mentions USING (extraction) "
                 f"WHERE mentions.kind NOT IN ({marks}) GROUP BY 1, 2", MENTION_KINDS):
             tags[node_id("entity", merged.get(key, key))][kind] += count
+        by_hand = {node_id("entity", key): kind
+                   for key, kind in entity_types(self._store.edits()).items()}
         return {node: min(counts, key=lambda kind: (-counts[kind], kind))
-                for node, counts in tags.items()}
+                for node, counts in tags.items()} | by_hand
 
     def _described(self) -> set[str]:
         """The entities whose text is a description."""

@@ -12,19 +12,23 @@ from qafd.assemble import node_id
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.store import Store
-from qafd.store.edits import entity_names, hidden_keys
+from qafd.store.edits import MENTION_KINDS, entity_names, entity_types, hidden_keys
 from qafd.text import as_typed, canonical
+from qafd.text.plaintext import one_line
 from qafd.text.scripts import is_unspaced
 
 ALIKE = 0.5  # of the pairs of letters of two names
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
-MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
+TYPE = 40  # characters of a type
+_TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
+          "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
 _SMALL = frozenset(("and", "de", "for", "in", "of", "on", "the", "to", "von"))
 
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity: its type as the tagger sees it ("" for none) and how well it is connected.
+    """An entity: its type, by hand or as the tagger sees it ("" for none), and how well it is
+    connected.
 
     `also` are other spellings in the documents, `evidence` is a sentence about it.
     """
@@ -62,6 +66,7 @@ def entities(store: Store, only: str = "") -> tuple[Entity, ...]:
     with store.snapshot() as connection:
         edits = store.edits()
         names = entity_names(edits)
+        by_hand = entity_types(edits)
         gone = hidden_keys(edits) | {
             key for key, name in names.items() if canonical(name) != key}
         rows = connection.execute(
@@ -81,7 +86,7 @@ def entities(store: Store, only: str = "") -> tuple[Entity, ...]:
             spoken[entity][name] += count
             if kind not in MENTION_KINDS:
                 types[entity][kind] += count
-    found = [Entity(node, name, key, _first(types[key]), passages, relations,
+    found = [Entity(node, name, key, by_hand.get(key) or _first(types[key]), passages, relations,
                     tuple(_also(name, spoken[key])), text)
              for node, name, key, text, passages, relations in rows if key not in gone]
     return tuple(sorted(found, key=lambda entity: (-entity.passages, entity.name, entity.id)))
@@ -164,6 +169,47 @@ def call(store: Store, known: str, name: str) -> int:
     if name == one.name:
         raise ParameterError(f"{name!r} is what it is called already")
     return store.edit("same", one.key, name)
+
+
+def retype(store: Store, known: str, type: str) -> int:
+    """Let an entity be of a type, such as "person" or "work"; returns the number of the edit.
+
+    Words that people use for a tagger's tag, see `type_words`, are kept as that tag, and others as
+    tags are written: "PERSON", "SPACE_STATION". Where a passage has but the last name of what is a
+    person by now, that name means this entity, and no longer where it is none.
+
+    Raises
+    ------
+    ParameterError
+        There is no entity `known`, this is its type already, or it is no word or too long for one.
+    """
+    one = entity(store, known)
+    words = one_line(type.replace("_", " "))
+    if not any(letter.isalpha() for letter in words) or len(words) > TYPE:
+        raise ParameterError(f"{one_line(type, TYPE + 20)!r} cannot be a type; give a word or two, "
+                             f"such as person, of at most {TYPE} characters")
+    if words.casefold() == type_words(one.type).casefold():
+        raise ParameterError(f"{type_words(one.type)!r} is the type of {one.name!r} already; give "
+                             "another one, or undo the edit that gave it")
+    return store.edit("type", one.key, _tag(store, words))
+
+
+def _tag(store: Store, words: str) -> str:
+    """How a workspace calls a type: as its own tags do, else the tagger, else the words."""
+    with store.snapshot() as connection:
+        own = [kind for kind, in connection.execute(
+            "SELECT mentions.kind FROM live JOIN mentions USING (extraction) "
+            "GROUP BY 1 ORDER BY count(*) DESC, 1") if kind not in MENTION_KINDS]
+    tag = words.upper().replace(" ", "_")
+    # a lone name that is tagged PROPN is no entity until a text bears it out
+    known = (one for one in (*own, *_TYPES) if one != "PROPN")
+    return next((one for one in known if type_words(one) == words.casefold()),
+                "NAME" if tag == "PROPN" else tag)
+
+
+def type_words(type: str) -> str:
+    """A type as people say it: "ORG" is an organization, "SPACE_STATION" a space station."""
+    return _TYPES.get(type, type.lower().replace("_", " "))
 
 
 def hide(store: Store, known: str) -> int:

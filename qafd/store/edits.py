@@ -1,4 +1,4 @@
-"""Edits by hand: names that mean one entity, pairs that do not, names that are none, edges.
+"""Edits by hand: names that mean one entity, pairs that do not, names that are none, types, edges.
 
 An edit changes nothing that was read. The graph is made from the log as the edits in force let
 it be understood, so an edit that is undone leaves no trace in the graph.
@@ -15,6 +15,7 @@ from qafd.store.workspace import Workspace, bump, now
 from qafd.text import canonical
 
 STRENGTH = 0.5  # similarity of an edge by hand
+MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
 Ends = frozenset[str]
 
 
@@ -92,20 +93,35 @@ def hidden_keys(edits: Iterable[Edit]) -> set[str]:
     return {edit.key for edit in edits if edit.holds("hide")}
 
 
+def entity_types(edits: Iterable[Edit]) -> dict[str, str]:
+    """Key of an entity to the type that edits give it, the last where several do.
+
+    Types follow an entity through all edits "same": of one that was merged, they are the type of
+    the entity that it is now.
+    """
+    edits = tuple(edits)
+    names = entity_names(edits)
+    return {canonical(names.get(edit.key, edit.key)): edit.name
+            for edit in edits if edit.holds("type")}
+
+
 def edited(log: Log) -> tuple[Extraction, ...]:
     """The extractions of a log as the edits in force let them be understood, in order."""
     names = entity_names(log.edits)
+    types = entity_types(log.edits)
     hidden = hidden_keys(log.edits)
-    if not names and not hidden:
+    if not names and not types and not hidden:
         return log.extractions
     keys = {key: canonical(name) for key, name in names.items()}
-    return tuple(_edited(extraction, names, keys, hidden) for extraction in log.extractions)
+    return tuple(_edited(extraction, names, keys, types, hidden) for extraction in log.extractions)
 
 
 def _edited(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str, str],
-            hidden: set[str]) -> Extraction:
+            types: Mapping[str, str], hidden: set[str]) -> Extraction:
     def mention(one: Mention) -> Mention:
-        return replace(one, key=keys.get(one.key, one.key), name=names.get(one.key, one.name))
+        key = keys.get(one.key, one.key)
+        kind = one.kind if one.kind in MENTION_KINDS else types.get(key, one.kind)
+        return replace(one, key=key, name=names.get(one.key, one.name), kind=kind)
 
     def ends(one: Assertion) -> Assertion:
         return replace(one, source=keys.get(one.source, one.source),

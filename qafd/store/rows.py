@@ -81,8 +81,8 @@ class Edit:
 
     `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
     differently), "apart" (it is not the entity with the key `name`), "hide" (it is none), "join" (a
-    relation `label` leads from it to the entity with the key `name`, says `note`) or "cut" (no edge
-    between the two that was there before).
+    relation `label` leads from it to the entity with the key `name`, says `note`), "cut" (no edge
+    between the two that was there before) or "type" (`name` is its type, as a tagger would say).
     """
 
     id: int

@@ -297,9 +297,21 @@ def _edges_by_hand(db: "Database") -> None:
     db.execute("ALTER TABLE edits_anew RENAME TO edits")
 
 
+def _types_by_hand(db: "Database") -> None:
+    db.execute(
+        "CREATE TABLE edits_anew (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+        "action TEXT NOT NULL CHECK (action IN ('same', 'apart', 'hide', 'join', 'cut', 'type')), "
+        "key TEXT NOT NULL, name TEXT NOT NULL, made_at TEXT NOT NULL, undone_at TEXT, "
+        "label TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '')")
+    db.execute("INSERT INTO edits_anew SELECT id, action, key, name, made_at, undone_at, label, "
+               "note FROM edits")
+    db.execute("DROP TABLE edits")
+    db.execute("ALTER TABLE edits_anew RENAME TO edits")
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
-                           _edges_by_hand)
+                           _edges_by_hand, _types_by_hand)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 META = _TABLES.strip().partition(";")[0]

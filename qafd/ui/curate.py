@@ -1,5 +1,6 @@
 """The Graph page: entities to look through, pairs that may be one, and what was put right."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,12 +40,12 @@ LISTED = 2000  # names that a box lists
 PAIRS = 8  # suggestions shown at a time
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS = 6, 4, 3
+TYPES = 12  # of a workspace that a box lists
+USUAL = ("person", "organization", "place", "product", "event", "work")
 ENTITIES, MAP, ALIKE, EDITS, EXPORT = VIEWS = (
     "Entities", "Map", "Perhaps the same", "Edits", "Export")
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
-_TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
-          "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
 
 
 def view() -> str:
@@ -108,8 +109,8 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
             column_config={"name": st.column_config.TextColumn(width="medium")})
         shown = f"The first {ROWS} of " if len(found) > ROWS else ""
         st.caption(f"{shown}{counted(len(found), 'entity')}. Choose a row to read what the "
-                   "documents say of it, to rename it, or to make it one with another. Types are "
-                   "guesses of the tagger.")
+                   "documents say of it, to rename it, to make it one with another or to say "
+                   "its type: types are guesses of the tagger.")
     # A choice outlives a change to a smaller graph, which may not have its row.
     chosen = [found[row] for row in event["selection"]["rows"] if row < len(found)]
     if chosen:
@@ -132,10 +133,13 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
         with st.container(horizontal=True):
             called = st.form_submit_button("Rename or merge", type="primary")
             hidden = st.form_submit_button("Hide", help="This is no entity: it leaves the graph.")
+    kind = _typing(known, one)
     if called and name and _meant(knowledge, known, one, name):
         _put_right(knowledge, lambda store: curate.call(store, one.name, name))
     if hidden:
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
+    if kind:
+        _put_right(knowledge, lambda store: curate.retype(store, one.name, kind))
     st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
                  query_params={"ws": knowledge.path.stem, "q": about(one.name)})
     sentences, edges = st.tabs(["Sentences", "Neighbors"])
@@ -143,6 +147,21 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
         said_of(knowledge, one.id, SENTENCES, MOST)
     with edges:
         _edges(knowledge, one, known, said)
+
+
+def _typing(known: Sequence[Entity], one: Entity) -> str:
+    """The type that is given to an entity; "" before that."""
+    often = Counter(_type(other) for other in known).most_common(TYPES)
+    options = list(filter(None, dict.fromkeys((*(kind for kind, _ in often), _type(one), *USUAL))))
+    with st.form(f"type {one.id} {one.type}", border=False), st.container(
+            horizontal=True, vertical_alignment="bottom"):
+        kind = st.selectbox(
+            "Type", options, index=options.index(_type(one)) if one.type else None,
+            accept_new_options=True, placeholder="person, organization, place or a word of yours",
+            help="It counts in lists, exports and answers to questions for a person or a place. "
+            "The last name of a person alone means that person.")
+        pressed = st.form_submit_button("Set type")
+    return kind or "" if pressed else ""
 
 
 def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
@@ -225,7 +244,7 @@ def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
 
 
 def _type(one: Entity) -> str:
-    return _TYPES.get(one.type, clean(one.type.lower().replace("_", " "), 40))
+    return clean(curate.type_words(one.type), curate.TYPE)
 
 
 def pairs(knowledge: KnowledgeGraph) -> None:
@@ -276,9 +295,10 @@ def history(knowledge: KnowledgeGraph) -> None:
     for edit in reversed(edits):
         words, button = st.columns([6, 1], vertical_alignment="center")
         undone = f" · undone {edit.undone_at[:16].replace('T', ' ')}" if edit.undone_at else ""
-        lost = [key for key in (edit.key, edit.name) if merged.get(key, key) not in known]
+        keys = (edit.key, edit.name) if edit.action in ("join", "cut") else (edit.key,)
+        lost = [key for key in keys if merged.get(key, key) not in known]
         waits = (f" · waits until a document names “{safe(lost[0], 80)}”"
-                 if lost and (edit.holds("join") or edit.holds("cut")) else "")
+                 if lost and any(map(edit.holds, ("join", "cut", "type"))) else "")
         words.html(f"{safe(sentence(edit, known))}<br><small style='opacity:.75'>"
                    f"{edit.made_at[:16].replace('T', ' ')}{undone}{waits}</small>")
         if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
@@ -292,6 +312,7 @@ def sentence(edit: Edit, known: Mapping[str, str]) -> str:
     return {"same": f"“{edit.key}” is called “{edit.name}”",
             "apart": f"“{one}” is not “{other}”",
             "hide": f"“{edit.key}” is no entity",
+            "type": f"“{one}” is of type “{curate.type_words(edit.name)}”",
             "join": f"“{one}” — {edit.label or 'is related to'} → “{other}”{note}",
             "cut": f"No edge joins “{one}” and “{other}”"}[edit.action]
 
