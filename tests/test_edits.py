@@ -238,8 +238,8 @@ def test_a_type_that_cannot_be_says_why(graph, name, kind, why):
 def test_a_type_is_kept_as_the_tags_of_the_workspace_are(graph):
     tags = {"Organization": "ORG", "group of people": "NORP", "propn": "NAME",
             "work": "WORK_OF_ART", "chess_engine": "CHESS_ENGINE"}
-    for given, kept in tags.items():
-        graph.retype("New York", given)
+    for said, kept in tags.items():
+        graph.retype("New York", said)
         assert types(graph)["New York"] == kept
 
 
