@@ -29,7 +29,7 @@ if not len(knowledge.graph):
     empty_workspace(knowledge)
     st.stop()
 
-choice = compare_controls(knowledge)
+choice = compare_controls(knowledge, question)
 drawing = drawing_controls()
 
 if not question.strip():

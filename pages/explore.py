@@ -40,7 +40,7 @@ if not len(knowledge.graph):
     empty_workspace(knowledge)
     st.stop()
 
-method = method_controls(knowledge)
+method = method_controls(knowledge, question)
 drawing = drawing_controls()
 
 if not question.strip():

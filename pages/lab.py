@@ -38,7 +38,7 @@ view = None
 with above:
     question = question_box(knowledge)
     if len(knowledge.graph):
-        method = method_controls(knowledge)
+        method = method_controls(knowledge, question)
         if question.strip():
             view = explored(knowledge, question, method)
             status_line(view)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.qafd import PRESETS
 from qafd.ui.workspaces import path_of, said
 
 ROOT = Path(__file__).parents[1]
@@ -112,9 +114,25 @@ def test_each_preset_keeps_its_own_values(home: Path) -> None:
     app = page("explore")
     assert app.slider(key="best_seeds").value == 5
     app.radio(key="preset").set_value("paper").run()
-    assert app.slider(key="paper_mass").value == 50.0
     assert app.slider(key="paper_seeds").value == 40
     assert not app.exception
+
+
+def test_the_mass_ends_where_all_is_full_and_a_link_may_go_beyond(home: Path) -> None:
+    app = page("explore", preset="As in the paper")
+    mass = app.slider(key="paper_mass")
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    question = "Introduce Steve Jobs's products in Apple."
+
+    def retrieved(alpha: float) -> int:
+        found = knowledge.retrieve(question, replace(PRESETS["paper"].method, mass=alpha))
+        return sum(n.state == "saturated" for n in found.nodes)
+
+    assert 0 < retrieved(mass.value) < retrieved(mass.max) == retrieved(100.0)
+    assert retrieved(mass.max - 0.1) < retrieved(mass.max)
+    linked = page("explore", preset="As in the paper", paper_mass="50")
+    assert linked.slider(key="paper_mass").value == 50.0
+    assert not linked.toast
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "a/b", "a\x00b", ".hidden", "x" * 61])

@@ -83,16 +83,34 @@ def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, pl
 
 
 @pytest.mark.parametrize("preset", ["best", "paper"])
-def test_suggested_masses_ascend_to_the_end_of_the_control(preset, corpus):
-    method = PRESETS[preset].method
-    masses = masses_for(method, corpus.graph)
+def test_suggested_masses_ascend_to_the_end_of_the_control(preset, corpus, plan):
+    problem = PRESETS[preset].method.problem(corpus, plan)
+    masses = masses_for(problem)
     assert list(masses) == sorted(set(masses))
-    assert masses[-1] == pytest.approx(method.highest(corpus.graph), rel=1e-2)
+    sink = problem.layer.capacity(problem.method.capacity)
+    room = {part: sink[problem.layer.component == part].sum()
+            for part in set(problem.layer.component[problem.seeds.rows].tolist())}
+    poured = {part: problem.per_unit()[problem.layer.component[problem.seeds.rows] == part].sum()
+              for part in room}
+    # Isolated seeds take nothing, so their components do not count.
+    full = max(room[part] / poured[part] for part in room
+               if (problem.layer.component == part).sum() > 1)
+    assert masses[-1] == pytest.approx(full, rel=1e-2)
+
+
+def test_more_than_the_last_suggested_mass_retrieves_nothing_more(corpus, plan):
+    problem = PRESETS["paper"].method.problem(corpus, plan)
+    first, last = problem.span()
+    assert 0 < first < last < 10
+    assert len(problem.at(0.99 * first).support) == 0
+    assert len(problem.at(1.01 * first).support) > 0
+    assert len(problem.at(0.9 * last).support) < len(problem.at(last).support)
+    assert set(problem.at(last).support) == set(problem.at(50.0).support)
 
 
 @pytest.mark.parametrize("mass", [1.0, 17.0, 33.3, 118.0])
-def test_the_masses_of_a_sweep_have_the_mass_of_now(corpus, mass):
-    masses = masses_for(FlowDiffusion(mass=mass), corpus.graph)
+def test_the_masses_of_a_sweep_have_the_mass_of_now(corpus, plan, mass):
+    masses = masses_for(FlowDiffusion(mass=mass).problem(corpus, plan))
     assert mass in masses
     assert list(masses) == sorted(masses)
     assert len(masses) == 8

@@ -64,7 +64,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
     method = PRESETS[arguments.preset].method
     if arguments.alpha is not None:
         method = replace(method, rule="source-degree")
-    masses = arguments.alpha or arguments.mass or masses_for(method, graph)
+    plan = knowledge.plan(text_of(arguments.question), graph)
+    masses = (arguments.alpha or arguments.mass
+              or masses_for(method.problem(corpus, plan)))
     gold = []
     for title in arguments.gold:
         passages = zip(corpus.passages.rows.tolist(), corpus.passages.titles, strict=True)
@@ -73,8 +75,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
             raise ParameterError(f"no passage has the title {title[:80]!r}; "
                                  "'qafd query' prints titles")
         gold += named
-    cells = sweep(corpus, knowledge.plan(text_of(arguments.question), graph), method, masses,
-                  arguments.seeds or [method.seeds], arguments.variant or [method.variant], gold)
+    cells = sweep(corpus, plan, method, masses, arguments.seeds or [method.seeds],
+                  arguments.variant or [method.variant], gold)
     names = [spec.name for spec in fields(Cell)]
     if arguments.json:
         print_json([asdict(cell) for cell in cells])

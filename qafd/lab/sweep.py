@@ -12,7 +12,7 @@ from qafd.graph import Graph, kind_bit
 from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus
-from qafd.retrieve.qafd import FlowDiffusion, importance_of
+from qafd.retrieve.qafd import FlowDiffusion, Problem, importance_of
 
 RECALL_AT = 5
 
@@ -82,7 +82,7 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
                             int(graph.tokens[diffusion.support].sum()), spent,
                             converged=diffusion.converged)
                 if len(answers):
-                    order, _ = rank(corpus.passages, problem.found,
+                    order, _ = rank(problem.layer, corpus.passages, problem.found,
                                     importance_of(graph, diffusion, method.layer))
                     cell = replace(
                         cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),
@@ -98,14 +98,14 @@ def leakage(diffusion: Diffusion, relevant: Nodes, sink: Floats) -> float:
     return float(sink[outside].sum() / sink[relevant].sum())
 
 
-def masses_for(method: FlowDiffusion, graph: Graph, count: int = 8) -> tuple[float, ...]:
-    """Masses worth sweeping, evenly spaced by ratio up to the end of the control.
+def masses_for(problem: Problem, count: int = 8) -> tuple[float, ...]:
+    """Masses worth sweeping, evenly spaced by ratio up to where more changes nothing.
 
     The method's own mass takes the place of the nearest, so that a sweep has the settings it began
     with.
     """
-    high = method.highest(graph)
-    spread = np.geomspace(high / 50, high, count)
+    method, high, (first, _) = problem.method, problem.end(), problem.span()
+    spread = np.geomspace(max(high / 50, min(first, high / 2)), high, count)
     if method.rule == "budget":
         spread = np.unique(np.maximum(1, np.round(spread)))
     masses = [float(f"{mass:.3g}") for mass in spread]

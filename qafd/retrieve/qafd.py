@@ -185,15 +185,15 @@ class FlowDiffusion(Method):
         gone = frozenset().union(*(problem.gone for problem in problems))
         return replace(unite(problems[0].layer, parts, diffusions), query=plan.question,
                        params=params_of(self),
-                       ranking=self._ranked(corpus, plan, diffusions, gone))
+                       ranking=self._ranked(problems[0].layer, corpus, plan, diffusions, gone))
 
-    def _ranked(self, corpus: Corpus, plan: QueryPlan, diffusions: Sequence[Diffusion],
-                gone: frozenset[int]) -> tuple[RankedPassage, ...]:
+    def _ranked(self, layer: Graph, corpus: Corpus, plan: QueryPlan,
+                diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
         """The passages by the importance of all parts together and the whole question."""
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
-        order, scores = rank(passages, match(passages, plan), importance)
+        order, scores = rank(layer, passages, match(passages, plan), importance)
         kept = _kept(order, gone)[:self.top]
         return ranked(graph, order[kept], scores[kept])
 
@@ -238,11 +238,33 @@ class Problem:
         small = 1e-6  # no rule refuses it
         return self.method._poured(self.layer, self.seeds, small) / small
 
+    def span(self) -> tuple[float, float]:
+        """The masses of the method between which its result changes; 0 and 0 without a source.
+
+        At the first a seed is full of its own mass, unless more than it sends off came to one
+        earlier; from the last on all that the seeds are connected to is full.
+        """
+        layer, rows, unit = self.layer, self.seeds.rows, self.per_unit()
+        joined = (layer.degree_of(rows) > 0) & (unit > 0)
+        rows, unit = rows[joined], unit[joined]
+        if not len(rows):
+            return 0.0, 0.0
+        _, part = np.unique(layer.component[rows], return_inverse=True)
+        asked = np.bincount(part, unit)[part]
+        room = layer.component_capacity(self.method.capacity)[layer.component[rows]]
+        return (float((layer.capacity(self.method.capacity)[rows] / unit).min()),
+                float((room / asked).max()))
+
+    def end(self) -> float:
+        """The largest mass worth choosing: where the method's control would end, or all is full."""
+        highest, (_, last) = self.method.highest(self.corpus.graph), self.span()
+        return min(highest, last) if last > 0 else highest
+
     def retrieval(self, diffusion: Diffusion) -> Retrieval:
         """What a solution of this problem retrieves."""
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
-        order, scores = rank(self.corpus.passages, self.found, importance)
+        order, scores = rank(self.layer, self.corpus.passages, self.found, importance)
         kept = _kept(order, self.gone)[:self.method.top]
         unseeded = ("No seed was found for this question.",) if (
             len(graph) and not len(self.seeds.rows)) else ()

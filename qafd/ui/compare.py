@@ -30,7 +30,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.documents import jobs_panel
-from qafd.ui.explore import pick, plan_of, retrieved
+from qafd.ui.explore import pick, plan_of, retrieved, span_of
 from qafd.ui.models import start
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.contraction import drawn_contracted
@@ -76,7 +76,7 @@ class Sides:
         return list(zip(self.names, self.comparison.columns, strict=True))
 
 
-def compare_controls(knowledge: KnowledgeGraph) -> Choice:
+def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
     """Methods, budget and the parameters of each method, in the sidebar."""
     graph, options = knowledge.graph, [*METHODS, PAPER]
     with st.sidebar:
@@ -101,7 +101,8 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
             forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order",
                            "reveal", "contract", "thickness", "ramp")
             for name in options:
-                start_anew(method_of(name), PREFIXES.get(name, name), graph)
+                start_anew(method_of(name), PREFIXES.get(name, name), graph,
+                           partial(span_of, knowledge, question))
         methods = {}
         for name in names:
             method = method_of(name)
@@ -109,7 +110,8 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
                       if spec.name == "seeding" and seeding in spec.metadata["options"]}
             with st.expander(label_of(name)):
                 methods[name] = controls(method, PREFIXES.get(name, name), graph, st.container(),
-                                         st.container(), shared)
+                                         st.container(), shared,
+                                         partial(span_of, knowledge, question))
     return Choice(methods, int(budget), lone, blind, int(order))
 
 

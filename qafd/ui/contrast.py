@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -10,7 +11,8 @@ from qafd.export import table_csv
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.samples import EXAMPLES
-from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, explored
+from qafd.ui.controls import mass_range, set_to, started
+from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, explored, span_of
 from qafd.ui.workspaces import keep
 from qafd.view.component import panels
 from qafd.view.panel import Caption, clean, panel_data
@@ -40,14 +42,16 @@ def contrast_tab(view: View) -> None:
 
 
 def _other(view: View, by: str) -> tuple[FlowDiffusion, str]:
-    method = view.method
+    method, span = view.method, partial(span_of, view.knowledge, view.question)
     if by == "preset":
         name = st.selectbox("Preset", list(PRESETS), key=keep("by_preset"), bind="query-params",
                             index=len(PRESETS) - 1, format_func=lambda k: PRESETS[k].label)
-        return PRESETS[name].method.fitted(view.graph), PRESETS[name].label
+        return started(PRESETS[name].method, view.graph, span), PRESETS[name].label
     if by == "mass":
-        mass = st.slider("Mass of the other", 0.0, float(method.highest(view.graph)),
-                         float(method.mass) / 2, key=keep("by_mass"), bind="query-params")
+        key = keep("by_mass")
+        half, end, step = mass_range(replace(method, mass=method.mass / 2), view.graph,
+                                     span(method), set_to(key))
+        mass = st.slider("Mass of the other", 0.0, end, half, step, key=key, bind="query-params")
         return replace(method, mass=mass), f"mass {mass:g}"
     options = [o for o in (VARIANTS if by == "variant" else SIMILARITIES)
                if o != getattr(method, by)]

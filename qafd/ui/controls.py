@@ -1,6 +1,7 @@
 """Controls made from the parameters of any retrieval method."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -9,60 +10,80 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.graph import Graph
-from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.qafd import SHARE, FlowDiffusion
 from qafd.ui.workspaces import keep
 
 NEAREST = 20  # passages that may be seeds beside the names of the question
+STEPS = ((0.1, 0.001), (5.0, 0.01), (math.inf, 0.1))  # of a control that ends below the first
 _LABELS = {"variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
 Method = TypeVar("Method")
+Span = Callable[[FlowDiffusion], tuple[float, float]]
 
 
 def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
              advanced: DeltaGenerator, fixed: Mapping[str, Any] = MappingProxyType({}),
-             ) -> Method:
+             span: Span = lambda _: (0.0, 0.0)) -> Method:
     """The method with the values of its controls, which are drawn into two containers.
 
     `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
-    values given there and no control.
+    values given there and no control. `span` gives the masses between which the result of a
+    flow diffusion changes (`Problem.span`), where that is known.
     """
     usual: Any = replace(cast("Any", method), **fixed)
     free = [spec for spec in fields(usual) if spec.name not in fixed]
-    # Rule and seeding come before the controls whose meaning they decide.
+    # Rule and seeding come before the controls whose meaning they decide, and the mass after the
+    # seeds, which decide how much is enough; it stands above them.
     with advanced:
         chosen = {spec.name: _control(spec, usual, usual, prefix, graph)
                   for spec in free if spec.metadata["advanced"]}
     current = replace(usual, **chosen).fitted(graph)
     with basic:
-        chosen = {spec.name: _control(spec, current, usual, prefix, graph)
-                  for spec in free if not spec.metadata["advanced"]}
-    changed: Method = replace(current, **chosen)
+        place = st.container()
+        for spec in sorted(free, key=lambda spec: spec.name == "mass"):
+            if not spec.metadata["advanced"]:
+                with place if spec.name == "mass" else basic:
+                    current = replace(current, **{
+                        spec.name: _control(spec, current, usual, prefix, graph, span)})
+    changed: Method = current
     return changed
 
 
-def start_anew(method: Any, prefix: str, graph: Graph) -> None:
-    """Set the controls of a method to what is suggested for a graph, before they are drawn."""
+def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
+    """The method with what is suggested for a graph and a question."""
     fitted = method.fitted(graph)
+    return replace(fitted, mass=mass_range(fitted, graph, span(fitted), 0.0)[0])
+
+
+def start_anew(method: Any, prefix: str, graph: Graph,
+               span: Span = lambda _: (0.0, 0.0)) -> None:
+    """Set the controls of a method to what is suggested for a graph, before they are drawn."""
+    fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
+              method.fitted(graph))
     for spec in fields(fitted):
         st.session_state[f"{prefix}_{spec.name}"] = getattr(fitted, spec.name)
 
 
-def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph) -> Any:
+def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
+             span: Span = lambda _: (0.0, 0.0)) -> Any:
     """The control of one parameter, made from its range or options."""
     value, meta = getattr(method, spec.name), spec.metadata
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
-    high, whole = meta["high"], isinstance(value, int)
-    if isinstance(method, FlowDiffusion):
-        if spec.name == "mass":
-            high, whole = method.highest(graph), method.rule in ("budget", "total")
-            key += "" if method.rule == usual.rule else f"_{method.rule}"
-        elif spec.name == "seeds" and method.seeding == "question":
-            high = NEAREST
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value),
                             key=keep(key), bind="query-params", help=meta["help"])
-    low, step = meta["low"], 1.0 if whole else 0.01 if high <= 2 else 0.1
-    kind = type(spec.default)
+    high, whole = meta["high"], isinstance(value, int)
+    step = 1.0 if whole else 0.01 if high <= 2 else 0.1
+    if isinstance(method, FlowDiffusion):
+        if spec.name == "mass":
+            key += "" if method.rule == usual.rule else f"_{method.rule}"
+            whole = method.divided
+            value, high, step = mass_range(method, graph, span(method), set_to(key))
+        elif spec.name == "seeds":
+            most = _most_seeds(method, graph)
+            high = max(most, value, min(int(set_to(key)), NEAREST if method.seeding == "question"
+                                        else high))
+    low, kind = meta["low"], type(spec.default)
     keep(key)
     suggested = st.session_state.setdefault("suggested", {})
     if key in st.session_state:
@@ -72,11 +93,53 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph) -> A
         st.session_state[key] = kind(min(max(st.session_state[key], low), high))
     suggested[key] = kind(value)
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
-                       format="%d" if whole else "%.2f", bind="query-params", help=meta["help"])
+                       format="%d" if whole else "%.3f" if step < 0.01 else "%.2f",
+                       bind="query-params", help=meta["help"])
     if spec.name == "mass":
         # What enters where is known only when the question has been answered.
-        st.session_state["under_mass"] = st.container()
+        st.session_state["under_mass"] = st.container(), float(high)
     return number
+
+
+def set_to(key: str) -> float:
+    """The number that a control was set to, or that the link asks for; 0 for none."""
+    kept = st.session_state.get("kept", {})
+    value = st.session_state.get(key, st.query_params.get(key, kept.get(key, 0)))
+    try:
+        number = float(value)
+    except ValueError:
+        return 0.0
+    untouched = st.session_state.get("suggested", {}).get(key) == number
+    return number if math.isfinite(number) and not untouched else 0.0
+
+
+def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
+           asked: float) -> tuple[float, float, float]:
+    """Where the control of the mass begins, where it ends, and its steps.
+
+    It ends where all that the seeds are connected to is full, or at what is asked for beyond
+    that; a mass that does not count nodes or tokens begins a quarter of the way there.
+    """
+    (first, last), value, high = span, method.mass, method.highest(graph)
+    end = last if 0 < last < high else high
+    step = 1.0 if method.divided else next(size for below, size in STEPS if end <= below)
+    # By the rule of Section 2.2 what is full is an error, so its control ends below that.
+    rounded = math.floor if method.rule == "paper-literal" else math.ceil
+    if end < high:
+        wanted = first + SHARE * (last - first)
+        if value > end or not method.divided and value > wanted:
+            value = max(step, round(wanted / step) * step)
+        end = min(high, rounded(round(end / step, 6)) * step)
+    end = max(end, min(asked, high), value)
+    return round(value, 6), round(end, 6), step
+
+
+def _most_seeds(method: FlowDiffusion, graph: Graph) -> int:
+    """How many seeds can be asked for: passages beside the names, or nodes of the layer."""
+    if method.seeding == "question":
+        return min(NEAREST, max(1, int((graph.kinds == "passage").sum())))
+    among = int((graph.kinds == "entity").sum()) if method.layer == "entities" else len(graph)
+    return min(int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"]), max(1, among))
 
 
 def _label(name: str, method: Any) -> str:

@@ -1,12 +1,16 @@
 """The explanation of what the page shows, computed once, and the node it is asked about."""
 
 import math
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 
 import streamlit as st
 
 from qafd.explain import Explanation, RunExplanation, shown
+from qafd.explain.entry import entries
+from qafd.homotopy import Path as Entries
+from qafd.retrieve.base import SATURATED
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.ui.explore import View, counts_tokens
 from qafd.ui.workspaces import keep, safe
@@ -65,30 +69,47 @@ def why_line(view: View, node: str) -> str:
 
 
 def next_in(view: View) -> str:
-    """Which node enters next, for the status line; draws ticks where others did, below the mass.
+    """Which node enters next, for the status line; draws ticks where nodes do, below the control.
 
     Nothing for a question in parts, whose mass each part has a share of.
     """
-    explanation, place = explanation_of(view), st.session_state.get("under_mass")
-    if (not isinstance(explanation, RunExplanation) or place is None
+    explanation, under = explanation_of(view), st.session_state.get("under_mass")
+    if (not isinstance(explanation, RunExplanation) or under is None
             or view.plan.question != view.question or explanation.full > TICKED
             or not view.method.mass > 0):
         return ""
-    path, high = explanation.entered, view.method.highest(view.graph)
-    following = ""
-    if path.next_row is not None and path.next_alpha is not None:
+    place, end = under
+    mass, following = view.method.mass, ""
+    path = _entered(view.knowledge.path, view.version, view.question,
+                    replace(view.method, mass=end), explanation) or explanation.entered
+    rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
+    retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}
+    waiting = [(row, alpha) for row, alpha in zip(rows, alphas, strict=True)
+               if row is not None and view.graph.ids[row] not in retrieved]
+    if waiting:
         # A node that is just full is not retrieved yet, and the shown digits have to be enough.
-        at = max(path.next_alpha, view.method.mass) * (1 + MARGIN)
-        following = f"next to fill: {shown(view.graph, path.next_row)} at " + (
+        at = max(waiting[0][1], mass) * (1 + MARGIN)
+        following = f"next to fill: {shown(view.graph, waiting[0][0])} at " + (
             f"{math.ceil(at):,} tokens" if counts_tokens(view.method) else
             f"mass {number(float(Context(3, ROUND_CEILING).create_decimal(at)))}")
     ticks = "".join(
-        f"<i style='position:absolute;left:{share:.2%};width:1px;height:8px;"
-        "background:currentColor;opacity:.6'></i>"
-        for share in (path.alphas / high).tolist() if share <= 1)
+        f"<i style='position:absolute;left:{alpha / end:.2%};width:1px;background:currentColor;"
+        f"{'height:9px;opacity:.8' if alpha <= mass else 'height:4px;opacity:.45'}'></i>"
+        for alpha in path.alphas.tolist() if alpha <= end)
     with place:
         st.html("<div role='img' style='position:relative;height:8px;margin:-12px 6px 0' "
-                f"title='Each tick is the mass at which a node became full' "
-                f"aria-label='Full so far: {len(path.alphas)}; {safe(following)}'>"
+                "title='Each tick is the mass at which a node becomes full; those to come are "
+                "short' "
+                f"aria-label='Full so far: {len(retrieved)}; {safe(following)}'>"
                 f"{ticks}</div>")
     return following
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _entered(path: Path, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
+             _explanation: RunExplanation) -> Entries | None:
+    """Where every node enters up to the method's mass, None where they are too many."""
+    problem = _explanation.problem
+    if len(problem.at(method.mass).support) > TICKED:
+        return None
+    return entries(problem, method.mass)

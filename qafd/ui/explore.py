@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.answer import Answer
+from qafd.errors import InfeasibleError
 from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
@@ -99,7 +100,7 @@ def _suggested(path: Path, version: str, _graph: Graph) -> tuple[str, ...]:  # n
         return questions_of(store, _graph)
 
 
-def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
+def method_controls(knowledge: KnowledgeGraph, question: str) -> FlowDiffusion:
     """The parameters of flow diffusion, in the sidebar; each preset keeps its own values."""
     with st.sidebar:
         name = st.radio("Preset", list(PRESETS), key=keep("preset"), bind="query-params",
@@ -107,9 +108,30 @@ def method_controls(knowledge: KnowledgeGraph) -> FlowDiffusion:
         method = PRESETS[name].method
         if st.session_state.pop("anew", False):
             forget_all_but("ws", "q", "preset", "contract", "thickness", "ramp")
-            start_anew(method, name, knowledge.graph)
+            start_anew(method, name, knowledge.graph, partial(span_of, knowledge, question))
         st.caption(PRESETS[name].quality)
-        return controls(method, name, knowledge.graph, st.container(), st.expander("Advanced"))
+        return controls(method, name, knowledge.graph, st.container(), st.expander("Advanced"),
+                        span=partial(span_of, knowledge, question))
+
+
+def span_of(knowledge: KnowledgeGraph, question: str,
+            method: FlowDiffusion) -> tuple[float, float]:
+    """The masses between which the result changes, 0 and 0 where they are not known."""
+    if not question.strip() or method.subqueries == "on":
+        return 0.0, 0.0
+    graph = knowledge.graph
+    return _span(knowledge.path, knowledge.version(graph), question,
+                 replace(method, mass=1e-6), knowledge, graph)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _span(path: Path, version: str, question: str, method: FlowDiffusion,
+          _knowledge: KnowledgeGraph, _graph: Graph) -> tuple[float, float]:
+    plan = plan_of(path, version, question, _knowledge, _graph)
+    try:
+        return method.problem(_knowledge.corpus(_graph, method.needs), plan).span()
+    except InfeasibleError:
+        return 0.0, 0.0  # the retrieval says so
 
 
 def drawing_controls() -> Drawing:

@@ -93,7 +93,7 @@ def sweep_tab(view: View) -> None:
     if not variants or not seeds:
         st.write("Choose at least one edge weight and one number of seeds.")
         return
-    masses = masses_for(method, graph)
+    masses = masses_for(_problem(view))
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
     asked = (view.knowledge.path, view.version, view.question, base, tuple(variants),
              tuple(sorted(seeds)), tuple(gold))
@@ -144,7 +144,7 @@ def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
 def timeline_tab(view: View) -> None:
     """When each node fills, as swim lanes."""
     problem = _problem(view)
-    limit = reach(problem, view.method.highest(view.graph))
+    limit = reach(problem, problem.end())
     found = timeline(problem, limit)
     if not found.entries:
         st.write("Nothing fills up: no seed of this question has a neighbor.")
