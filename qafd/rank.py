@@ -1,4 +1,4 @@
-"""Passages in the order of their evidence: importance x, meaning, words, and what is left open."""
+"""Passages in the order of their evidence: importance x, meaning, words, what is left open."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from qafd.errors import ParameterError
+from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 from qafd.seeds import Match, Passages, minmax
 
@@ -27,6 +28,8 @@ class Ranking:
     coverage : float
         Of minmax(BM25) over the question's words that the best passage does not have:
         what answers a question of several hops is often in its other half.
+    bridge : float
+        Of being the passage of a name that the best passage mentions: where the next hop leads.
     floor : float
         Importance relative to the largest below which the logarithmic scale flattens.
     """
@@ -34,25 +37,29 @@ class Ranking:
     lexical: float = 0.25
     flow: float = 1.5
     coverage: float = 0.6
+    bridge: float = 0.4
     floor: float = 1e-3
 
     def __post_init__(self) -> None:
-        if min(self.lexical, self.flow, self.coverage) < 0 or not 0 < self.floor < 1:
+        if min(self.lexical, self.flow, self.coverage, self.bridge) < 0 or not 0 < self.floor < 1:
             raise ParameterError(
                 f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
 
 
 def rank(
-    passages: Passages, found: Match, importance: Floats, ranking: Ranking | None = None
+    layer: Graph, passages: Passages, found: Match, importance: Floats,
+    ranking: Ranking | None = None,
 ) -> tuple[Nodes, Floats]:
     """All passages, best first, and their scores.
 
     A passage's importance is the larger of its own x and that of the entity that is its title.
     The best passage by dense, lexical and flow scores comes first; the others are scored
-    again with the words it leaves open.
+    again with the words it leaves open and the names it mentions.
 
     Parameters
     ----------
+    layer : Graph
+        The edges that importance spread along; they join a passage to the names it mentions.
     importance : ndarray, shape (n,)
         x of every row of the graph, or any score >= 0 that grows with relevance.
 
@@ -75,6 +82,8 @@ def rank(
     ahead = float(scores[first])
     left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
     scores = scores + weights.coverage * minmax(left)
+    names = layer.around(int(passages.rows[first]))
+    scores[np.isin(passages.title, names[names != passages.title[first]])] += weights.bridge
     # The first stays first: it is what the open words are counted from.
     scores[first] = max(ahead, float(scores.max()))
     order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))

@@ -14,12 +14,16 @@ from qafd.seeds import Match, Passages
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
 
 
+# Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4; rows 2 and 4 mention it.
+NODES = ([node_id("entity", "town"), *"abcd"], ["Town", "A", "B", "C", "Town"],
+         ["entity"] + ["passage"] * 4)
+GRAPH = Graph.build(*NODES)
+NAMING = Graph.build(*NODES, [2, 4], [0, 0])
+
+
 @pytest.fixture(scope="module")
 def passages():
-    """Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4."""
-    graph = Graph.build([node_id("entity", "town"), *"abcd"], ["Town", "A", "B", "C", "Town"],
-                        ["entity"] + ["passage"] * 4)
-    return Passages(graph, lambda _: TEXTS)
+    return Passages(GRAPH, lambda _: TEXTS)
 
 
 def found(dense, by_word=None):
@@ -32,27 +36,27 @@ def x(*values):
 
 
 def test_meaning_alone_orders_when_nothing_else_speaks(passages):
-    order, scores = rank(passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
+    order, scores = rank(GRAPH, passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
     assert order.tolist() == [2, 3, 4, 1]
     assert scores == pytest.approx([1, 2 / 3, 1 / 3, 0])
 
 
 def test_importance_outweighs_meaning(passages):
-    order, scores = rank(passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
+    order, scores = rank(GRAPH, passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
     assert order.tolist()[:2] == [1, 2]
     assert scores[:2] == pytest.approx([1.5, 1])
     assert scores[2] == pytest.approx(1.5 * log(2) / log(1001))
 
 
 def test_a_passage_has_the_importance_of_the_entity_that_is_its_title(passages):
-    order, scores = rank(passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
+    order, scores = rank(GRAPH, passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
     assert order.tolist()[:2] == [4, 1]
     assert scores[0] == pytest.approx(1.5)
 
 
 def test_words_that_the_best_passage_leaves_open_lift_those_that_have_them(passages):
     by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
-    order, scores = rank(passages, found([1, 0.5, 0, 0.5], by_word), np.zeros(5),
+    order, scores = rank(GRAPH, passages, found([1, 0.5, 0, 0.5], by_word), np.zeros(5),
                          Ranking(lexical=0))
     assert order.tolist() == [1, 3, 2, 4]
     assert scores == pytest.approx([1, 0.6, 0.5, 0.5])
@@ -60,18 +64,31 @@ def test_words_that_the_best_passage_leaves_open_lift_those_that_have_them(passa
 
 def test_the_passage_the_open_words_are_counted_from_stays_first(passages):
     by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
-    order, scores = rank(passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
+    order, scores = rank(GRAPH, passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
     assert order.tolist()[:2] == [1, 2]
     assert scores[0] >= scores[1]
 
 
+def test_the_passage_of_a_name_that_the_best_one_mentions_is_lifted(passages):
+    order, scores = rank(NAMING, passages, found([0.5, 1, 0.25, 0]), np.zeros(5))
+    assert order.tolist() == [2, 1, 4, 3]
+    assert scores == pytest.approx([1, 0.5, 0.4, 0.25])
+
+
+def test_a_passage_is_no_bridge_to_its_own_title(passages):
+    order, scores = rank(NAMING, passages, found([0.5, 0, 0.25, 1]), np.zeros(5))
+    assert order.tolist() == [4, 1, 3, 2]
+    assert scores == pytest.approx([1, 0.5, 0.25, 0])
+
+
 def test_equal_passages_keep_the_order_of_the_graph(passages):
-    order, _ = rank(passages, found([0.5] * 4), np.zeros(5))
+    order, _ = rank(GRAPH, passages, found([0.5] * 4), np.zeros(5))
     assert order.tolist() == [1, 2, 3, 4]
 
 
 def test_no_passages_rank_to_nothing():
-    order, scores = rank(Passages(Graph.build(["a"]), lambda _: []),
+    graph = Graph.build(["a"])
+    order, scores = rank(graph, Passages(graph, lambda _: []),
                          Match(np.zeros(0), np.zeros((0, 2))), np.zeros(1))
     assert len(order) == len(scores) == 0
 
@@ -80,7 +97,7 @@ def test_no_passages_rank_to_nothing():
        st.lists(st.floats(0, 1e6), min_size=5, max_size=5),
        st.lists(st.lists(st.floats(0, 9), min_size=2, max_size=2), min_size=4, max_size=4))
 def test_every_passage_is_ranked_once_with_scores_that_never_rise(passages, dense, xs, words):
-    order, scores = rank(passages, found(dense, words), x(*xs))
+    order, scores = rank(GRAPH, passages, found(dense, words), x(*xs))
     assert sorted(order.tolist()) == [1, 2, 3, 4]
     assert np.all(np.diff(scores) <= 0)
 
@@ -91,7 +108,7 @@ def test_the_logarithmic_scale_runs_from_zero_to_one():
     assert log_scale(np.zeros(3), 1e-3).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("wrong", [{"lexical": -1}, {"flow": -0.1}, {"coverage": -2},
+@pytest.mark.parametrize("wrong", [{"lexical": -1}, {"flow": -0.1}, {"coverage": -2}, {"bridge": -1},
                                    {"floor": 0}, {"floor": 1}], ids=str)
 def test_weights_out_of_range_are_refused(wrong):
     with pytest.raises(ParameterError, match="at least 0 and a floor between 0 and 1"):

@@ -82,7 +82,7 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
                             int(graph.tokens[diffusion.support].sum()), spent,
                             converged=diffusion.converged)
                 if len(answers):
-                    order, _ = rank(corpus.passages, problem.found,
+                    order, _ = rank(problem.layer, corpus.passages, problem.found,
                                     importance_of(graph, diffusion, method.layer))
                     cell = replace(
                         cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),

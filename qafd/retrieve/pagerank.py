@@ -97,7 +97,7 @@ class PageRank(Method):
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
-            order, scores = rank(passages, found, score)
+            order, scores = rank(layer, passages, found, score)
         else:
             scores = score[passages.rows]
             places = np.lexsort((-found.dense, -scores))

@@ -185,15 +185,15 @@ class FlowDiffusion(Method):
         gone = frozenset().union(*(problem.gone for problem in problems))
         return replace(unite(problems[0].layer, parts, diffusions), query=plan.question,
                        params=params_of(self),
-                       ranking=self._ranked(corpus, plan, diffusions, gone))
+                       ranking=self._ranked(problems[0].layer, corpus, plan, diffusions, gone))
 
-    def _ranked(self, corpus: Corpus, plan: QueryPlan, diffusions: Sequence[Diffusion],
-                gone: frozenset[int]) -> tuple[RankedPassage, ...]:
+    def _ranked(self, layer: Graph, corpus: Corpus, plan: QueryPlan,
+                diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
         """The passages by the importance of all parts together and the whole question."""
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
-        order, scores = rank(passages, match(passages, plan), importance)
+        order, scores = rank(layer, passages, match(passages, plan), importance)
         kept = _kept(order, gone)[:self.top]
         return ranked(graph, order[kept], scores[kept])
 
@@ -264,7 +264,7 @@ class Problem:
         """What a solution of this problem retrieves."""
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
-        order, scores = rank(self.corpus.passages, self.found, importance)
+        order, scores = rank(self.layer, self.corpus.passages, self.found, importance)
         kept = _kept(order, self.gone)[:self.method.top]
         unseeded = ("No seed was found for this question.",) if (
             len(graph) and not len(self.seeds.rows)) else ()
