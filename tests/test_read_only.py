@@ -70,6 +70,29 @@ def test_what_cannot_be_written_is_read(folder: Path, locked: str,
         f"{path} or its folder cannot be written, so it can be read but not changed."]
 
 
+def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_read_too(folder: Path) -> None:
+    path, live = folder / "work.db", folder / "live"
+    live.mkdir()
+    tiny_index(live / path.name, [("ada.txt", b"Ada met Bob in Paris.")])
+    with Store.open(live / path.name) as store:
+        path.write_bytes((live / path.name).read_bytes())
+        store.add_file("later.txt", b"Bob met Cyd.")
+        store.edit("hide", "bob")
+        Path(f"{path}-wal").write_bytes(Path(f"{live / path.name}-wal").read_bytes())
+    for file in folder.glob("work.db*"):
+        file.chmod(0o444)
+    before = {file: file.read_bytes() for file in folder.glob("work.db*")}
+    folder.chmod(0o555)
+    with nobody():
+        for _ in range(2):
+            with Store.open(path) as store:
+                assert [file.name for file in store.files()] == ["ada.txt", "later.txt"]
+                assert [edit.key for edit in store.edits()] == ["bob"]
+                with pytest.raises(StoreError, match="cannot be opened or written .*permissions"):
+                    jobs.enqueue(store, [("b.txt", b"Bob.")])
+    assert {file: file.read_bytes() for file in folder.glob("work.db*")} == before
+
+
 def test_a_sample_that_cannot_be_copied_says_where_to(folder: Path) -> None:
     folder.chmod(0o555)
     with nobody(), pytest.raises(StoreError, match=r"cannot be copied into .* QAFD_HOME"):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -16,6 +17,9 @@ BUSY_SECONDS = 30.0
 _SMALLEST = 512  # bytes of a SQLite database with anything in it
 _DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
+_State = list[tuple[int, int, int]]
+_COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
+_COPYING = threading.Lock()
 
 
 def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.Connection:
@@ -37,10 +41,14 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
             # SQLite wants to put two files beside the workspace; it cannot where the folder is
             # not ours (an installed sample) or the disk is full.
             log = Path(f"{path}-wal")
-            frozen = not (log.exists() and log.stat().st_size) and (
-                not _may_write(path.resolve().parent)
-                or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
-            address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+            logged = log.exists() and log.stat().st_size
+            locked = not _may_write(path.resolve().parent)
+            if logged and locked and not Path(f"{path}-shm").exists():
+                place, frozen = _with_log(path), True
+            else:
+                place, frozen = path, not logged and (
+                    locked or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
+            address = f"{place.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
             connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
         else:
             connection = sqlite3.connect(
@@ -59,6 +67,30 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
                 raise damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
+
+
+def _with_log(path: Path) -> Path:
+    """A copy of a workspace that has taken in the log beside it, which a crash left there.
+
+    It is made anew when either has changed, and lasts as long as this process.
+    """
+    with _COPYING:
+        state = _state(path)
+        if path not in _COPIES or _COPIES[path][0] != state:
+            folder = TemporaryDirectory(prefix="qafd")
+            copy = Path(folder.name, path.name)
+            try:
+                shutil.copyfile(path, copy)
+                shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+            except OSError as error:
+                raise StoreError(
+                    f"{path} has a log that was never taken in, and neither can it be written nor "
+                    f"copied ({error.strerror}); make its folder writable or free some space."
+                ) from error
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.execute("PRAGMA journal_mode = DELETE")
+            _COPIES[path] = state, folder
+        return Path(_COPIES[path][1].name, path.name)
 
 
 def writable(path: Path) -> bool:
@@ -91,7 +123,8 @@ def _refuse_foreign(path: Path) -> None:
             raise error
 
 
-def _state(path: Path) -> list[tuple[int, int, int]]:
+def _state(path: Path) -> _State:
+    """What tells apart two states of a workspace and the log beside it."""
     found = []
     for file in (path, Path(f"{path}-wal")):
         with suppress(FileNotFoundError):
