@@ -44,6 +44,18 @@ def test_files_of_one_name_are_kept_apart_by_their_folders(tmp_path: Path) -> No
                     "B/notes.txt"]
 
 
+def test_a_file_without_a_name_keeps_no_other_one_out() -> None:
+    def given(name: str) -> Given:
+        return Given(name, name, name.encode)
+
+    said: list[str] = []
+    files = [given("a.txt"), given("..."), given("b.txt")]
+    assert [file.name for file in told_apart(files, said.append)] == ["a.txt", "b.txt"]
+    assert said == ["one file is left out: '...' is no name for a file; rename the file."]
+    with pytest.raises(ParameterError, match="is no name for a file"):
+        told_apart([given("..."), given("/")])
+
+
 def test_equal_paths_in_two_folders_are_kept_apart(tmp_path: Path) -> None:
     write(tmp_path, p__deep__a_txt="1", q__deep__a_txt="2", q__b_txt="3")
     assert list(files_below([tmp_path / "p", tmp_path / "q"])) == [

@@ -71,10 +71,26 @@ def files_below(
 
 
 def told_apart(files: Sequence[Given], say: Callable[[str], None] = silent) -> list[Given]:
-    """The files under names that stay different when they are cleaned; equal ones count once."""
+    """The files under names that stay different when they are cleaned; equal ones count once.
+
+    A file whose name is none, such as "...", is left out, which is said.
+
+    Raises
+    ------
+    ParameterError
+        No file has a name.
+    """
     same: dict[str, list[Given]] = defaultdict(list)
+    nameless: list[ParameterError] = []
     for file in files:
-        same[_key(file.name)].append(file)
+        try:
+            same[_key(file.name)].append(file)
+        except ParameterError as error:
+            nameless.append(error)
+    if nameless and not same:
+        raise nameless[0]
+    for error in nameless:
+        say(f"one file is left out: {error}")
     taken = set(same)
     kept: list[Given] = []
     renamed: list[str] = []
