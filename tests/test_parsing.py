@@ -249,6 +249,47 @@ def test_a_csv_without_a_header_numbers_its_columns():
         "column 1: Ada\ncolumn 2: 1815")
 
 
+def test_years_name_columns_above_other_numbers_but_not_above_years():
+    assert only("r.csv", b"Metric,2023,2022\nSales,412,388\n").text == (
+        "Metric: Sales\n2023: 412\n2022: 388")
+    assert only("r.csv", b"Ada,1815,1852\nCharles,1991,1999\nMary,1780,1872\n").text.startswith(
+        "column 1: Ada\ncolumn 2: 1815\ncolumn 3: 1852\n\n")
+
+
+ROWS = "United Kingdom\n2023: 210.4\nChange: 4%\n\nScandinavia\n2023: 96.1\nChange: 23%"
+
+
+@pytest.mark.parametrize(("name", "data"), [
+    ("r.csv", b",2023,Change\nUnited Kingdom,210.4,4%\nScandinavia,96.1,23%\n"),
+    ("r.md", b"| | 2023 | Change |\n|---|---|---|\n| United Kingdom | 210.4 | 4% |\n"
+             b"| **Scandinavia** | 96.1 | 23% |\n"),
+    ("r.html", b"<table><tr><th></th><th>2023</th><th>Change</th></tr><tr><th>United Kingdom</th>"
+               b"<td>210.4</td><td>4%</td></tr><tr><th>Scandinavia</th><td>96.1</td><td>23%</td>"
+               b"</tr></table>"),
+], ids=["csv", "md", "html"])
+def test_rows_of_a_table_whose_first_column_has_no_name_begin_with_its_value(name, data):
+    assert only(name, data).text == ROWS
+
+
+def test_the_first_row_of_a_word_table_names_columns_where_it_repeats_on_each_page():
+    def table(mark):
+        rows = "".join(f"<w:tr>{mark if first else ''}<w:tc><w:p><w:r><w:t>{term}</w:t></w:r></w:p>"
+                       f"</w:tc><w:tc><w:p><w:r><w:t>{said}</w:t></w:r></w:p></w:tc></w:tr>"
+                       for first, term, said in [(1, "Term", "Meaning"), (0, "ARR", "Revenue")])
+        xml = ('<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+               f"<w:body><w:tbl>{rows}</w:tbl></w:body></w:document>")
+        return only("t.docx", replaced(docx_of(("Text", None)), "word/document.xml",
+                                       xml.encode())).text
+
+    assert table("") == "Term: Meaning\nARR: Revenue"
+    assert table("<w:trPr><w:tblHeader/></w:trPr>") == "Term: ARR\nMeaning: Revenue"
+
+
+def test_a_badge_on_a_readme_is_no_text():
+    text = b"# Tool\n\n[![Build](https://x.example/b.svg)](https://x.example) It works.\n"
+    assert only("README.md", text).text == "Tool\n\nIt works."
+
+
 def test_a_csv_of_empty_cells_holds_no_text():
     with pytest.raises(ParseError, match="The csv file holds no text"):
         only("empty.csv", b",,\n,,\n")

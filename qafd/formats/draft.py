@@ -73,19 +73,24 @@ class Draft:
     def table(self, rows: Sequence[Sequence[str]], headed: bool = False) -> None:
         """Append the rows of a table, each as "column: value" lines where columns have names.
 
-        They do when `headed`, or when the first row is unlike those below it: a name above
-        numbers, or names of three columns or more. Two columns without names are themselves
-        such lines. Cells of any other table stand in a line for each row.
+        They do when `headed`, or when the first row is unlike those below it: a name or year above
+        numbers, or names of three columns or more. The first column may have none: its value
+        begins the row. Two columns without names are themselves such lines. Cells of any other
+        table stand in a line for each row.
         """
         names, *below = rows or [[]]
         width, even = len(names), all(len(row) <= len(names) for row in rows)
-        named = all(names) and len(set(names)) == width > 1 and all(map(_is_name, names))
+        first = int(names[:1] == [""])  # column with a name
+        named = len(set(names)) == width > 1 + first and all(
+            _is_name(names[i]) or is_period(names[i]) and not any(
+                is_period(row[i]) for row in below if len(row) > i)
+            for i in range(first, width))
         numbers = any(all(_NUMBER.search(row[i]) for row in below if len(row) > i)
                       for i in range(width))
         if even and named and below and (headed or width > 2 or numbers):
             for row in below:
-                self.add("\n".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=False)
-                                   if cell))
+                self.add("\n".join(f"{name}: {cell}" if name else cell
+                                   for name, cell in zip(names, row, strict=False) if cell))
         elif even and width == 2 and all(_is_name(row[0]) for row in rows):
             self.add("\n".join(": ".join(filter(None, row)) for row in rows))
         else:
@@ -104,6 +109,11 @@ class Draft:
         self._page, self._heading = page, heading or self._heading
 
 
+def is_period(cell: str) -> bool:
+    """Whether a cell is a year, a quarter or such, which also name columns: "2023", "2022/23"."""
+    return _PERIOD.fullmatch(cell) is not None
+
+
 def too_much(most: int, what: str) -> ParseError:
     """The refusal of a file with more than `most` of something."""
     return ParseError(f"The file has more than {most:,} {what}; split it and add the parts.")
@@ -118,6 +128,8 @@ def unsupported(what: str, advice: str = "") -> ParseError:
 
 
 _NUMBER = re.compile(r"\d")
+_PERIOD = re.compile(
+    r"(?:FY ?|Q[1-4] |H[12] )?(?:19|20)\d\d(?:[/\u2013-]\d{2,4})?(?: ?[A-Z]| [A-Za-z]{3,9})?")
 
 
 def _is_name(cell: str) -> bool:

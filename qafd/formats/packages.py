@@ -150,7 +150,7 @@ def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
     """Append paragraphs and table rows, freeing each element after it was read."""
     from lxml import etree
 
-    tags = [_W + "p", _W + "tc", _W + "tr", _W + "tbl", _FALLBACK]
+    tags = [_W + "p", _W + "tc", _W + "tr", _W + "tbl", _W + "tblHeader", _FALLBACK]
     stream = etree.iterparse(
         io.BytesIO(_without_entities(data)), events=("start", "end"), tag=tags,
         resolve_entities=False, no_network=True, load_dtd=False,
@@ -158,6 +158,7 @@ def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
     cells: list[str] = []
     rows: list[list[str]] = []
     depth = duplicate = 0
+    headed = False  # whether the table says that its first row repeats on each page
     for event, element in stream:
         tag, step = element.tag, 1 if event == "start" else -1
         if tag == _FALLBACK:  # repeats a text box for older programs
@@ -168,12 +169,15 @@ def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
             depth += step
         elif event == "start":
             continue
+        elif tag == _W + "tblHeader":
+            headed |= depth == 0 and not rows
         elif tag == _W + "tr" and depth == 0:
             rows.append([" ".join(cell.split()) for cell in cells])
             cells.clear()
         elif tag == _W + "tbl" and depth == 0:
-            draft.table(rows)
+            draft.table(rows, headed)
             rows.clear()
+            headed = False
         elif tag == _W + "p":
             text = "" if duplicate else "".join(_runs(element))
             if depth:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.formats.draft import Draft, Limits, too_much
+from qafd.formats.draft import Draft, Limits, is_period, too_much
 from qafd.formats.graphs import draft_graph
 from qafd.formats.graphs.tables import is_node_link, read_node_link
 from qafd.text.plaintext import label, one_line
@@ -175,8 +175,11 @@ def read_csv(
     if not rows:
         return [Draft("csv", limits)]
     header = [cell.strip() for cell in rows[0]]
-    named = all(header) and len(set(header)) == len(header) and not any(
-        re.fullmatch(r"[-+\d.,%\s]+", cell) for cell in header
+    # The first column has no name where its values name the rows.
+    named = all(header[1:]) and any(header) and len(set(header)) == len(header) and not any(
+        re.fullmatch(r"[-+\d.,%\s]+", cell) and not (is_period(cell) and not any(
+            is_period(row[i].strip()) for row in rows[1:] if len(row) > i))
+        for i, cell in enumerate(header)
     )
     if not named:
         header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
