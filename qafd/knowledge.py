@@ -520,6 +520,8 @@ class KnowledgeGraph:
             asked = self.retrieve(plan, method)
         plan = plan or self.plan(asked.query, subqueries=bool(asked.parts))
         with self.store() as store:  # to the end, or the call would open and close the file
+            # What is solved anew, as for "what if", has no texts yet.
+            asked = asked if asked.passages else with_texts(asked, store)
             answer = extract_answer(asked, plan, store)
             if llm is None or answer.abstained:
                 return answer

@@ -77,8 +77,9 @@ def test_the_report_says_who_leaves_out_what_and_who_failed(comparison: Comparis
     assert "| Method one | 1.00 | 0.33 |" in text
     assert "| Method two | 0.50 | 1.00 |" in text
     assert "| Method one | 2 | 1 | 1 | 0 | 40 |" in text
-    assert "| A | entity | 4 | 0.25 |" in text
-    assert "| B | entity | 2 | – |" in text
+    # over the method's largest: 4, and 0.5
+    assert "| A | entity | 100% | 50% |" in text
+    assert "| B | entity | 50% | – |" in text
     assert "- Method three: It needs a layer." in text
     assert "workspace f00-7" in text
 
@@ -102,7 +103,7 @@ def test_the_page_has_a_panel_for_each_method_and_loads_nothing(comparison: Comp
     names = [[t.text for t in figure.xpath(".//*[local-name()='text']")]
              for figure in root.xpath("//figure")]
     assert [sorted(some) for some in names] == [["A", "B", "W"], ["A", "C"]]
-    assert "A; importance 4" in text
+    assert "A; importance 100%" in text
     assert len(root.xpath("//h2")) == 7
 
 

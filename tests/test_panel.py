@@ -282,7 +282,18 @@ def test_color_is_the_root_of_the_share_of_the_largest_importance() -> None:
     drawn = retrieval([node("a", 4), node("b", 1), node("c", 0, state="wet")], [])
     data = panel_data([drawn], positions=spread(drawn))
     assert [n["t"] for n in data["panels"][0]["nodes"]] == [1, 0.5, 0]
-    assert (data["legend"]["high"], data["legend"]["note"]) == ("4", "square-root scale")
+    assert (data["legend"]["high"], data["legend"]["note"]) == (
+        "100% of the largest", "square-root scale")
+
+
+def test_importance_is_a_share_of_the_largest_of_all_nodes_in_picture_and_legend() -> None:
+    # A passage that is drawn as flow is the largest: 4 of 8 is 50%, 0.0001 of 8 next to nothing.
+    drawn = retrieval([node("p", 8, kind="passage"), node("a", 4), node("b", 0.0001)], [])
+    data = panel_data([drawn], Drawing(contract=True), positions=spread(drawn))
+    assert [n["value"] for n in data["panels"][0]["nodes"]] == ["50%", "<0.01%"]
+    assert (data["legend"]["low"], data["legend"]["high"]) == ("0%", "50% of the largest")
+    halved = panel_data([drawn], positions=spread(drawn), largest=[16.0])
+    assert [n["value"] for n in halved["panels"][0]["nodes"]] == ["50%", "25%", "<0.01%"]
 
 
 def test_skewed_importances_are_colored_by_rank_and_the_legend_says_so() -> None:
@@ -358,9 +369,9 @@ def test_tooltips_state_numbers_and_leave_out_what_a_method_has_not() -> None:
     full = node("a", 0.8311, capacity=5.0, source=2.0, alignment=0.84)
     drawn = retrieval([replace(full, mass=3.14159), node("b", 0.5)], [])
     shown = panel_data([drawn], positions=spread(drawn))["panels"][0]["nodes"]
-    assert shown[0]["facts"] == [["importance", "0.831"], ["mass", "3.14 of 5"], ["source", "2"],
+    assert shown[0]["facts"] == [["importance", "100%"], ["mass", "3.14 of 5"], ["source", "2"],
                                  ["similarity to question", "0.84"]]
-    assert shown[1]["facts"] == [["importance", "0.5"]]
+    assert shown[1]["facts"] == [["importance", "60.2%"]]
 
 
 @pytest.mark.parametrize(("text", "shown"), [

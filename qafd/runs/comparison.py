@@ -13,7 +13,15 @@ from qafd.export import color, head, imprint, table_csv
 from qafd.retrieve.base import SATURATED
 from qafd.runs.report import said
 from qafd.text.plaintext import one_line
-from qafd.view.panel import Caption, Drawing, counted, panel_data
+from qafd.view.panel import (
+    Caption,
+    Drawing,
+    counted,
+    largest_of,
+    panel_data,
+    percent,
+    share_of,
+)
 from qafd.view.placement import freeze
 
 LISTED = 60  # rows of the table of nodes in a report
@@ -23,9 +31,13 @@ ASPECT = 1.45
 
 @dataclass(frozen=True)
 class Found:
-    """How one method found a node: its own score, the place that this gives, and its reason."""
+    """How one method found a node: its own score, the place that this gives, and its reason.
+
+    `share` is the score over the method's largest of names, or of passages.
+    """
 
     score: float
+    share: float
     rank: int
     reason: str
 
@@ -63,11 +75,15 @@ def _found(column: Column) -> dict[str, tuple[tuple[str, str], Found]]:
     """Name, kind and how it was found, by id."""
     if column.retrieval is None:
         return {}
-    found = {node.id: ((node.name, node.kind), Found(node.importance, rank, node.reason))
-             for rank, node in enumerate(column.found, 1)}
+    top = largest_of(column.retrieval.nodes)
+    found = {node.id: ((node.name, node.kind), Found(
+        node.importance, share_of(node.importance, top), rank, node.reason))
+        for rank, node in enumerate(column.found, 1)}
     why = {node.id: node.reason for node in column.retrieval.nodes}
-    return found | {p.id: ((p.title, "passage"), Found(p.score, rank, why.get(p.id, "")))
-                    for rank, p in enumerate(column.retrieval.passages, 1)}
+    best = max((p.score for p in column.retrieval.passages), default=0.0)
+    return found | {p.id: ((p.title, "passage"), Found(
+        p.score, share_of(p.score, best), rank, why.get(p.id, "")))
+        for rank, p in enumerate(column.retrieval.passages, 1)}
 
 
 def rows_csv(comparison: Comparison) -> str:
@@ -177,9 +193,9 @@ def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator
             for label, row in zip(labels, shares, strict=True)))
     table = rows(comparison)
     more = (f"{len(table) - LISTED:,} more are in the table as CSV.",) * (len(table) > LISTED)
-    yield _Section("Nodes and passages, with the score of each method", more, (
+    yield _Section("Nodes and passages, each method's score over its largest", more, (
         "name", "kind", *labels), tuple(
-        (row.name, row.kind, *(f"{one.score:.3g}" if one else "–"
+        (row.name, row.kind, *(percent(one.share) if one else "–"
                                for i, one in enumerate(row.found) if i in kept))
         for row in table[:LISTED]))
     failed = tuple(f"{c.label}: {c.error}" for c in comparison.columns if c.error)

@@ -152,16 +152,16 @@ def table_tab(sides: Sides) -> None:
         st.write("No method found anything.")
     else:
         st.caption(f"{counted(len(found), 'row')}: names, then passages within the budget; what "
-                   "most methods found comes first. A number is the method's own score, which only "
-                   "its own can be compared with; choose a row to read the reasons.")
+                   "most methods found comes first. A score is shown over the method's largest, of "
+                   "a passage over that of its best; choose a row to read the reasons.")
         event = st.dataframe(
             [{"name": clean(row.name, 120), "kind": clean(row.kind, 40), "found by": row.times,
-              **{name: one and one.score for name, one in zip(sides.names, row.found,
+              **{name: one and one.share for name, one in zip(sides.names, row.found,
                                                               strict=True)}} for row in found],
             hide_index=True, on_select="rerun", selection_mode="single-row", key="compared rows",
             column_config={"name": st.column_config.TextColumn(width="medium")} | {
                 # Short names, so that six methods fit beside the sidebar.
-                name: st.column_config.NumberColumn(clean(column.name, 40), format="%.3g",
+                name: st.column_config.NumberColumn(clean(column.name, 40), format="percent",
                                                     help=plain(name))
                 for name, column in sides.pairs})
         chosen = [row for row in event["selection"]["rows"] if row < len(found)]
@@ -172,7 +172,8 @@ def table_tab(sides: Sides) -> None:
                 for name, one in zip(sides.names, found[row].found, strict=True)))
     with st.container(horizontal=True):
         st.download_button("Table as CSV", lambda: rows_csv(comparison), "comparison.csv",
-                           "text/csv", on_click="ignore", help="With score, rank and reason.")
+                           "text/csv", on_click="ignore",
+                           help="With each method's own score, rank and reason.")
         st.download_button("Report", lambda: report(comparison, _quoted(sides)), "comparison.md",
                            "text/markdown", on_click="ignore",
                            help="Differences, answers, numbers, overlap and this table as "

@@ -35,7 +35,7 @@ from qafd.ui.models import start
 from qafd.ui.workspaces import forget_all_but, keep, plain
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, counted, panel_data
+from qafd.view.panel import Caption, Drawing, counted, largest_of, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 40  # nodes per panel
@@ -198,6 +198,7 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     columns = sides.comparison.columns
     empty = Retrieval(sides.plan.question, "", {}, (), (), ())
     retrievals = [c.retrieval or empty for c in columns]
+    largest = [largest_of(r.nodes) for r in retrievals]
     # Without its passages, a method that finds nothing else would have no picture.
     contract = drawing.contract and all(c.found for c in columns if c.retrieval)
     if contract:
@@ -217,7 +218,7 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
                   for name, idea, column, r in zip(sides.names, sides.ideas, columns, retrievals,
                                                    strict=True)],
         lone=sides.choice.lone, boxes=boxes, late=positions.keys() - frozen.keys(),
-        selected=picked)
+        selected=picked, largest=largest)
 
 
 def _anonymous(retrieval: Retrieval) -> Retrieval:

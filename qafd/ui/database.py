@@ -20,7 +20,7 @@ from qafd.ui.home import home
 from qafd.ui.workspaces import forget, gone, keep, plain, safe
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
-from qafd.view.placement import beside, freeze, prominent
+from qafd.view.placement import freeze, with_new
 
 SAMPLE = "ferries"
 EXAMPLES = {SAMPLE: ("How many bookings did customers from Bergvik make?",
@@ -157,12 +157,11 @@ def database_picture(asked: Asked) -> str | None:
     positions, others = _frozen(asked.database.path, asked.plan.question,
                                 asked.method.subqueries, asked)
     retrieval, drawing = asked.retrieval, replace(chosen_drawing(), contract=False)
-    edges = ((e.source, e.target) for e in retrieval.edges)
     key = f"schema-{asked.database.path.stem}"
     path = asked.path if st.session_state.get("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
-        positions=beside(positions, prominent(retrieval, DRAWN), edges, ASPECT), others=others,
+        positions=with_new(positions, retrieval, DRAWN, ASPECT), others=others,
         path=path, selected=chosen, graph_size=len(asked.database.graph),
         captions=[Caption("Schema", "the joins of the draft are marked" if path else "")]), key)
 

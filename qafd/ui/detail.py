@@ -19,7 +19,7 @@ from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.remarks import remarks_on
 from qafd.ui.workspaces import plain, safe
-from qafd.view.panel import clean, counted, number, shown_name
+from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name
 
 TITLES, NAMES = 3, 10
 STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
@@ -166,11 +166,11 @@ def _lead(view: View) -> None:
         st.html("".join(
             f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 300)}"
             f"{'</b>' * s.best} <small style='opacity:.7'>"
-            f"{_source(answer.citations[s.citation - 1], s)}</small></p>"
+            f"{source(answer.citations[s.citation - 1], s)}</small></p>"
             for s in answer.sentences))
 
 
-def _source(citation: Citation, sentence: Sentence) -> str:
+def source(citation: Citation, sentence: Sentence) -> str:
     """The title of a source, which opens the sentence in its document."""
     return in_document(citation.passage.document, citation.passage.chunk,
                        [(sentence.start, sentence.end)], safe(citation.title, 60))
@@ -195,13 +195,13 @@ def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
     """Some nodes with their importances, as shares of the largest, as an HTML table."""
     shares = relative(retrieval.nodes)
     return read_table(("name", "importance"), [
-        (clean(n.name, 80), f"{number(100 * shares[n.id])}%") for n in nodes])
+        (clean(n.name, 80), percent(shares[n.id])) for n in nodes])
 
 
 def relative(nodes: Sequence[RetrievedNode]) -> dict[str, float]:
     """Importances over the largest by node id, in [0, 1]; all 0 when that is 0."""
-    top = max((n.importance for n in nodes), default=0.0)
-    return {n.id: n.importance / top if top > 0 else 0.0 for n in nodes}
+    top = largest_of(nodes)
+    return {n.id: share_of(n.importance, top) for n in nodes}
 
 
 def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -13,12 +13,12 @@ from qafd.runs import Quote, Run
 from qafd.runs.difference import Change, Difference, difference, settings_of
 from qafd.ui.detail import heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, pick
-from qafd.ui.tabs import edges_table, nodes_table, ranked
+from qafd.ui.tabs import EXPORTED, edges_table, nodes_table, ranked
 from qafd.ui.workspaces import plain, safe
 from qafd.verify import Verification, verify
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
-from qafd.view.placement import beside, freeze, prominent
+from qafd.view.placement import freeze, with_new
 
 FOREMOST = 12  # names in the table beside a picture
 NOTICES, QUOTES = 8, 40  # shown of a run, which a stranger may have made
@@ -51,8 +51,7 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
         st.caption(f":material/info: {plain(clean(notice, 300))}")
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        edges = ((e.source, e.target) for e in run.retrieval.edges)
-        positions = (beside(run.layout, prominent(run.retrieval, DRAWN), edges, ASPECT)
+        positions = (with_new(run.layout, run.retrieval, DRAWN, ASPECT)
                      if run.layout else _frozen((key,), [run])[0])
         caption = Caption(label_of(run.retrieval.method), run.note)
         picked = _picture([run], positions, drawing, [caption], key)
@@ -127,7 +126,7 @@ def _table(run: Run) -> None:
     with nodes:
         nodes_table(retrieval)
         st.download_button("Nodes CSV", lambda: export.nodes_csv(retrieval), "nodes.csv",
-                           "text/csv", on_click="ignore")
+                           "text/csv", on_click="ignore", help=EXPORTED)
     with edges:
         edges_table(retrieval)
         st.download_button("Edges CSV", lambda: export.edges_csv(retrieval), "edges.csv",
@@ -180,13 +179,16 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
 
 def _changes(found: Difference) -> None:
     def row(change: Change, where: str) -> tuple[Any, ...]:
-        return (change.name, change.kind, where, change.before, change.after,
-                round(change.difference, 4))
+        return (change.name, change.kind, where,
+                None if change.before is None else round(100 * change.share_before, 1),
+                None if change.after is None else round(100 * change.share_after, 1),
+                round(100 * change.difference, 1))
 
-    _table_of(("name", "kind", "retrieved by", "x in A", "x in B", "change of share"),
+    _table_of(("name", "kind", "retrieved by", "importance in A, %", "importance in B, %",
+               "change, points"),
               [*(row(c, "B only") for c in found.gained), *(row(c, "A only") for c in found.lost),
                *(row(c, "both") for c in found.shared)], "nodes", "Neither retrieved a node.")
-    st.caption("Importance x, and how its share of the run's largest x changed, between -1 and 1.")
+    st.caption("100% is the largest importance of a run.")
 
 
 def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,

@@ -27,7 +27,7 @@ from qafd.view.component import panels, selected
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import RAMPS, Caption, Drawing, clean, counted, panel_data
-from qafd.view.placement import beside, freeze, prominent
+from qafd.view.placement import freeze, with_new
 
 DRAWN = 150
 ASPECT = 1.6
@@ -231,8 +231,12 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     moves.
     """
     frozen, others = _frozen(view.knowledge.path, view.version, view.question, view)
-    edges = ((e.source, e.target) for e in view.retrieval.edges)
-    return beside(frozen, prominent(view.retrieval, DRAWN), edges, ASPECT), others
+    return with_new(frozen, view.retrieval, DRAWN, ASPECT), others
+
+
+def placed_too(view: View, other: Retrieval) -> Positions:
+    """The positions of `placed` and of what another retrieval shows."""
+    return with_new(placed(view)[0], other, DRAWN, ASPECT)
 
 
 def status_line(view: View, following: str = "") -> None:

@@ -26,6 +26,8 @@ PASSAGES = 10
 LONG = 700  # characters from which a passage is folded
 FIRST = 200  # of its beginning that are shown then
 FOLDED = 0.8  # share of a passage from which it is shown whole instead
+EXPORTED = ("The column importance has the dual variable x; over its largest it is the percentage "
+            "shown here. alignment is the similarity to the question.")
 SCORE = ("A passage's score is what the method ranks by. For flow diffusion: its similarity to the "
          "question from 0 to 1, + 0.25 × how well its words match, + 1.5 × its importance x on a "
          "logarithmic scale from 0 to 1; below the first passage also 0.6 × the question's words "
@@ -107,7 +109,7 @@ def table_tab(view: View) -> None:
         edges_table(retrieval)
     with st.container(horizontal=True):
         st.download_button("Nodes CSV", lambda: export.nodes_csv(retrieval), "nodes.csv",
-                           "text/csv", on_click="ignore")
+                           "text/csv", on_click="ignore", help=EXPORTED)
         st.download_button("Edges CSV", lambda: export.edges_csv(retrieval), "edges.csv",
                            "text/csv", on_click="ignore")
         st.download_button("GraphML", lambda: export.graphml(retrieval), "retrieval.graphml",
@@ -139,9 +141,10 @@ def nodes_table(retrieval: Retrieval) -> None:
         "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
         for n in retrieval.nodes], hide_index=True, column_config={
             "importance": st.column_config.NumberColumn(
-                format="percent", help="x relative to the largest"),
+                format="percent", help="x over the largest x, as everywhere in the app"),
             "x": st.column_config.NumberColumn(
-                format="%.4g", help="The dual variable of the diffusion, as exports have it")})
+                format="%.4g", help="The dual variable of the diffusion; exports call it "
+                "importance")})
 
 
 def edges_table(retrieval: Retrieval) -> None:

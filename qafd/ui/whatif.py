@@ -1,16 +1,28 @@
 """The tab What if: take something out or change a weight, and see what is lost and gained."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import streamlit as st
 
+from qafd.answer.change import AnswerChange, Quoted
 from qafd.explain import Change, Difference, Explanation, Lean, shown
 from qafd.export import table_csv
 from qafd.retrieve.base import RetrievedNode
+from qafd.ui.detail import source
 from qafd.ui.explained import explanation_of
-from qafd.ui.explore import ASPECT, DRAWN, View, chosen_drawing, placed
+from qafd.ui.explore import View, chosen_drawing, placed, placed_too
 from qafd.ui.workspaces import keep, safe
 from qafd.view.component import panels
-from qafd.view.panel import Caption, counted, panel_data, shown_name
-from qafd.view.placement import beside, prominent
+from qafd.view.panel import (
+    Caption,
+    counted,
+    largest_of,
+    panel_data,
+    percent,
+    share_of,
+    shown_name,
+)
 
 EDGES = 60
 FACTORS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
@@ -26,7 +38,7 @@ def whatif_tab(view: View) -> None:
     if view.retrieval.parts:
         st.caption(f"A change is made for all {len(view.retrieval.parts)} subqueries: each is "
                    "solved anew, and what they retrieve is united again.")
-    _leaning(explanation)
+    _leaning(view, explanation)
     change = _change(explanation)
     if change == Change():
         st.caption("Choose something to take out or to change: the question is then solved anew, "
@@ -35,7 +47,7 @@ def whatif_tab(view: View) -> None:
     _difference(view, explanation.what_if(change))
 
 
-def _leaning(explanation: Explanation) -> None:
+def _leaning(view: View, explanation: Explanation) -> None:
     leans = explanation.leans_on()
     best = [lean for kind in KINDS for lean in
             [lean for lean in leans if lean.kind == kind][:3]]
@@ -46,7 +58,7 @@ def _leaning(explanation: Explanation) -> None:
     st.html(f"<p style='font-size:1.1rem;margin:0'>{first.share:.0%} of the mass rests on "
             f"{safe(_thing(explanation, first))}: without it, {len(loss.lost)} of "
             f"{counted(explanation.full, 'node')} would be lost and {len(loss.gained)} "
-            "gained.</p>")
+            f"gained. {safe(_answers(view, loss).sentence, 600)}</p>")
     with st.expander("What it leans on most"):
         st.dataframe(
             {"kind": [KINDS[a.kind] for a in best],
@@ -120,36 +132,56 @@ def _scaled(explanation: Explanation, edge: str, factor: float) -> tuple[tuple[i
     return (explanation.graph.row[u], explanation.graph.row[v]), factor
 
 
+def _answers(view: View, difference: Difference) -> AnswerChange:
+    """What becomes of the quoted answer; no model is asked."""
+    return AnswerChange.of(view.knowledge.answer(difference.before, view.plan),
+                           view.knowledge.answer(difference.after, view.plan))
+
+
 def _difference(view: View, difference: Difference) -> None:
-    lost, gained = difference.lost, difference.gained
+    lost, gained, answers = difference.lost, difference.gained, _answers(view, difference)
+    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{safe(answers.sentence, 600)}</b></p>")
+    _both(("Leaves the answer", "Comes into the answer"), (answers.left, answers.came), _quotes)
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(lost)}</b> node{'s' * (len(lost) != 1)} "
             f"lost, <b>{len(gained)}</b> gained; {len(difference.lost_passages)} of the first "
             f"passages lost, {len(difference.gained_passages)} gained.</p>")
-    positions, others = placed(view)
     after = difference.after
-    positions = beside(positions, prominent(after, DRAWN),
-                       ((e.source, e.target) for e in after.edges), ASPECT)
     panels(panel_data(
-        [difference.before, after], chosen_drawing(), positions=positions, others=others,
-        lone=True,
+        [difference.before, after], chosen_drawing(), positions=placed_too(view, after),
+        others=placed(view)[1], lone=True,
         captions=[Caption("As it is", "in color: lost by the change"),
                   Caption("With the change", "in color: gained by it")]), key="whatif")
-    left, right = st.columns(2, gap="medium")
-    for place, nodes, passages, word in (
-            (left, lost, difference.lost_passages, "Lost"),
-            (right, gained, difference.gained_passages, "Gained")):
+    rows = [(*((shown_name(n), _what(n, top)) for n in nodes),
+             *((shown(view.graph, view.graph.row[p.id]), "ranked passage") for p in passages))
+            for nodes, passages, top in (
+                (lost, difference.lost_passages, largest_of(difference.before.nodes)),
+                (gained, difference.gained_passages, largest_of(after.nodes)))]
+    _both(tuple(f"{word}: nodes, then passages among the first ten" for word in ("Lost", "Gained")),
+          rows, lambda some: st.dataframe(
+              {"name": [name for name, _ in some], "what": [what for _, what in some]},
+              hide_index=True))
+
+
+def _both(words: Sequence[str], sides: Sequence[Sequence[Any]],
+          draw: Callable[[Sequence[Any]], object]) -> None:
+    """Two lists side by side; nothing where both are empty."""
+    if not any(sides):
+        return
+    for place, word, some in zip(st.columns(2, gap="medium"), words, sides, strict=True):
         with place:
-            st.caption(f"{word}: nodes, then passages among the first ten")
-            if not nodes and not passages:
+            st.caption(word)
+            if some:
+                draw(some)
+            else:
                 st.write("Nothing")
-                continue
-            titles = view.graph
-            st.dataframe(
-                {"name": [shown_name(n) for n in nodes]
-                 + [shown(titles, titles.row[p.id]) for p in passages],
-                 "what": [_what(n) for n in nodes] + ["ranked passage"] * len(passages)},
-                hide_index=True)
 
 
-def _what(node: RetrievedNode) -> str:
-    return f"{node.kind}, importance {node.importance:.3g}"
+def _quotes(some: Sequence[Quoted]) -> None:
+    st.html("".join(
+        f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 600)}"
+        f"{'</b>' * s.best} <small style='opacity:.75'>{source(c, s)}</small></p>"
+        for s, c in some))
+
+
+def _what(node: RetrievedNode, largest: float) -> str:
+    return f"{node.kind}, importance {percent(share_of(node.importance, largest))}"

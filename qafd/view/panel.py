@@ -115,6 +115,7 @@ def panel_data(
     graph_size: int | None = None,
     boxes: Sequence[str] | None = None,
     late: Collection[str] = (),
+    largest: Sequence[float] = (),
 ) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.view.component.panels`.
 
@@ -148,6 +149,8 @@ def panel_data(
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str, optional
         Ids of nodes that were put beside the layout; no other node gives way to them.
+    largest : sequence of float, optional
+        The importance that is 100%, one per retrieval; by default the largest of its nodes.
 
     Raises
     ------
@@ -157,6 +160,7 @@ def panel_data(
     if captions and len(captions) != len(retrievals):
         raise ParameterError(f"{len(captions)} captions for {len(retrievals)} retrievals; "
                              "give one for each or none")
+    tops = largest or [largest_of(r.nodes) for r in retrievals]
     hidden = [drawing.contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
     if drawing.contract:
         retrievals = [drawn_contracted(r) for r in retrievals]
@@ -181,11 +185,11 @@ def panel_data(
                    "y": round(positions[node][1], 4)}
                   | ({"late": 1} if node in late else {}) for node in index],
         "panels": [_panel(picture, *one) for one in zip(
-            retrievals, shown, words, hidden, strict=True)],
+            retrievals, shown, words, hidden, tops, strict=True)],
         "ramp": RAMPS[drawing.ramp] if signed is None else DIVERGING,
         "signed": signed is not None,
         "legend": _legend(shown, scale is rank_scale, drawing, max(
-            map(drawing.largest, retrievals), default=0.0)) | (
+            map(drawing.largest, retrievals), default=0.0), tops) | (
             {} if signed is None else {"color": "difference", "low": "second only",
                                        "high": "first only", "note": ""}),
         "lone": lone,
@@ -215,6 +219,21 @@ def shown_name(node: RetrievedNode) -> str:
 def number(value: float) -> str:
     """Three significant digits, thousands grouped."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """A share as people read it: "100%", "27.7%"."""
+    return f"{number(100 * share)}%" if share <= 0 or share >= 1e-4 else "<0.01%"
+
+
+def largest_of(nodes: Iterable[RetrievedNode]) -> float:
+    """The largest importance, which is 100% wherever importances are shown; 0 without nodes."""
+    return max((n.importance for n in nodes), default=0.0)
+
+
+def share_of(importance: float, largest: float) -> float:
+    """An importance over the largest one, in [0, 1]; 0 when that is 0."""
+    return importance / largest if largest > 0 else 0.0
 
 
 def counted(count: int, word: str) -> str:
@@ -268,10 +287,18 @@ class _Picture:
 
 
 def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNode],
-           caption: Caption, hidden: bool) -> dict[str, Any]:
-    """One panel; passages of its retrieval may be hidden, drawn as the flow they carry."""
+           caption: Caption, hidden: bool, largest: float) -> dict[str, Any]:
+    """One panel; passages of its retrieval may be hidden, drawn as the flow they carry.
+
+    An importance is said as its share of the `largest`.
+    """
     drawing, index, signed = picture.drawing, picture.index, picture.signed
     importance, weight = drawing.measures or ("importance", "weight")
+
+    def said(node: RetrievedNode) -> str:
+        return number(node.importance) if drawing.measures else percent(
+            share_of(node.importance, largest))
+
     thickest = 0.5 if drawing.measures else 1.0
     arrows, top = drawing.thickness == "flow", drawing.largest(retrieval)
     touched = len(retrieval.nodes)
@@ -296,9 +323,10 @@ def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNod
             "n": index[node.id], "state": node.state, "seed": node.seed,
             "only": node.id in picture.only,
             "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
-            "value": number(node.importance),
-            "facts": _facts(node, importance) + ([["difference", f"{signed[node.id]:+.2f}"]]
-                                     if signed and node.id in signed else []),
+            "value": said(node),
+            "facts": [[importance, said(node)], *_facts(node)] + (
+                [["difference", f"{signed[node.id]:+.2f}"]]
+                if signed and node.id in signed else []),
             "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
         "edges": [{
             "u": index[e.source], "v": index[e.target],
@@ -309,8 +337,8 @@ def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNod
     }
 
 
-def _facts(node: RetrievedNode, measure: str) -> list[list[str]]:
-    facts = [[measure, number(node.importance)]]
+def _facts(node: RetrievedNode) -> list[list[str]]:
+    facts = []
     if node.capacity > 0:
         facts.append(["mass", f"{number(node.mass)} of {number(node.capacity)}"])
     if node.source > 0:
@@ -355,23 +383,29 @@ def _sentence(title: str, nodes: Sequence[RetrievedNode], edges: Sequence[Retrie
 
 
 def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, drawing: Drawing,
-            top: float) -> dict[str, Any]:
-    """What colors and widths mean; numbers where there is one panel, else shares."""
+            top: float, largest: Sequence[float]) -> dict[str, Any]:
+    """What colors and widths mean; numbers where there is one panel, else shares.
+
+    `largest` are the importances of 100%.
+    """
     color, width = drawing.measures or (
         "importance", "edge weight" if drawing.thickness == "weight" else "flow")
     best = max((n.importance for nodes in shown for n in nodes), default=0.0)
     alone = len(shown) == 1
     if ranked:
         low, high = "lowest rank", "highest"
+    elif drawing.measures:
+        low, high = "0", number(best)
     else:
-        low, high = "0", number(best) if alone else "panel's most"
+        low, high = "0%", (f"{percent(share_of(best, largest[0]))} of the largest" if alone else
+                           "panel's largest")
     if top <= 0:
         widths: list[tuple[float, str]] = []
     elif drawing.measures:
         widths = [(float(np.sqrt(v / top)) / 2, number(v)) for v in sorted({1.0, top})]
     elif alone:
-        largest = _round_down(top)
-        widths = [(float(np.sqrt(v / top)), number(v)) for v in (largest / 10, largest)]
+        widest = _round_down(top)
+        widths = [(float(np.sqrt(v / top)), number(v)) for v in (widest / 10, widest)]
     else:
         widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
     return {

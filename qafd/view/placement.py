@@ -35,6 +35,14 @@ def freeze(retrievals: Sequence[Retrieval], first: Collection[str], most: int,
     return layout(nodes, edges, aspect=aspect, labels=names), tuple(nodes.values())
 
 
+def with_new(frozen: Mapping[str, tuple[float, float]], retrieval: Retrieval, most: int,
+             aspect: float) -> Positions:
+    """Frozen positions, and the `most` prominent nodes of a retrieval that have none beside them.
+    """
+    return beside(frozen, prominent(retrieval, most),
+                  ((e.source, e.target) for e in retrieval.edges), aspect)
+
+
 def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedNode],
            edges: Iterable[tuple[str, str]], aspect: float) -> Positions:
     """Frozen positions, and nodes that have none put beside their neighbors.
