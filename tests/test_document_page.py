@@ -10,7 +10,7 @@ from clicks import page, press, shown
 from hostile import STRINGS
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.records import Chunk, Document
+from qafd.records import Chunk, Document, Mark, mark_at
 from qafd.store import Store
 from qafd.store.excerpt import SIZE, outline
 
@@ -24,16 +24,17 @@ def mine(home: Path) -> KnowledgeGraph:
     return knowledge
 
 
-def put(path: Path, name: str, texts: list[str]) -> list[Chunk]:
+def put(path: Path, name: str, texts: list[str], marks: tuple[Mark, ...] = ()) -> list[Chunk]:
     """Store a document of these passages as if it was read."""
     whole, chunks, start = "\n\n".join(texts), [], 0
     for number, text in enumerate(texts):
-        chunks.append(Chunk(f"{number:024x}", name, name, text, start, start + len(text)))
+        chunks.append(Chunk(f"{number:024x}", name, name, text, start, start + len(text),
+                            mark_at(marks, start).page))
         start += len(text) + 2
     with Store.open(path) as store:
         store.add_file(name, whole.encode("utf-8", "replace"))
         store.begin(name)
-        store.put_documents(name, [(Document(name, name, "txt", whole), tuple(chunks))])
+        store.put_documents(name, [(Document(name, name, "txt", whole, marks), tuple(chunks))])
         store.cancel([name])
     return chunks
 
@@ -42,6 +43,17 @@ def drawn(text: str) -> str:
     """What a page shows of the sections of a document, without markup."""
     return html.unescape(re.sub(r"<[^>]*>", "", "".join(
         re.findall(r"<section.*?</section>", text, re.S))))
+
+
+def test_a_passage_over_several_pages_says_all_of_them(home: Path) -> None:
+    texts = ["One page. " * 3, "Two pages. " * 3, "The last."]
+    starts = [0, len(texts[0]) + 2, len(texts[0]) + len(texts[1]) + 4]
+    marks = (Mark(0, 7), Mark(starts[1] + 11, 8), Mark(starts[1] + 22, 9))
+    chunks = put(home / "mine.db", "book.pdf", texts, marks)
+    assert [chunk.page for chunk in chunks] == [7, 7, 9]
+    said = re.findall(r"<small>(.*?)</small>", shown(page("documents", ws="mine", doc="book.pdf")))
+    assert [re.sub(" · <a.*", "", line) for line in said if line[0] in "123"] == [
+        "1 · page 7", "2 · pages 7-9", "3 · page 9"]
 
 
 def test_a_link_opens_the_passage_with_its_sentence_marked(mine: KnowledgeGraph) -> None:

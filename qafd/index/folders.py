@@ -89,8 +89,8 @@ def told_apart(files: Sequence[Given], say: Callable[[str], None] = silent) -> l
             nameless.append(error)
     if nameless and not same:
         raise nameless[0]
-    for error in nameless:
-        say(f"one file is left out: {error}")
+    for reason in nameless:
+        say(f"one file is left out: {reason}")
     taken = set(same)
     kept: list[Given] = []
     renamed: list[str] = []

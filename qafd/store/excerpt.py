@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qafd.assemble import node_id
 from qafd.errors import StoreError
-from qafd.records import Chunk
+from qafd.records import Chunk, Mark
 from qafd.store import Store
 from qafd.store.log import CHUNK
 from qafd.store.rows import PAGES
@@ -67,10 +67,11 @@ class Head:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Some passages of a document that has `document.passages` of them."""
+    """Some passages of a document that has `document.passages` of them, and where pages begin."""
 
     document: Head
     passages: tuple[Passage, ...]
+    marks: tuple[Mark, ...] = ()
 
     @property
     def first(self) -> int:
@@ -120,16 +121,16 @@ def excerpt(store: Store, document: str, first: int = 1, size: int = SIZE) -> Ex
         chunks = [(number, Chunk(*fields)) for number, *fields in found]
         names = _names(store, [chunk.id for _, chunk in chunks])
         start = chunks[0][1].start if chunks and chunks[0][0] > 1 else 0
-        text = connection.execute(
-            "SELECT substr(text, ? + 1, ?) FROM documents WHERE name = ?",
-            (start, chunks[-1][1].end - start if chunks else 0, document)).fetchone()[0]
+        text, marks = connection.execute(
+            "SELECT substr(text, ? + 1, ?), marks FROM documents WHERE name = ?",
+            (start, chunks[-1][1].end - start if chunks else 0, document)).fetchone()
     passages, end = [], start
     for number, chunk in chunks:
         above = text[end - start:chunk.start - start].strip()
         if number >= first:
             passages.append(Passage(number, chunk, above, names.get(chunk.id, ())))
         end = chunk.end
-    return Excerpt(head, tuple(passages))
+    return Excerpt(head, tuple(passages), tuple(Mark(*mark) for mark in json.loads(marks)))
 
 
 def around(number: int) -> int:

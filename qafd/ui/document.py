@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from qafd.answer import paged
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
@@ -126,7 +127,7 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
         key=f"passages {shown.document.name} {st.session_state.get('gone_to', 0)}",
         column_order=[name for name in rows[0] if any(row[name] for row in rows)],
         column_config={"passage": st.column_config.NumberColumn(width=70),
-                       "page": st.column_config.NumberColumn(width=60)})
+                       "page": st.column_config.NumberColumn(width=60, help="Where it begins")})
     for row in event["selection"]["rows"]:
         # a table of another key has no row chosen, and goes nowhere by itself
         st.session_state["gone_to"] = st.session_state.get("gone_to", 0) + 1
@@ -166,12 +167,13 @@ def _spans(texts: Sequence[str]) -> list[tuple[int, int]]:
 
 def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -> str:
     return "<div class='document'>" + "".join(
-        _section(passage, passage.number == asked, spans) for passage in shown.passages) + "</div>"
+        _section(passage, paged(passage.chunk, shown.marks), passage.number == asked, spans)
+        for passage in shown.passages) + "</div>"
 
 
-def _section(passage: Passage, asked: bool, spans: Sequence[tuple[int, int]]) -> str:
+def _section(passage: Passage, pages: str, asked: bool, spans: Sequence[tuple[int, int]]) -> str:
     chunk, ws = passage.chunk, st.session_state.get("ws", "")
-    place = [f"{passage.number:,}", *([f"page {chunk.page}"] if chunk.page is not None else []),
+    place = [f"{passage.number:,}", *filter(None, [pages]),
              *([safe(chunk.heading, 160)] if chunk.heading not in ("", chunk.title) else [])]
     if passage.subject:
         place.append(_link("./", {"ws": ws, "q": about(passage.subject)},
