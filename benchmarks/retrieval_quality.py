@@ -117,7 +117,8 @@ class Variant:
             best = np.lexsort((-problem.found.dense, -own))
             order, scores = corpus.passages.rows[best], own[best]
         else:
-            order, scores = rank(problem.layer, corpus.passages, problem.found, x, self.ranking)
+            order, scores, _ = rank(problem.layer, corpus.passages, problem.found, x,
+                                    self.ranking)
         top = self.method.top
         return Retrieval(
             plan.question, self.label, {}, (), (), (),

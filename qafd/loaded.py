@@ -79,5 +79,6 @@ def with_texts(retrieval: Retrieval, store: Store) -> Retrieval:
                       in said else e for e in edges)
     return replace(retrieval, edges=edges, passages=tuple(
         RetrievedPassage(ranked.id, chunk.id, chunk.document, chunk.title, chunk.text,
-                         ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading)
+                         ranked.score, chunk.start, chunk.end, chunk.page, chunk.heading,
+                         ranked.parts)
         for ranked, chunk in found))

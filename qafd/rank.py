@@ -1,9 +1,9 @@
 """Passages in the order of their evidence: importance x, meaning, words, what is left open."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 from qafd.seeds import Match, Passages, minmax
 
-Ranked = TypeVar("Ranked")
+Item = TypeVar("Item")
+
+PARTS = ("importance", "meaning", "words", "open words", "bridge", "lead")
+"""What a passage's score is the sum of; see `Ranking`. The lead keeps the first passage first."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,29 @@ class Ranking:
                 f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
 
 
+class Order(NamedTuple):
+    """All passages, best first.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (c,)
+        Graph rows of the passages.
+    scores : ndarray, shape (c,)
+        Not increasing.
+    parts : ndarray, shape (c, 6)
+        What each score is the sum of, one column for each of `PARTS`.
+    """
+
+    rows: Nodes
+    scores: Floats
+    parts: Floats
+
+
 def rank(
     layer: Graph, passages: Passages, found: Match, importance: Floats,
     ranking: Ranking | None = None,
-) -> tuple[Nodes, Floats]:
-    """All passages, best first, and their scores.
+) -> Order:
+    """All passages by their evidence.
 
     A passage's importance is the larger of its own x and that of the entity that is its title.
     The best passage by dense, lexical and flow scores comes first; the others are scored
@@ -62,37 +83,38 @@ def rank(
         The edges that importance spread along; they join a passage to the names it mentions.
     importance : ndarray, shape (n,)
         x of every row of the graph, or any score >= 0 that grows with relevance.
-
-    Returns
-    -------
-    order : ndarray of int, shape (c,)
-        Graph rows of the passages.
-    scores : ndarray, shape (c,)
-        Not increasing.
     """
     weights = ranking or Ranking()
     if not len(passages):
-        return passages.rows, np.zeros(0)
+        return Order(passages.rows, np.zeros(0), np.zeros((0, len(PARTS))))
     x = importance[passages.rows]
     titled = passages.title >= 0
     x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
-    scores = (minmax(found.dense) + weights.lexical * minmax(found.lexical)
-              + weights.flow * log_scale(x, weights.floor))
-    first = int(np.lexsort((passages.rows, -scores))[0])
-    ahead = float(scores[first])
+    parts = np.zeros((len(passages), len(PARTS)))
+    parts[:, 0] = weights.flow * log_scale(x, weights.floor)
+    parts[:, 1] = minmax(found.dense)
+    parts[:, 2] = weights.lexical * minmax(found.lexical)
+    first = int(np.lexsort((passages.rows, -parts.sum(axis=1)))[0])
     left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
-    scores = scores + weights.coverage * minmax(left)
+    parts[:, 3] = weights.coverage * minmax(left)
     names = layer.around(int(passages.rows[first]))
-    scores[np.isin(passages.title, names[names != passages.title[first]])] += weights.bridge
-    # The first stays first: it is what the open words are counted from.
-    scores[first] = max(ahead, float(scores.max()))
+    parts[:, 4] = weights.bridge * np.isin(passages.title, names[names != passages.title[first]])
+    # The first stays first: it is what open words and bridges are counted from.
+    scores = parts.sum(axis=1)
+    parts[first, 5] = scores.max() - scores[first]
+    scores[first] = scores.max()
     order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))
-    return passages.rows[order], scores[order]
+    return Order(passages.rows[order], scores[order], parts[order])
+
+
+def stated(parts: Mapping[str, float]) -> str:
+    """The parts of a score that are not 0 as a sum: "importance 1.50 + meaning 0.81"."""
+    return " + ".join(f"{name} {value:.2f}" for name, value in parts.items() if value >= 0.005)
 
 
 def within_budget(
-    ranking: Sequence[Ranked], tokens: Sequence[int], budget: int
-) -> tuple[Ranked, ...]:
+    ranking: Sequence[Item], tokens: Sequence[int], budget: int
+) -> tuple[Item, ...]:
     """The leading passages whose tokens together fit a budget, the same for every method.
 
     The first passage that does not fit ends the list, also when a later one would fit: what is

@@ -8,6 +8,7 @@ passages are relevant) is not proved; the digest shows that nothing was changed 
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -222,6 +223,10 @@ def _passage_complaints(obj: dict[str, Any]) -> Iterator[str]:
         score = _number(passage, "score", where)
         if score > last:
             yield f"Passage {i + 1} has a higher score than the one before it."
+        parts = _dict(passage.get("parts") or {}, f"the parts of {where}")
+        total = math.fsum(_number(parts, name, f"the parts of {where}") for name in parts)
+        if parts and not math.isclose(total, score, rel_tol=1e-9):
+            yield f"Passage {i + 1} states score {score:g}; its parts add up to {total:g}."
         last = score
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from qafd.assemble import node_id
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.rank import Ranking, log_scale, rank, within_budget
+from qafd.rank import PARTS, Ranking, log_scale, rank, stated, within_budget
 from qafd.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -36,27 +36,27 @@ def x(*values):
 
 
 def test_meaning_alone_orders_when_nothing_else_speaks(passages):
-    order, scores = rank(GRAPH, passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
+    order, scores, _ = rank(GRAPH, passages, found([0.1, 0.4, 0.3, 0.2]), np.zeros(5))
     assert order.tolist() == [2, 3, 4, 1]
     assert scores == pytest.approx([1, 2 / 3, 1 / 3, 0])
 
 
 def test_importance_outweighs_meaning(passages):
-    order, scores = rank(GRAPH, passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
+    order, scores, _ = rank(GRAPH, passages, found([0, 1, 0, 0]), x(0, 5, 0, 0.005, 0))
     assert order.tolist()[:2] == [1, 2]
     assert scores[:2] == pytest.approx([1.5, 1])
     assert scores[2] == pytest.approx(1.5 * log(2) / log(1001))
 
 
 def test_a_passage_has_the_importance_of_the_entity_that_is_its_title(passages):
-    order, scores = rank(GRAPH, passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
+    order, scores, _ = rank(GRAPH, passages, found([0, 0, 0, 0]), x(2, 1, 0, 0, 0))
     assert order.tolist()[:2] == [4, 1]
     assert scores[0] == pytest.approx(1.5)
 
 
 def test_words_that_the_best_passage_leaves_open_lift_those_that_have_them(passages):
     by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
-    order, scores = rank(GRAPH, passages, found([1, 0.5, 0, 0.5], by_word), np.zeros(5),
+    order, scores, _ = rank(GRAPH, passages, found([1, 0.5, 0, 0.5], by_word), np.zeros(5),
                          Ranking(lexical=0))
     assert order.tolist() == [1, 3, 2, 4]
     assert scores == pytest.approx([1, 0.6, 0.5, 0.5])
@@ -64,31 +64,51 @@ def test_words_that_the_best_passage_leaves_open_lift_those_that_have_them(passa
 
 def test_the_passage_the_open_words_are_counted_from_stays_first(passages):
     by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
-    order, scores = rank(GRAPH, passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
+    order, scores, _ = rank(GRAPH, passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
     assert order.tolist()[:2] == [1, 2]
     assert scores[0] >= scores[1]
 
 
 def test_the_passage_of_a_name_that_the_best_one_mentions_is_lifted(passages):
-    order, scores = rank(NAMING, passages, found([0.5, 1, 0.25, 0]), np.zeros(5))
+    order, scores, _ = rank(NAMING, passages, found([0.5, 1, 0.25, 0]), np.zeros(5))
     assert order.tolist() == [2, 1, 4, 3]
     assert scores == pytest.approx([1, 0.5, 0.4, 0.25])
 
 
+def test_every_part_of_a_score_is_stated(passages):
+    by_word = [[2, 0], [1, 0], [0, 1], [0, 0]]
+    order, scores, parts = rank(NAMING, passages, found([0.5, 1, 0.25, 0], by_word),
+                                 x(0, 9, 0, 0, 0))
+    terms = [dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]
+    assert terms[0] == pytest.approx({"importance": 1.5, "meaning": 0.5, "words": 0.25,
+                                      "open words": 0, "bridge": 0, "lead": 0})
+    # c has the second word, which a lacks; BM25 of 2, 1, 1 and 0 is 1, .5, .5 and 0 of its range.
+    assert terms[2] == pytest.approx({"importance": 0, "meaning": 0.25, "words": 0.125,
+                                      "open words": 0.6, "bridge": 0, "lead": 0})
+    assert stated(terms[2]) == "meaning 0.25 + words 0.12 + open words 0.60"
+
+
+def test_a_first_passage_that_would_be_passed_has_a_lead(passages):
+    by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
+    _, scores, parts = rank(GRAPH, passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
+    assert scores[:2] == pytest.approx([1.75, 1.75])
+    assert parts[0].tolist() == pytest.approx([0, 1, 0.25, 0, 0, 0.5])
+
+
 def test_a_passage_is_no_bridge_to_its_own_title(passages):
-    order, scores = rank(NAMING, passages, found([0.5, 0, 0.25, 1]), np.zeros(5))
+    order, scores, _ = rank(NAMING, passages, found([0.5, 0, 0.25, 1]), np.zeros(5))
     assert order.tolist() == [4, 1, 3, 2]
     assert scores == pytest.approx([1, 0.5, 0.25, 0])
 
 
 def test_equal_passages_keep_the_order_of_the_graph(passages):
-    order, _ = rank(GRAPH, passages, found([0.5] * 4), np.zeros(5))
+    order, _, _ = rank(GRAPH, passages, found([0.5] * 4), np.zeros(5))
     assert order.tolist() == [1, 2, 3, 4]
 
 
 def test_no_passages_rank_to_nothing():
     graph = Graph.build(["a"])
-    order, scores = rank(graph, Passages(graph, lambda _: []),
+    order, scores, _ = rank(graph, Passages(graph, lambda _: []),
                          Match(np.zeros(0), np.zeros((0, 2))), np.zeros(1))
     assert len(order) == len(scores) == 0
 
@@ -97,9 +117,11 @@ def test_no_passages_rank_to_nothing():
        st.lists(st.floats(0, 1e6), min_size=5, max_size=5),
        st.lists(st.lists(st.floats(0, 9), min_size=2, max_size=2), min_size=4, max_size=4))
 def test_every_passage_is_ranked_once_with_scores_that_never_rise(passages, dense, xs, words):
-    order, scores = rank(GRAPH, passages, found(dense, words), x(*xs))
+    order, scores, parts = rank(GRAPH, passages, found(dense, words), x(*xs))
     assert sorted(order.tolist()) == [1, 2, 3, 4]
     assert np.all(np.diff(scores) <= 0)
+    assert parts.sum(axis=1) == pytest.approx(scores)
+    assert parts.min() >= 0
 
 
 def test_the_logarithmic_scale_runs_from_zero_to_one():
@@ -108,8 +130,8 @@ def test_the_logarithmic_scale_runs_from_zero_to_one():
     assert log_scale(np.zeros(3), 1e-3).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("wrong", [{"lexical": -1}, {"flow": -0.1}, {"coverage": -2}, {"bridge": -1},
-                                   {"floor": 0}, {"floor": 1}], ids=str)
+@pytest.mark.parametrize("wrong", [{"lexical": -1}, {"flow": -0.1}, {"coverage": -2},
+                                   {"bridge": -1}, {"floor": 0}, {"floor": 1}], ids=str)
 def test_weights_out_of_range_are_refused(wrong):
     with pytest.raises(ParameterError, match="at least 0 and a floor between 0 and 1"):
         Ranking(**wrong)

@@ -24,6 +24,7 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError, QafdError
+from qafd.rank import stated
 from qafd.text.plaintext import decode, one_line
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ def _query(arguments: argparse.Namespace) -> int:
             print(f"qafd: {one_line(notice, 400)}", file=sys.stderr)
         print("\npassages:" if retrieval.passages else "\nNo passage was retrieved.")
         for rank, passage in enumerate(retrieval.passages[:5], 1):
+            sums = f" = {stated(passage.parts)}" if passage.parts else ""
             print(f"{rank}. {one_line(passage.title, 200)}  ({one_line(passage.document, 200)}, "
-                  f"score {passage.score:.3f})")
+                  f"score {passage.score:.2f}{sums})")
             print(f"   {one_line(passage.text, 400)}\n")
         full = [one_line(n.name, 100) for n in retrieval.nodes
                 if n.state == "saturated" and n.kind != "passage"]

@@ -82,8 +82,8 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
                             int(graph.tokens[diffusion.support].sum()), spent,
                             converged=diffusion.converged)
                 if len(answers):
-                    order, _ = rank(problem.layer, corpus.passages, problem.found,
-                                    importance_of(graph, diffusion, method.layer))
+                    order = rank(problem.layer, corpus.passages, problem.found,
+                                 importance_of(graph, diffusion, method.layer)).rows
                     cell = replace(
                         cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),
                         leakage=leakage(diffusion, relevant, sink))

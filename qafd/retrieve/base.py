@@ -64,7 +64,7 @@ class RetrievedEdge:
 class RetrievedPassage:
     """A passage; `text` is at `start:end` of its document.
 
-    `id` is its node, `chunk` its passage in the store.
+    `id` is its node, `chunk` its passage in the store; `parts` are those of `RankedPassage`.
     """
 
     id: str
@@ -77,14 +77,20 @@ class RetrievedPassage:
     end: int
     page: int | None = None
     heading: str = ""
+    parts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RankedPassage:
-    """A passage's node id and its score, before its text is fetched."""
+    """A passage's node id and its score, before its text is fetched.
+
+    `parts` are what the score is the sum of (`qafd.rank.PARTS`), empty for methods whose score
+    has none.
+    """
 
     id: str
     score: float
+    parts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

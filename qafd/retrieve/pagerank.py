@@ -97,11 +97,13 @@ class PageRank(Method):
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
-            order, scores = rank(layer, passages, found, score)
+            order = rank(layer, passages, found, score)
+            ranking = ranked(graph, order.rows[:self.top], order.scores[:self.top],
+                             order.parts[:self.top])
         else:
             scores = score[passages.rows]
-            places = np.lexsort((-found.dense, -scores))
-            order, scores = passages.rows[places], scores[places]
+            places = np.lexsort((-found.dense, -scores))[:self.top]
+            ranking = ranked(graph, passages.rows[places], scores[places])
         shown = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=False))
         reached = np.flatnonzero(score > 0)
         best = reached[foremost(layer, reached, score[reached], self.nodes)]
@@ -114,7 +116,7 @@ class PageRank(Method):
             nodes=nodes(layer, plan, rows, score[rows], reasons, causes, seeds=shown),
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
-            ranking=ranked(graph, order[:self.top], scores[:self.top]),
+            ranking=ranking,
             work=Work(len(reached), layer.edge_count, rounds, solved,
                       1000 * (time.perf_counter() - started)),
             notices=() if len(seeds.rows) or not len(graph) else (

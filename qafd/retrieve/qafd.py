@@ -10,7 +10,7 @@ import numpy as np
 from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
 from qafd.graph import CAPACITIES, Graph, kind_names
-from qafd.rank import rank
+from qafd.rank import Order, rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
@@ -193,9 +193,8 @@ class FlowDiffusion(Method):
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
-        order, scores = rank(layer, passages, match(passages, plan), importance)
-        kept = _kept(order, gone)[:self.top]
-        return ranked(graph, order[kept], scores[kept])
+        return _foremost(graph, rank(layer, passages, match(passages, plan), importance),
+                         gone, self.top)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,22 +263,24 @@ class Problem:
         """What a solution of this problem retrieves."""
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
-        order, scores = rank(self.layer, self.corpus.passages, self.found, importance)
-        kept = _kept(order, self.gone)[:self.method.top]
+        order = rank(self.layer, self.corpus.passages, self.found, importance)
         unseeded = ("No seed was found for this question.",) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
             query=self.plan.question, method="qafd", params=params_of(self.method),
             seeds=tuple(graph.ids[row] for row in self.seeds.rows.tolist()),
             nodes=_nodes(self.layer, diffusion, self.seeds), edges=_edges(self.layer, diffusion),
-            ranking=ranked(graph, order[kept], scores[kept]), certificate=certificate.to_dict(),
+            ranking=_foremost(graph, order, self.gone, self.method.top),
+            certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
             notices=unseeded + diffusion.notices, revision=graph.revision)
 
 
-def _kept(order: Nodes, gone: frozenset[int]) -> Nodes:
-    """Places in an order of rows without those that are taken out."""
-    return np.flatnonzero(~np.isin(order, sorted(gone)))
+def _foremost(graph: Graph, order: Order, gone: frozenset[int], top: int
+              ) -> tuple[RankedPassage, ...]:
+    """The first passages of an order without those that are taken out."""
+    kept = np.flatnonzero(~np.isin(order.rows, sorted(gone)))[:top]
+    return ranked(graph, order.rows[kept], order.scores[kept], order.parts[kept])
 
 
 def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:

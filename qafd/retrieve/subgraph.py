@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from qafd.graph import Graph, kind_names
+from qafd.rank import PARTS
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import SATURATED, RankedPassage, RetrievedEdge, RetrievedNode
 from qafd.weights import clip
@@ -85,7 +86,12 @@ def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
     return np.array(best[:count], np.int64)
 
 
-def ranked(graph: Graph, rows: Nodes, scores: Floats) -> tuple[RankedPassage, ...]:
-    """Rows of passages, best first, with their scores."""
-    return tuple(RankedPassage(graph.ids[row], score)
-                 for row, score in zip(rows.tolist(), scores.tolist(), strict=True))
+def ranked(graph: Graph, rows: Nodes, scores: Floats, parts: Floats | None = None
+           ) -> tuple[RankedPassage, ...]:
+    """Rows of passages, best first, with their scores and what those are the sums of."""
+    sums: list[dict[str, float]] = [{}] * len(rows) if parts is None else [
+        dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]
+    return tuple(RankedPassage(graph.ids[row], score, terms)
+                 for row, score, terms in zip(rows.tolist(), scores.tolist(), sums,
+                                              strict=True))
+

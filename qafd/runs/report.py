@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from qafd.explain import balance_sentence, mass_balance
 from qafd.export import imprint
+from qafd.rank import stated
 from qafd.retrieve.base import RetrievedNode
 from qafd.runs import Run
 from qafd.text.plaintext import one_line
@@ -47,8 +48,9 @@ def _lines(run: Run) -> Iterator[str]:
     yield "\n## Passages\n"
     for rank, passage in enumerate(retrieval.passages[:PASSAGES], 1):
         page = f", page {passage.page}" if passage.page is not None else ""
+        sums = f" = {said(stated(passage.parts))}" if passage.parts else ""
         yield f"{rank}. **{said(passage.title)}** ({said(passage.document)}{page}, characters " \
-              f"{passage.start}-{passage.end}, score {passage.score:.3f})\n\n   > " \
+              f"{passage.start}-{passage.end}, score {passage.score:.2f}{sums})\n\n   > " \
               f"{said(passage.text, 8000)}\n"
     yield "## Certificate\n"
     yield from _certificate(run)

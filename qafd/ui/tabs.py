@@ -28,10 +28,13 @@ FIRST = 200  # of its beginning that are shown then
 FOLDED = 0.8  # share of a passage from which it is shown whole instead
 EXPORTED = ("The column importance has the dual variable x; over its largest it is the percentage "
             "shown here. alignment is the similarity to the question.")
-SCORE = ("A passage's score is what the method ranks by. For flow diffusion: its similarity to the "
-         "question from 0 to 1, + 0.25 × how well its words match, + 1.5 × its importance x on a "
-         "logarithmic scale from 0 to 1; below the first passage also 0.6 × the question's words "
-         "that the first one lacks. Compare scores within one question only.")
+SCORE = ("A passage's score is what the method ranks by; compare scores within one question only. "
+         "The parts of flow diffusion's, each from 0 to its factor: **importance** 1.5 × x on a "
+         "logarithmic scale, of the passage or of the name that is its title · **meaning** 1 × its "
+         "similarity to the question · **words** 0.25 × how well its words match · **open words** "
+         "0.6 × the question's words that the first passage lacks · **bridge** 0.4 where the first "
+         "passage mentions its title · **lead** what keeps the first passage first.")
+COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # Okabe and Ito's
 
 
 def passages_tab(view: View) -> None:
@@ -48,18 +51,19 @@ def passages_tab(view: View) -> None:
         st.html(STYLE)
         for rank, (passage, place) in enumerate(zip(passages, places, strict=True), 1):
             link = in_document(passage.document, passage.chunk)
-            _passage(rank, passage, f"{safe(place)} · {link}", near.get(passage.chunk, ()))
+            _passage(rank, passage, f"{safe(place)} · {link}", near.get(passage.chunk, ()),
+                     passages[0].score)
 
 
 def ranked(passages: Sequence[RetrievedPassage]) -> None:
     """The texts of the first passages, with their scores and where they stand."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
-        _passage(rank, passage, safe(where(passage)), ())
+        _passage(rank, passage, safe(where(passage)), (), passages[0].score)
 
 
 def _passage(rank: int, passage: RetrievedPassage, place: str,
-             marks: Sequence[tuple[int, int]]) -> None:
-    """A passage, of a long one its beginning and the marked sentences above all of it."""
+             marks: Sequence[tuple[int, int]], best: float) -> None:
+    """A passage and its score; of a long one its beginning and the marked sentences above all."""
     text, marks = passage.text, sorted(marks)
     whole = f"<p style='margin:.2em 0 1em'>{_marked(text, 0, len(text), marks)}</p>"
     if len(text) > LONG:
@@ -70,7 +74,24 @@ def _passage(rank: int, passage: RetrievedPassage, place: str,
                      "<details style='margin:0 0 1em'><summary><small>All "
                      f"{len(text):,} characters</small></summary>{whole}</details>")
     st.html(f"<p style='margin:0'><b>{rank}. {safe(passage.title)}</b> "
-            f"<small style='opacity:.7'>score {passage.score:.3f} · {place}</small></p>{whole}")
+            f"<small style='opacity:.7'>score {passage.score:.2f} · {place}</small></p>"
+            f"{_parts(passage, best)}{whole}")
+
+
+def _parts(passage: RetrievedPassage, best: float) -> str:
+    """What a score is the sum of as a bar, of the width that the best score would fill, and words.
+
+    "" for a method whose score has no parts.
+    """
+    shown = [(name, value, color)
+             for (name, value), color in zip(passage.parts.items(), COLORS, strict=False)
+             if value >= 0.005]
+    bar = "".join(f"<i style='flex:none;width:{100 * value / best:.2f}%;background:{color}'></i>"
+                  for _, value, color in shown)
+    words = " + ".join(f"<span style='white-space:nowrap'><b style='color:{color}'>■</b> "
+                       f"{safe(name)} {value:.2f}</span>" for name, value, color in shown)
+    return (f"<div style='display:flex;gap:1px;height:.4em;max-width:26em;margin:.3em 0 0'>{bar}"
+            f"</div><small>{words}</small>") if shown else ""
 
 
 def _shown(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
