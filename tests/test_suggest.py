@@ -66,6 +66,14 @@ def test_persons_organizations_and_places_are_asked_about_and_no_titles() -> Non
         "What is said about Bergen?")
 
 
+@pytest.mark.parametrize(("passages", "first"), [(9, "Olav Dahl"), (11, "Tinfoil")])
+def test_a_name_without_a_type_is_asked_about_where_it_is_in_twice_as_many_passages(
+        passages: int, first: str) -> None:
+    some = (*SOME, known("Tinfoil", "PROPN", passages))
+    made = graph([one.name for one in some], [])
+    assert questions_about(made, some, ENGLISH)[0] == f"What is said about {first}?"
+
+
 @pytest.mark.parametrize(("text", "asked"), [
     ("Die Membranen der Firma zeigten nach vier Monaten Risse, und sie waren nicht mehr dicht.",
      "Was steht hier über Olav Dahl?"),

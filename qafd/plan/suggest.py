@@ -25,6 +25,8 @@ _BETWEEN = {ENGLISH: "How are {} and {} connected?", CHINESE: "“{}”和“{}�
 _TELLING = frozenset(("person", "org", "organization", "organisation", "company", "gpe", "loc",
                       "fac", "place", "location", "city", "country", "work_of_art", "work",
                       "product", "event"))
+_UNTYPED = "propn"  # a name that the tagger missed
+_UNTYPED_SHARE = 0.5  # of the passages of such a name count
 
 
 def about(name: str) -> str:
@@ -44,16 +46,19 @@ def questions_of(store: Store, graph: Graph) -> tuple[str, ...]:
 def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[str, ...]:
     """Up to three questions about the persons, organizations, places and works in most passages.
 
-    Two of one name, between them one of two names that a sentence joins by a verb. They are in the
+    A name without a type counts as in half of its passages: it may be no name at all. Two questions
+    are of one name, between them one of two names that a sentence joins by a verb. They are in the
     language of `text`, some of the passages; none where that is a language without such questions.
     Where no name has such a type, as in graphs without a tagger, those of `questions`.
     """
     language = language_of(text)
     if language not in _ABOUT:
         return ()
-    found = sorted((one for one in known if one.type.casefold() in _TELLING and one.id in graph.row
+    weights = {_UNTYPED: _UNTYPED_SHARE} | dict.fromkeys(_TELLING, 1.0)
+    found = sorted((one for one in known if one.type.casefold() in weights and one.id in graph.row
                     and len(one.name) <= LONGEST),
-                   key=lambda one: (-one.passages, -one.relations, one.name))
+                   key=lambda one: (-one.passages * weights[one.type.casefold()], -one.relations,
+                                    one.name))
     if not found:
         return questions(graph)
     asked = [_ABOUT[language].format(one.name) for one in found[:2]]
