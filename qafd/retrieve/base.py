@@ -77,7 +77,7 @@ class RetrievedPassage:
     end: int
     page: int | None = None
     heading: str = ""
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RankedPassage:
 
     id: str
     score: float
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
