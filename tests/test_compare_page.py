@@ -184,7 +184,7 @@ def test_a_question_written_with_gold_that_is_gone_says_so(home: Path) -> None:
     assert app.dataframe[2].value["Passages found"].max() <= 0.5
     app = page("compare", ws="songbook", q="Who left?", methods=["qafd", "ego"], view="Numbers")
     assert len(app.dataframe) == 2
-    assert "none of the 1 gold passages is in this workspace" in shown(app)
+    assert "None of the 1 gold passages is in this workspace" in shown(app)
 
 
 @pytest.fixture
@@ -294,4 +294,4 @@ def test_an_unknown_or_repeated_method_in_a_link_leaves_the_choice_to_the_visito
     assert not app.exception
     assert not app.error
     assert app.multiselect(key="methods").value == ["qafd", "vector"]
-    assert any("there is no method 'nope'" in caption.value for caption in app.caption)
+    assert any("There is no method 'nope'" in caption.value for caption in app.caption)

@@ -17,7 +17,7 @@ from qafd.ui.document import in_document
 from qafd.ui.explore import View
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.ui.workspaces import keep, plain, safe, safe_lines
+from qafd.ui.workspaces import keep, plain, safe, safe_lines, said
 from qafd.view.panel import counted
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def answer_tab(view: View) -> None:
             _written(view, answer, model)
         _quoted(answer)
     if model is None:
-        st.caption(plain(why_no_model()))
+        st.caption(said(why_no_model()))
         st.page_link(page("settings"), label="Language models", icon=":material/settings:")
 
 
@@ -117,7 +117,7 @@ def _written(view: View, answer: Answer, model: Metered) -> None:
         try:
             known = _streamed(draft, model, place)
         except ModelError as error:
-            st.error(plain(f"{error} The quoted answer below needs no model."))
+            st.error(said(f"{error} The quoted answer below needs no model."))
         place.empty()
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
@@ -184,7 +184,7 @@ def _judged(view: View, answer: Answer, written: Written, model: Metered) -> Non
                     kept[key] = judge(view.question, texts, judging, repeats=int(repeats),
                                       criteria=criteria)
             except ModelError as error:
-                st.error(plain(str(error)))
+                st.error(said(error))
         if key in kept:
             _verdict(kept[key], model)
 

@@ -14,7 +14,7 @@ from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.ui.compare import Sides, compare_panels
 from qafd.ui.explore import chosen_drawing, retrieved
 from qafd.ui.gold import with_gold
-from qafd.ui.workspaces import plain, safe
+from qafd.ui.workspaces import capital, plain, safe, said
 from qafd.ui.written import written_answers
 from qafd.view.panel import clean, counted, shown_name
 
@@ -66,7 +66,7 @@ def answers_tab(sides: Sides) -> None:
     for name, column in sides.pairs:
         cell = f"<b>{safe(name)}</b>"
         if column.retrieval is None:
-            cells.append(f"{cell}<p>{safe(column.error)}</p>")
+            cells.append(f"{cell}<p>{safe(capital(column.error))}</p>")
             continue
         answer = sides.knowledge.answer(column.retrieval, sides.plan)
         if answer.abstained:
@@ -93,7 +93,7 @@ def column_passages_tab(sides: Sides) -> None:
                  f"{' · <b>only here</b>' * (p.id in only[column.name])}</summary>"
                  f"<p>{safe(p.text, 4000)}</p><small>{safe(where(p))}</small></details>"
                  for rank, p in enumerate(column.retrieval.passages, 1)] if column.retrieval else [
-                     f"<p>{safe(column.error)}</p>"]
+                     f"<p>{safe(capital(column.error))}</p>"]
         cells.append("".join(rows))
     st.html(_columns(cells))
 
@@ -198,7 +198,7 @@ def _gold_table(sides: Sides) -> None:
     try:
         known, _ = gold_documents(sides.knowledge, [asked])
     except ParameterError as error:
-        st.caption(f":material/info: {plain(str(error))}")
+        st.caption(f":material/info: {said(error)}")
         return
     entities, unknown = gold_nodes(sides.knowledge, sides.graph, [asked])
     # Whatever fits the budget of tokens: the same numbers as on the page Evaluate.
@@ -221,4 +221,4 @@ def _gold_table(sides: Sides) -> None:
     st.caption(f"This question is known to need {' and '.join(needs)}; the page Evaluate measures "
                "many such questions.")
     for notice in unknown:
-        st.caption(f":material/info: {plain(clean(notice, 400))}")
+        st.caption(f":material/info: {said(clean(notice, 400))}")

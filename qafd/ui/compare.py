@@ -32,7 +32,7 @@ from qafd.ui.controls import controls, start_anew
 from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import pick, plan_of, retrieved, span_of
 from qafd.ui.models import start
-from qafd.ui.workspaces import forget_all_but, keep, plain
+from qafd.ui.workspaces import capital, forget_all_but, keep, said
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, counted, largest_of, panel_data
@@ -123,7 +123,7 @@ def _methods(options: list[str]) -> list[str]:
             try:
                 linked.append(canonical(name))
             except ParameterError as error:
-                st.caption(f":material/info: {plain(str(error))}")
+                st.caption(f":material/info: {said(error)}")
         st.session_state["methods"] = list(dict.fromkeys(linked))[:MOST] or list(DEFAULT)
         keep("methods")
     names = st.multiselect(
@@ -149,7 +149,7 @@ def ready(knowledge: KnowledgeGraph, choice: Choice) -> None:
             with st.spinner(f"Building {listed(missing, len(missing))}"):
                 knowledge.build_layers(missing)
         except StoreError as error:
-            st.caption(f":material/info: {plain(str(error))}")
+            st.caption(f":material/info: {said(error)}")
         return
     methods = list(dict.fromkeys(needs[name] for name in missing))
     st.write(f"{listed(methods, len(methods))} need{'s' * (len(methods) == 1)} "
@@ -242,7 +242,7 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
 
 def _footer(column: Column, size: int, choice: Choice) -> str:
     if column.retrieval is None:
-        return column.error
+        return capital(column.error)
     parts = [counted(len(column.found), "name"),
              f"{counted(len(column.retrieval.passages), 'ranked passage')}, {column.tokens:,} of "
              f"{choice.budget:,} tokens"]

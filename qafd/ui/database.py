@@ -17,7 +17,7 @@ from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.ui.detail import STYLE, heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, asked_among, chosen_drawing, pick
 from qafd.ui.home import home
-from qafd.ui.workspaces import forget, gone, keep, plain, safe
+from qafd.ui.workspaces import forget, gone, keep, plain, safe, said
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
@@ -89,7 +89,7 @@ def _upload(found: dict[str, Path]) -> None:
             box.read_schema(upload)
             upload.replace(folder / upload.name)
     except QafdError as error:
-        st.warning(plain(str(error)))
+        st.warning(said(error))
         return
     st.session_state["next_database"] = name
     # an uploader of another key is empty: the file is not taken twice
@@ -149,7 +149,7 @@ def status_line(asked: Asked) -> None:
     for number_, part in enumerate(retrieval.parts, 1):
         st.caption(f"**{number_}** {plain(clean(part.query, 200))}")
     for notice in (*asked.database.schema.notices, *retrieval.notices):
-        st.caption(f":material/info: {plain(clean(notice, 300))}")
+        st.caption(f":material/info: {said(clean(notice, 300))}")
 
 
 def database_picture(asked: Asked) -> str | None:

@@ -13,7 +13,7 @@ from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.store.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
-from qafd.ui.workspaces import plain, safe
+from qafd.ui.workspaces import plain, safe, said
 from qafd.view.panel import clean, counted
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
@@ -62,7 +62,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
         try:
             shown = excerpt(store, name, first)
         except StoreError as error:
-            st.warning(plain(str(error)))
+            st.warning(said(error))
             return True
     _head(knowledge, shown.document)
     if chunk and asked is None:

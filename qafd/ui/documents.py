@@ -81,7 +81,7 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
         return
     st.markdown(plain(clean(graph.summary, 400)))
     for notice in graph.notices:
-        st.caption(plain(clean(notice, 400)))
+        st.caption(said(clean(notice, 400)))
     if st.button("Add the graph", type="primary"):
         _add(knowledge, [(name_of([PurePosixPath(u.name) for u in uploads]), graph.to_json())])
         # an uploader of another key is empty: the graph is not offered twice
@@ -148,7 +148,7 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
         bar.progress(share, plain(label))
         meter(knowledge, job.id)
         if job.error:
-            st.warning(plain(job.error))
+            st.warning(said(job.error))
         if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
             start(knowledge)
         if stop.button("Cancel", key=f"cancel{job.id}"):

@@ -14,7 +14,7 @@ from qafd.runs.difference import Change, Difference, difference, settings_of
 from qafd.ui.detail import heading, held, importances
 from qafd.ui.explore import ASPECT, DRAWN, pick
 from qafd.ui.tabs import EXPORTED, edges_table, nodes_table, ranked
-from qafd.ui.workspaces import plain, safe
+from qafd.ui.workspaces import plain, safe, said
 from qafd.verify import Verification, verify
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
@@ -48,7 +48,7 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
     `checked` is what its check found, where it was checked as it was sent.
     """
     for notice in run.retrieval.notices[:NOTICES]:
-        st.caption(f":material/info: {plain(clean(notice, 300))}")
+        st.caption(f":material/info: {said(clean(notice, 300))}")
     left, right = st.columns([5, 2], gap="medium")
     with left:
         positions = (with_new(run.layout, run.retrieval, DRAWN, ASPECT)

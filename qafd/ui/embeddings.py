@@ -15,7 +15,7 @@ from qafd.ui.explore import View
 from qafd.ui.lab import GATE_COLUMNS, chart, remembered
 from qafd.ui.models import choice_of, embedders
 from qafd.ui.pages import page
-from qafd.ui.workspaces import plain
+from qafd.ui.workspaces import plain, said
 from qafd.view import figures
 from qafd.view.panel import clean
 
@@ -45,7 +45,7 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
     try:
         before = _earlier(knowledge, name, earlier)
     except StoreError as error:
-        st.write(plain(str(error)))
+        st.write(said(error))
         return
     _neighbors(knowledge, before, earlier)
     if view is not None:

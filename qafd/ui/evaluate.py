@@ -20,7 +20,7 @@ from qafd.pace import Pace
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.ui.pages import PAGES, page
-from qafd.ui.workspaces import keep, plain, safe
+from qafd.ui.workspaces import keep, plain, safe, said
 from qafd.view.figures import GREEN
 from qafd.view.panel import clean, counted
 
@@ -138,7 +138,7 @@ def verdict(result: Evaluation) -> str:
                f"{counted(result.passages, 'passage')}. Intervals are 95% bootstrap intervals over "
                "the questions.")
     for notice in result.notices:
-        st.caption(f":material/info: {plain(notice)}")
+        st.caption(f":material/info: {said(notice)}")
     for score in result.scores:
         if score.errors:
             refused = next(trial.error for trial in score.trials if trial.error)

@@ -22,7 +22,7 @@ from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.samples import EXAMPLES
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.pages import page
-from qafd.ui.workspaces import forget_all_but, keep, plain
+from qafd.ui.workspaces import forget_all_but, keep, plain, said
 from qafd.view.component import panels, selected
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
@@ -265,7 +265,7 @@ def status_line(view: View, following: str = "") -> None:
             st.caption(":material/info: Documents are still being read; what they add is not in "
                        "this result yet.")
     for notice in retrieval.notices:
-        st.caption(f":material/info: {plain(notice)}")
+        st.caption(f":material/info: {said(notice)}")
 
 
 def counts_tokens(method: FlowDiffusion) -> bool:

@@ -13,7 +13,7 @@ from qafd.runs import Kept, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import Replay, replayed
 from qafd.ui.drawn import compared, drawn, figures_of, question_of
-from qafd.ui.workspaces import plain, safe
+from qafd.ui.workspaces import plain, safe, said
 from qafd.view.panel import Drawing, clean, counted
 
 UPLOAD = 50  # MB, as the app's configuration has it
@@ -53,7 +53,7 @@ def open_bundle() -> Sent | None:
             found = examined(data)
             check_size(found.run.retrieval)
         except QafdError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(said(error), icon=":material/error:")
             return None
     place.empty()
     sent = Sent(upload.name, hashlib.sha256(data).hexdigest()[:16], found)
@@ -161,7 +161,7 @@ def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
             last = st.session_state["bundle_again"] = asked, _replay(sent.found.run, knowledge)
     result = last[1]
     if isinstance(result, str):
-        st.error(plain(result), icon=":material/error:")
+        st.error(said(result), icon=":material/error:")
         return
     for sentence in result.sentences:
         st.write(plain(clean(sentence, 2000)))

@@ -62,7 +62,7 @@ def _model(knowledge: KnowledgeGraph, asked: Asked) -> None:
             with st.spinner("One call"):
                 st.session_state["next_sql"] = write_sql(asked, model)
         except ModelError as error:
-            st.error(plain(f"{error} The draft needs no model."))
+            st.error(said(f"{error} The draft needs no model."))
         else:
             st.rerun()
     away = " leave this machine" if leaves_this_machine(preferences()) else " are sent"

@@ -260,11 +260,14 @@ def _same(text: str, value: object) -> bool:
         return False
 
 
-def said(error: QafdError) -> str:
-    """The sentence of an error for Streamlit's markdown, beginning with a capital."""
-    text = str(error)
-    # What begins otherwise may begin with the name of a file or workspace.
-    return plain(text[:1].upper() + text[1:] if re.match(r"[a-z]+ ", text) else text)
+def said(error: QafdError | str) -> str:
+    """The sentence of an error or a notice for Streamlit's markdown, beginning with a capital."""
+    return plain(capital(str(error)))
+
+
+def capital(text: str) -> str:
+    """A sentence with its capital; what does not begin with a word may begin with a name."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+ ", text) else text
 
 
 def safe(text: str, length: int = 2000) -> str:

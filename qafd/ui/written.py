@@ -12,7 +12,7 @@ from qafd.retrieve.base import Retrieval
 from qafd.text.markdown import answer_html
 from qafd.ui.answer import STYLE
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.ui.workspaces import plain, safe
+from qafd.ui.workspaces import capital, plain, safe
 
 
 def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
@@ -23,7 +23,7 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
     """
     model = language_model(knowledge.path, "answer", question)
     if model is None:
-        st.caption(plain(why_no_model()))
+        st.caption(plain(capital(why_no_model())))
         return
     drafts = [(name, knowledge.draft(retrieval, budget=budget)) for name, retrieval in columns]
     known = {name: model.stored(model.key(draft.messages, None, ANSWER_TOKENS))
