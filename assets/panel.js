@@ -175,7 +175,7 @@ function fill(p, c, panel) {
     if (n.el.parentNode !== layer) layer.append(n.el);
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";
     n.shape.style.fill = fill && css(fill);
-    n.inside = fill && (luminance(fill) > 0.36 ? "#14180f" : "#fff");
+    n.inside = fill && (luminance(fill) > 0.2 ? "#14180f" : "#fff");
     style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
       `${says(p, n)}${n.only ? " here only" : ""}, ${n.facts[0].join(" ")}`);
   });

@@ -64,6 +64,31 @@ def test_a_sweep_outlines_the_settings_it_began_with(home: Path) -> None:
     assert "outlined: mass 33, 5 seeds" in charts[2].proto.alt
 
 
+def luminance(color: str) -> float:
+    """Relative luminance of "#rrggbb", from the definition in WCAG 2.1."""
+    parts = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    line = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * line[0] + 0.7152 * line[1] + 0.0722 * line[2]
+
+
+def test_every_number_of_a_sweep_can_be_read_on_the_color_of_its_cell(home: Path) -> None:
+    for chart in quiet("lab").get("plotly_chart"):
+        figure = json.loads(chart.proto.spec)
+        heat, *texts = [trace for trace in figure["data"]
+                        if trace["type"] == "heatmap" or trace.get("mode") == "text"]
+        stops = [color for _, color in heat["colorscale"]]
+        numbers = [(float(text.replace(",", "")), trace["textfont"]["color"])
+                   for trace in texts for text in trace["text"]]
+        assert len(numbers) == 32  # 8 masses, 4 numbers of seeds
+        for value, ink in numbers:
+            at = (value - heat["zmin"]) / (heat["zmax"] - heat["zmin"]) * (len(stops) - 1)
+            below = min(int(at), len(stops) - 2)
+            cell = luminance("#" + "".join(f"{round(a + (at - below) * (b - a)):02x}" for a, b in (
+                [int(stop[i:i + 2], 16) for stop in stops[below:below + 2]] for i in (1, 3, 5))))
+            text = luminance(ink)
+            assert (max(cell, text) + 0.05) / (min(cell, text) + 0.05) >= 4.2
+
+
 def test_a_timeline_has_a_line_at_the_mass_of_now(home: Path) -> None:
     [chart] = quiet("lab", experiment="Timeline", best_mass="33").get("plotly_chart")
     [line] = json.loads(chart.proto.spec)["layout"]["shapes"]

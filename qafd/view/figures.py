@@ -25,12 +25,23 @@ if TYPE_CHECKING:
     from qafd.lab.timeline import Timeline
 
 GREEN, YELLOW, RED, GREY = "#278c3f", "#c79a00", "#c9304a", "#8a8a86"
+INKS = ("#14180f", "#ffffff")  # of numbers on colors
 LANES = ("#278c3f", "#2a788e", "#c77a00", "#8e4fa8", "#b3404f", "#5f6f00", "#4566b0")
 METRICS = {"size": ("Size", "nodes retrieved"), "tokens": ("Tokens", "tokens retrieved"),
            "milliseconds": ("Solve time", "milliseconds"),
            "recall": ("Recall", "share of the gold passages among the best 5"),
            "leakage": ("Leakage", "retrieved outside the gold set, times its capacity")}
 NAME = 30
+
+
+def readable_on(ramp: Sequence[str], share: float) -> str:
+    """The one of `INKS` that stands out more on the color of a ramp at a share in [0, 1]."""
+    stops = np.array([[int(color[i:i + 2], 16) for i in (1, 3, 5)] for color in ramp]) / 255
+    at = np.clip(share, 0, 1) * (len(ramp) - 1)
+    color = np.array([np.interp(at, np.arange(len(ramp)), stops[:, i]) for i in range(3)])
+    # relative luminance, WCAG 2.1; above 0.18 black has the higher contrast
+    line = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
+    return INKS[0] if line @ [0.2126, 0.7152, 0.0722] > 0.18 else INKS[1]
 
 
 def label(name: str, length: int = NAME) -> str:
@@ -54,14 +65,23 @@ def sweep_map(cells: Sequence["Cell"], metric: str, low: float, high: float,
     across, upward = [f"{m:g}" for m in masses], [f"{n}" for n in counts]
     figure = go.Figure(go.Heatmap(
         x=across, y=upward, z=grid, zmin=low, zmax=high, colorscale=RAMPS["green"]["light"],
-        text=[["" if v is None else number(v) for v in row] for row in grid],
-        texttemplate="%{text}", xgap=2, ygap=2, hoverinfo="skip",
-        showscale=False))
+        xgap=2, ygap=2, hoverinfo="skip", showscale=False))
     if now is not None:
         x, y = masses.index(now.mass), counts.index(now.seeds)
         figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5,
                          line={"color": ink, "width": 3})
     unit = METRICS[metric][1]
+    values = [getattr(c, metric) for c in cells]
+    inks = [INKS[0] if v is None else readable_on(
+        RAMPS["green"]["light"], (v - low) / (high - low) if high > low else 0.5) for v in values]
+    for color in INKS:
+        here = [i for i, chosen in enumerate(inks) if chosen == color]
+        kept = {"textfont": {"color": color}}  # a click would fade the numbers of other cells
+        figure.add_scatter(
+            x=[f"{cells[i].mass:g}" for i in here], y=[f"{cells[i].seeds}" for i in here],
+            mode="text", text=["" if values[i] is None else number(values[i]) for i in here],
+            textfont={"size": 12, "color": color}, selected=kept, unselected=kept,
+            hoverinfo="skip", showlegend=False)
     figure.add_scatter(
         x=[f"{c.mass:g}" for c in cells], y=[f"{c.seeds}" for c in cells], mode="markers",
         marker={"size": 30, "symbol": "square", "opacity": 0},
