@@ -139,6 +139,24 @@ def test_the_trouble_of_many_files_does_not_fill_the_page(mine: KnowledgeGraph) 
     assert "3 files more, under" in text
 
 
+KOREAN = "서울은 대한민국의 수도이다. 한강이 도시를 가로질러 흐른다."
+
+
+def test_files_whose_names_no_rules_tell_are_named_with_what_to_do(
+        mine: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    told = "names in such a language are read by a language model only"
+    assert told not in shown(page("documents", ws="mine"))
+    files = [mine.path.parent / f"ko-{number}.txt" for number in range(1, 5)]
+    for file in files:
+        file.write_text(f"{KOREAN} {file.name}", "utf-8")
+    assert main(["index", "--db", str(mine.path), *map(str, files)]) == 0
+    assert "\nqafd: Only titles connect ko-1.txt, ko-2.txt, ko-3.txt and 1 more file: " in (
+        capsys.readouterr().err)
+    said, = (line for line in shown(page("documents", ws="mine")).splitlines() if told in line)
+    assert "ada.txt" not in said
+    assert "choose one in Settings" in said
+
+
 def test_files_that_wait_to_be_parsed_are_expected_by_their_bytes(tmp_path: Path) -> None:
     with Store.open(tmp_path / "w.db") as store:
         first = enqueue(store, [("a.txt", b"x" * 300), ("b.txt", b"x" * 600)])

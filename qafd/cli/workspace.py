@@ -45,6 +45,7 @@ def _index(arguments: argparse.Namespace) -> int:
     from qafd.index.folders import files_below
     from qafd.index.reader import Choice, choose, chosen
     from qafd.store import Store, now
+    from qafd.store.unread import nameless
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -88,6 +89,9 @@ def _index(arguments: argparse.Namespace) -> int:
         print_spent(path, run)
     with Store.open(path) as store:
         failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
+        said = nameless(store)
+    if said:
+        print(f"qafd: {one_line(said, 800)}", file=sys.stderr)
     for file in failed:
         print(f"qafd: {one_line(file.name, 200)}: {file.error}", file=sys.stderr)
     _status(arguments)

@@ -1,12 +1,15 @@
-"""Passages that a language model did not read as it should, and what it really replied."""
+"""Passages that were not read as they should be: by a model, with its replies, or by no rules."""
 
 import json
 from dataclasses import dataclass
 
 from qafd.errors import StoreError
+from qafd.extract.languages import OTHER, language_of
 from qafd.store import Store
+from qafd.store.edits import MENTION_KINDS
 
 REPLIES = 2  # the latest of a passage
+NAMED = 3  # files of a notice that it names
 
 
 @dataclass(frozen=True)
@@ -57,3 +60,25 @@ def unread(store: Store, file: str) -> tuple[Unread, ...]:
                 (json.dumps([row[2] for row in rows]),)):
             replies[chunk] = (*replies.get(chunk, ()), reply)[:REPLIES]
     return tuple(Unread(*(*row, replies.get(row[2], ()))) for row in rows)
+
+
+def nameless(store: Store) -> str:
+    """One sentence on the files in languages of which no rules tell the names, "" for none.
+
+    Korean, Thai, Arabic and the languages of India are such, until a model has read them.
+    """
+    marks = ", ".join("?" * len(MENTION_KINDS))
+    with store.snapshot() as connection:
+        rows = connection.execute(
+            "SELECT source, live.text FROM live JOIN documents ON documents.name = live.document "
+            "WHERE NOT EXISTS (SELECT 1 FROM mentions WHERE mentions.extraction = live.extraction "
+            f"  AND mentions.kind NOT IN ({marks})) "
+            "ORDER BY documents.rowid, live.position", MENTION_KINDS)
+        files = list(dict.fromkeys(file for file, text in rows if language_of(text) == OTHER))
+    if not files:
+        return ""
+    some = ", ".join(files[:NAMED])
+    more = len(files) - NAMED
+    some += f" and {more} more file{'s' * (more > 1)}" if more > 0 else ""
+    return (f"Only titles connect {some}: names in such a language are read by a language model "
+            "only, so choose one in Settings and read the documents anew with it.")

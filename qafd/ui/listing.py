@@ -10,7 +10,7 @@ from qafd.jobs import enqueue, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.store.listing import Line, listing
 from qafd.store.rows import Contents
-from qafd.store.unread import Unread, unread
+from qafd.store.unread import Unread, nameless, unread
 from qafd.ui.models import notices, start
 from qafd.ui.pages import page
 from qafd.ui.workspaces import plain
@@ -32,6 +32,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _held(knowledge, lines)
     chosen = _table(lines)
     _told(lines)
+    if said := _nameless(knowledge, (knowledge.path, knowledge.version(knowledge.graph))):
+        st.caption(f":material/info: {plain(clean(said, 800))}")
     _actions(knowledge, lines, chosen)
     if len(chosen) == 1:
         _read(knowledge, chosen[0])
@@ -55,6 +57,13 @@ def _contents(_knowledge: KnowledgeGraph, state: object) -> dict[str, Contents]:
     """What each file brings, counted once for a state of graph and files."""
     with _knowledge.store() as store:
         return store.contents()
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _nameless(_knowledge: KnowledgeGraph, state: object) -> str:  # noqa: ARG001
+    """Which files have no names, looked up once for a graph."""
+    with _knowledge.store() as store:
+        return nameless(store)
 
 
 def _held(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
