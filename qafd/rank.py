@@ -14,8 +14,9 @@ from qafd.seeds import Match, Passages, minmax
 
 Item = TypeVar("Item")
 
-PARTS = ("importance", "meaning", "words", "open words", "bridge", "lead")
-"""What a passage's score is the sum of; see `Ranking`. The lead keeps the first passage first."""
+PARTS = ("importance", "meaning", "words", "words the first lacks", "named in the first",
+         "kept first")
+"""What a passage's score is the sum of: the parts that `Ranking` weighs, and a lead."""
 
 
 @dataclass(frozen=True)

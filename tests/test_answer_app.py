@@ -1,6 +1,7 @@
 """Answer tab, subqueries and the model settings, without a browser, on a loopback endpoint."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,20 @@ def test_of_each_passage_two_sentences_are_marked_at_most(home: Path) -> None:
     marks = [passage.count("<mark>") for passage in text.split("open in document")[1:]]
     assert max(marks) == 2
     assert sum(marks) < 2 * len(marks)
+
+
+def test_each_passage_says_what_its_score_is_the_sum_of(home: Path) -> None:
+    text = shown(page("explore", ws="apple-amazon", tab="Passages"))
+    for passage in text.split("open in document")[:-1]:
+        score = float(re.findall(r"score (\d+\.\d\d)", passage)[-1])
+        after = text.split(passage)[1]
+        bar = after.split("max-width:26em")[1].split("</small>")[0]
+        parts = [float(part) for part in re.findall(r" (\d\.\d\d)<", bar)]
+        widths = [float(width) for width in re.findall(r"width:([\d.]+)%", bar)]
+        assert sum(parts) == pytest.approx(score, abs=0.03)
+        assert [w / sum(widths) for w in widths] == pytest.approx(
+            [p / sum(parts) for p in parts], abs=0.02)
+    assert "named in the first 0.40" in text
 
 
 def test_a_written_answer_has_its_sources_and_is_paid_for_once(modeled: FaultServer) -> None:

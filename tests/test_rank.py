@@ -81,11 +81,13 @@ def test_every_part_of_a_score_is_stated(passages):
                                  x(0, 9, 0, 0, 0))
     terms = [dict(zip(PARTS, row, strict=True)) for row in parts.tolist()]
     assert terms[0] == pytest.approx({"importance": 1.5, "meaning": 0.5, "words": 0.25,
-                                      "open words": 0, "bridge": 0, "lead": 0})
+                                      "words the first lacks": 0, "named in the first": 0,
+                                      "kept first": 0})
     # c has the second word, which a lacks; BM25 of 2, 1, 1 and 0 is 1, .5, .5 and 0 of its range.
     assert terms[2] == pytest.approx({"importance": 0, "meaning": 0.25, "words": 0.125,
-                                      "open words": 0.6, "bridge": 0, "lead": 0})
-    assert stated(terms[2]) == "meaning 0.25 + words 0.12 + open words 0.60"
+                                      "words the first lacks": 0.6, "named in the first": 0,
+                                      "kept first": 0})
+    assert stated(terms[2]) == "meaning 0.25 + words 0.12 + words the first lacks 0.60"
 
 
 def test_a_first_passage_that_would_be_passed_has_a_lead(passages):

@@ -28,7 +28,8 @@ def stored(graph, seeds, mass, capacity="unit"):
         for i, row in enumerate(result.rows.tolist())]
     edges = [RetrievedEdge(ids[u], ids[v], "relation", f, w) for u, v, f, w in zip(
         result.u, result.v, result.flow.tolist(), result.weight.tolist(), strict=True)]
-    passages = [RetrievedPassage("p1", "c1", "a.txt", "A", "some text", 0.9, 10, 19),
+    passages = [RetrievedPassage("p1", "c1", "a.txt", "A", "some text", 0.9, 10, 19,
+                                 parts={"meaning": 0.7, "words": 0.2}),
                 RetrievedPassage("p2", "c2", "a.txt", "A", "more", 0.5, 20, 24, page=2)]
     retrieval = Retrieval(
         "question", "qafd", {"alpha": 4.0}, tuple(f"n{row}" for row in seeds),
@@ -118,6 +119,7 @@ BY_NUMBERS = [
     (("edges", 0, "weight"), "flow of"), (("edges", -1, "flow"), "flow of"),
     (("passages", 0, "start"), "offsets"), (("passages", 1, "end"), "offsets"),
     (("passages", 1, "score"), "higher score"),
+    (("passages", 0, "parts", "words"), "parts add up to"),
     *[(("certificate", key), f"states {key}") for key in (
         "residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
         "volume", "source", "support", "touched", "edges")],

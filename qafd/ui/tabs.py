@@ -31,9 +31,10 @@ EXPORTED = ("The column importance has the dual variable x; over its largest it 
 SCORE = ("A passage's score is what the method ranks by; compare scores within one question only. "
          "The parts of flow diffusion's, each from 0 to its factor: **importance** 1.5 × x on a "
          "logarithmic scale, of the passage or of the name that is its title · **meaning** 1 × its "
-         "similarity to the question · **words** 0.25 × how well its words match · **open words** "
-         "0.6 × the question's words that the first passage lacks · **bridge** 0.4 where the first "
-         "passage mentions its title · **lead** what keeps the first passage first.")
+         "similarity to the question · **words** 0.25 × how well its words match · **words the "
+         "first lacks** 0.6 × how well the question's words match that the first passage has not · "
+         "**named in the first** 0.4 where the first passage mentions its title · **kept first** "
+         "the lead that keeps the passage first from which the others are seen.")
 COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # Okabe and Ito's
 
 
