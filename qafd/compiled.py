@@ -27,7 +27,10 @@ FEW = 1 / 8
 LAST = 1e-3
 SHARP = 1e-7
 SHARPENED = 1500
-CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE = 0, 1, 2, 3, 4
+PATIENCE = 12
+# Iterations of one solve that only a long graph needs, for which numpy has better means.
+LONG = 700
+CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE, TOO_LONG = 0, 1, 2, 3, 4, 5
 TIMES, PLUS = 0, 1
 TINY = 1e-30
 CLIP, SHIFT, RBF, GIVEN, ONE = 0, 1, 2, 3, 4
@@ -136,8 +139,9 @@ def pull(low, high, weight, count, p, q):
 
 @njit(fastmath=_fast, error_model="numpy")
 def conjugate_gradients(low, high, weight, count, k, inner, reals):
-    """Solve for the k active nodes from the present x, in place; whether `inner` was reached.
+    """Solve for the k active nodes from the present x, in place, to `inner`.
 
+    Returns the number of iterations, -1 when `inner` was not reached.
     Row 7 of `reals` is w_v, 8 the right-hand side, 9 T and 10 x; the next five are scratch memory.
     """
     total, b, sink, x = reals[7][:k], reals[8][:k], reals[9][:k], reals[10][:k]
@@ -145,6 +149,7 @@ def conjugate_gradients(low, high, weight, count, k, inner, reals):
     inverse, allowed = reals[14][:k], reals[15][:k]
     for i in range(k):
         inverse[i] = 1.0 / total[i]
+    iterations = 0
     for _ in range(4):
         pull(low, high, weight, count, x, q)
         rho = 0.0
@@ -158,8 +163,9 @@ def conjugate_gradients(low, high, weight, count, k, inner, reals):
             p[i] = r * inverse[i]
             rho += r * p[i]
         if worst <= 1.0 and rho < np.inf:  # worst passes over NaN, the sum does not
-            return True
+            return iterations
         for _ in range(50 + k):
+            iterations += 1
             pull(low, high, weight, count, p, q)
             below = 0.0
             for i in range(k):
@@ -180,7 +186,7 @@ def conjugate_gradients(low, high, weight, count, k, inner, reals):
             rho = after
             for i in range(k):
                 p[i] = residual[i] * inverse[i] + ratio * p[i]
-    return False
+    return -1
 
 
 @njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.int64,
@@ -332,8 +338,12 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
             low[near_count], high[near_count], near[near_count] = i, j, weight[e]
             near_count += (j >= 0) & (j < i)
         joined = entries
-        if not conjugate_gradients(low, high, near, near_count, k, inner, reals):
+        iterations = conjugate_gradients(low, high, near, near_count, k, inner, reals)
+        if iterations < 0:
             status = TOO_WIDE
+            break
+        if iterations > LONG and rounds > PATIENCE:
+            status = TOO_LONG
             break
         dropped = False
         for j in range(k):
@@ -441,7 +451,10 @@ _OPERATIONS = {"times": TIMES, "plus": PLUS}
 
 
 def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
-    """Solve as `qafd.diffusion.solve` does; None when the weights are too wide for this method."""
+    """Solve as `qafd.diffusion.solve` does.
+
+    None when the weights are too wide for this method, or the graph too long.
+    """
     gates.check(graph)  # no loop below does
     w, h = gates.weights, gates.similarity
     vectors, query, given = _NO_VECTORS, _NO_QUERY, _NONE
@@ -462,7 +475,7 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     workspace.ends, workspace.weights = ends, weights
     if kind == GIVEN:
         positive(reals[3, :t])
-    if status == TOO_WIDE:
+    if status in (TOO_WIDE, TOO_LONG):
         return None
     u, v, edge_weight, flow, mass = edges(t, entries, reals, whole, ends, weights)
     x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))

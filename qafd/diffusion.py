@@ -17,7 +17,9 @@ import numpy as np
 
 from qafd import kernel
 from qafd.certificate import ROUNDING, Certificate, certify
+from qafd.elimination import TooDenseError
 from qafd.errors import ParameterError
+from qafd.flood import flood
 from qafd.graph import Graph, sum_at
 from qafd.records import Floats, Nodes
 from qafd.region import REFINEMENTS, Region
@@ -37,8 +39,8 @@ LAST = 1e-3
 # more than SHARPENED nodes are active: seconds of work for digits that nobody sees.
 SHARP = 1e-7
 SHARPENED = 1500
-# A direct solve of this many active nodes takes a minute and 800 MB.
-MOST_DIRECT = 10_000
+# Rounds after which a graph that is thin is flooded and solved directly. Few graphs take as many.
+PATIENCE = 12
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
 
 def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sources: Sources,
                     capacity: str, rtol: float, budget: Budget) -> Diffusion | None:
-    """The solution by `qafd.compiled`; None when the weights are too wide for it."""
+    """The solution by `qafd.compiled`; None when weights are too wide or the graph too long."""
     workspace = graph.acquire()
     try:
         spread = compiled.spread(graph, gates, workspace, sources.rows, sources.mass,
@@ -212,16 +214,22 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
     over = region.source - region.sink
     late = np.flatnonzero(over > 0)
     for rounds in range(1, budget.rounds + 1):
-        region.grow(late, over, max(inner, rtol))
+        if rounds > PATIENCE and not direct and region.thin():
+            direct, inner = True, rtol
+        if rounds > PATIENCE and direct:
+            flood(region, late, over, max(inner, rtol), budget.touched)
+        else:
+            region.grow(late, over, max(inner, rtol))
         if len(region.rows) > budget.touched:
             return rounds, f"more than {budget.touched} nodes were touched"
         direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
         if direct:
-            count = int(region.active.sum())
-            if count > MOST_DIRECT:
-                return rounds, (f"the weights span {region.width:.0e} and {count} nodes are too "
-                                "many to solve directly; lower the mass")
-            region.eliminate(REFINEMENTS if settled else 0)
+            try:
+                if not (region.width <= WIDE and region.thin() and region.factorize()):
+                    region.eliminate(REFINEMENTS if settled else 0)
+            except TooDenseError:
+                return rounds, (f"the weights span {region.width:.0e} and {region.active.sum()} "
+                                "nodes are too many to solve directly; lower the mass")
         negative = region.active & (region.x < 0)
         dropped = bool(negative.any())
         region.drop(negative)

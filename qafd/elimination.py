@@ -8,6 +8,8 @@ others, and the pivot is the sum of what is left; nothing cancels, so every entr
 accurate to a few units in the last place even when weights span 30 orders of magnitude.
 """
 
+from typing import Any
+
 import numpy as np
 
 from qafd.records import Floats, Nodes
@@ -17,10 +19,16 @@ PANEL = 48
 SPARSE_DEGREE = 8
 # A leak below what floats can hold would divide by zero; the certificate says what is left over.
 LEAST = 1e-250
+# A dense core of this size takes a minute and 800 MB.
+MOST_DENSE = 10_000
+
+
+class TooDenseError(Exception):
+    """The system has too many nodes of many neighbors to be eliminated."""
 
 
 def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Floats) -> Floats:
-    """The x with (leak_i + sum_j w_ij) x_i - sum_j w_ij x_j = b_i, shape (n,).
+    """The x with (leak_i + sum_j w_ij) x_i - sum_j w_ij x_j = b_i, of the shape of b.
 
     Parameters
     ----------
@@ -29,16 +37,26 @@ def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Float
     leak : ndarray, shape (n,)
         Weight of each node to the outside, at least 0; each connected part needs one
         that is positive.
+    b : ndarray, shape (n,) or (n, k)
+        One right-hand side or k of them.
+
+    Raises
+    ------
+    TooDenseError
+        When more than MOST_DENSE nodes are left once those of few neighbors are eliminated.
     """
     near: list[dict[int, float]] = [{} for _ in range(n)]
     for i, j, w in zip(u.tolist(), v.tolist(), weight.tolist(), strict=True):
         near[i][j] = w
         near[j][i] = w
-    drain, load = leak.tolist(), b.tolist()
+    drain: list[float] = leak.tolist()
+    load = b.tolist() if b.ndim == 1 else list(b.copy())
     order = _eliminate_sparse(near, drain, load)
     done = {k for k, _, _ in order}
     core = [i for i in range(n) if i not in done]
-    x = np.zeros(n)
+    if len(core) > MOST_DENSE:
+        raise TooDenseError
+    x = np.zeros(b.shape)
     if core:
         place = {i: k for k, i in enumerate(core)}
         dense = np.zeros((len(core), len(core)))
@@ -53,7 +71,7 @@ def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Float
 
 
 def _eliminate_sparse(near: list[dict[int, float]], drain: list[float],
-                      load: list[float]) -> list[tuple[int, float, dict[int, float]]]:
+                      load: list[Any]) -> list[tuple[int, float, dict[int, float]]]:
     """Eliminate nodes of low degree, lowest first, in place: (node, pivot, weights) in order."""
     waiting: list[list[int]] = [[] for _ in range(SPARSE_DEGREE + 1)]
     for i, row in enumerate(near):
@@ -96,13 +114,13 @@ def _eliminate_dense(w: Floats, leak: Floats, b: Floats) -> Floats:
             rows = slice(k + 1, last)
             w[rows, k + 1:] += share[:, None] * w[k, k + 1:]
             leak[rows] += share * leak[k]
-            b[rows] += share * b[k]
+            b[rows] += np.multiply.outer(share, b[k])
         if last < n:
             share = w[first:last, last:] / pivot[first:last, None]
             w[last:, last:] += share.T @ w[first:last, last:]
             leak[last:] += share.T @ leak[first:last]
             b[last:] += share.T @ b[first:last]
-    x = np.empty(n)
+    x = np.empty(b.shape)
     for k in range(n - 1, -1, -1):
         x[k] = (b[k] + w[k, k + 1:] @ x[k + 1:]) / pivot[k]
     return x

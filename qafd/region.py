@@ -4,13 +4,17 @@ Nodes are numbered in the order they were touched. A node is *read* when its edg
 and *active* when the solver holds it at capacity.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
 
 from qafd.certificate import ROUNDING
 from qafd.elimination import eliminate
-from qafd.graph import Graph, sum_at
+from qafd.graph import Graph, Rows, sum_at
 from qafd.records import Floats, Nodes
 from qafd.sources import Sources
 from qafd.weights import Gates
@@ -18,13 +22,15 @@ from qafd.weights import Gates
 Flags = npt.NDArray[np.bool_]
 
 REFINEMENTS = 2
+# What an edge costs in `eliminate`, in multiplications of an iteration.
+COSTLY = 100
 
 
 class Region:
     """Touched nodes, the edges read so far, and the linear algebra on the active ones."""
 
     def __init__(self, graph: Graph, gates: Gates, sources: Sources, sink: Floats) -> None:
-        self.graph, self.gates, self._sink_of = graph, gates, sink
+        self.graph, self.gates, self.sink_of = graph, gates, sink
         self._workspace = graph.acquire()
         self.rows = np.empty(0, np.int64)
         self.x = self.rest = self.source = self.sink = self.alignment = self.total = np.empty(0)
@@ -33,6 +39,9 @@ class Region:
         self.weight = np.empty(0)
         self.expansions = 0
         self.narrowest, self.widest = np.inf, 0.0
+        # The active nodes and how to solve L_SS x_S = b, when they were last solved for directly.
+        self.solver: tuple[Nodes, Callable[[Floats], Floats]] | None = None
+        self.spent = 0.0  # multiplications in all solves so far
         self._touch(sources.rows)
         self.source = sources.mass.copy()
 
@@ -45,18 +54,45 @@ class Region:
         """Largest weight read over the smallest."""
         return self.widest / self.narrowest if self.widest else 1.0
 
+    def number(self, rows: Rows, following: int) -> tuple[list[int], Nodes]:
+        """Numbers of distinct graph rows; new ones get the following, and are returned too."""
+        mark, token = self._workspace.mark, self._workspace.token
+        new = rows[mark[rows] < token].astype(np.int64)
+        mark[new] = token + np.arange(following, following + len(new))
+        return (mark[rows] - token).tolist(), new
+
+    def edges_of(self, k: int) -> tuple[list[int], Floats]:
+        """Ends and weights of the edges of a node that was read."""
+        entries = self.start == k
+        return self.end[entries].tolist(), self.weight[entries]
+
+    def add(self, rows: list[int], alignment: list[float],
+            read: dict[int, tuple[list[int], Floats]], active: set[int]) -> None:
+        """Take over nodes, already numbered and aligned, and the edges read around some."""
+        self._append(np.array(rows, np.int64), np.array(alignment))
+        self.active[list(active)] = True
+        self.solver = None
+        if read:
+            nodes = np.array(list(read), np.int64)
+            end = np.concatenate([np.array(ends, np.int64) for ends, _ in read.values()])
+            weight = np.concatenate([weight for _, weight in read.values()])
+            self._connect(nodes, np.repeat(nodes, [len(ends) for ends, _ in read.values()]), end,
+                          weight)
+
     def _touch(self, rows: Nodes) -> None:
         space = self._workspace
-        k, t = len(rows), len(self.rows)
-        space.mark[rows] = space.token + np.arange(t, t + k)
-        zeros = np.zeros(k)
+        space.mark[rows] = space.token + np.arange(len(self.rows), len(self.rows) + len(rows))
+        self._append(rows, self.gates.align(self.graph, rows))
+
+    def _append(self, rows: Nodes, alignment: Floats) -> None:
+        zeros = np.zeros(len(rows))
         self.rows = np.concatenate([self.rows, rows])
         self.x = np.concatenate([self.x, zeros])
         self.rest = np.concatenate([self.rest, zeros])
         self.source = np.concatenate([self.source, zeros])
         self.total = np.concatenate([self.total, zeros])
-        self.sink = np.concatenate([self.sink, self._sink_of[rows]])
-        self.alignment = np.concatenate([self.alignment, self.gates.align(self.graph, rows)])
+        self.sink = np.concatenate([self.sink, self.sink_of[rows]])
+        self.alignment = np.concatenate([self.alignment, alignment])
         self.active = np.concatenate([self.active, zeros > 0])
         self.read = np.concatenate([self.read, zeros > 0])
 
@@ -67,6 +103,7 @@ class Region:
         """
         while len(late):
             self.active[late] = True
+            self.solver = None
             unread = late[~self.read[late]]
             if not len(unread):
                 return
@@ -82,9 +119,6 @@ class Region:
 
     def _expand(self, nodes: Nodes) -> None:
         """Read the edges of these nodes, touching their neighbors."""
-        self.expansions += len(nodes)
-        self.read[nodes] = True
-        self.order = np.concatenate([self.order, nodes])
         frontier = self.graph.expand(self.rows[nodes])
         space, ends = self._workspace, frontier.neighbors
         self._touch(np.unique(ends[space.mark[ends] < space.token]).astype(np.int64))
@@ -92,6 +126,12 @@ class Region:
         end = space.mark[ends] - space.token
         weight = self.gates.weights(frontier.similarity, self.alignment[start],
                                     self.alignment[end])
+        self._connect(nodes, start, end, weight)
+
+    def _connect(self, nodes: Nodes, start: Nodes, end: Nodes, weight: Floats) -> None:
+        self.expansions += len(nodes)
+        self.read[nodes] = True
+        self.order = np.concatenate([self.order, nodes])
         self.narrowest = min(self.narrowest, float(weight.min()))
         self.widest = max(self.widest, float(weight.max()))
         self.total += sum_at(start, weight, len(self.rows))
@@ -101,6 +141,8 @@ class Region:
 
     def drop(self, nodes: Flags) -> None:
         """Take nodes out of the active set."""
+        if nodes.any():
+            self.solver = None
         self.active[nodes] = False
         self.x[nodes] = self.rest[nodes] = 0.0
 
@@ -129,6 +171,27 @@ class Region:
         once = (u >= 0) & (u < v)
         return u[once], v[once], self.weight[once], leak, inside
 
+    def leaks(self, outside: Flags) -> Floats:
+        """Weight of every node's edges to inactive nodes among `outside`, shape (t,)."""
+        leaving = (outside & ~self.active)[self.end]
+        return sum_at(self.start[leaving], self.weight[leaving], len(self.rows))
+
+    def thin(self) -> bool:
+        """Whether factors of L_SS cost less than all solves so far: on chains, trees, strips.
+
+        Their cost is at most the number of nodes times the square of the width: one more than
+        the number of independent cycles, or the band of a numbering along the graph's length.
+        """
+        u, v, _, _, inside = self.system()
+        k = len(inside)
+        cost = k * max(1.0, len(u) - k + 2.0) ** 2
+        if cost > self.spent:
+            cost = min(cost, _band_cost(u, v, k))
+        if cost > self.spent:
+            return False
+        self.spent += cost
+        return True
+
     def eliminate(self, refinements: int) -> None:
         """Solve L_SS x_S = (Delta - T)_S directly; refined, x has twice the digits of a float.
 
@@ -136,13 +199,37 @@ class Region:
         plain floats cannot hold. The correction of the residual goes into `rest`.
         """
         u, v, weight, leak, inside = self.system()
+        self.spent += COSTLY * len(u)
+        self._refine(inside, lambda b: eliminate(len(inside), u, v, weight, leak.copy(), b),
+                     refinements)
+
+    def factorize(self) -> bool:
+        """`eliminate` by triangular factors, which are faster where the active nodes are `thin`.
+
+        False when they lose too many digits, as they may when weights span many orders.
+        """
+        u, v, weight, _, inside = self.system()
+        k = np.arange(len(inside))
+        matrix = csc_matrix(  # type: ignore[no-untyped-call]
+            (np.concatenate([self.total[inside], -weight, -weight]),
+             (np.concatenate([k, u, v]), np.concatenate([k, v, u]))), shape=(len(k), len(k)))
+        try:
+            factors = splu(  # type: ignore[no-untyped-call]
+                matrix, "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
+        except RuntimeError:  # a pivot is 0
+            return False
+        self._refine(inside, factors.solve, REFINEMENTS)
+        over, through = self.excess()
+        return bool((np.abs(over) <= ROUNDING * through)[inside].all())
+
+    def _refine(self, inside: Nodes, solve: Callable[[Floats], Floats], refinements: int) -> None:
         self.x[inside] = self.rest[inside] = 0.0
         for _ in range(1 + refinements):
-            residual = self.excess()[0][inside]
-            step = eliminate(len(inside), u, v, weight, leak.copy(), residual)
+            step = solve(self.excess()[0][inside])
             x, rest = self.x[inside], self.rest[inside] + step
             self.x[inside] = x + rest
             self.rest[inside] = rest - (self.x[inside] - x)
+        self.solver = inside, solve
 
     def conjugate_gradients(self, inner: float) -> bool:
         """Solve L_SS x_S = (Delta - T)_S from the present x, to `inner` T_v at node v.
@@ -171,6 +258,7 @@ class Region:
             z = residual / total
             p, rho, half = z.copy(), float(residual @ z), 0.5 * allowed
             for _ in range(50 + k):
+                self.spent += len(w.data) + 5 * k
                 q = total * p - w @ p
                 step = rho / float(p @ q)
                 x += step * p
@@ -190,3 +278,14 @@ class Region:
         u, v, weight = self.start[keep], self.end[keep], self.weight[keep]
         flow = self._flow(u, v, weight)
         return np.where(flow < 0, v, u), np.where(flow < 0, u, v), weight, np.abs(flow)
+
+
+def _band_cost(u: Nodes, v: Nodes, n: int) -> float:
+    """Sum of squared band widths of a graph, in a numbering that makes them small."""
+    both = np.concatenate([u, v]), np.concatenate([v, u])
+    joint = csr_matrix((np.ones(2 * len(u)), both), (n, n))  # type: ignore[no-untyped-call]
+    place = np.empty(n, np.int64)
+    place[reverse_cuthill_mckee(joint, symmetric_mode=True)] = np.arange(n)
+    band = np.zeros(n)
+    np.maximum.at(band, np.maximum(place[u], place[v]), np.abs(place[u] - place[v]))
+    return float(band @ band)

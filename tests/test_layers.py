@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("errors", "package", "records", "child", "clause", "pace", "integers"),
     ("text", "graph", "models", "formats"),
-    ("weights", "certificate", "sources", "elimination", "region", "kernel", "compiled", "nearest",
-     "extract", "verify"),
+    ("weights", "certificate", "sources", "elimination", "region", "flood", "kernel", "compiled",
+     "nearest", "extract", "verify"),
     ("diffusion", "assemble"),
     ("interop", "homotopy", "reference", "guarantees", "union", "seeds", "store"),
     ("llm", "rank", "layers"),

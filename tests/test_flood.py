@@ -1,0 +1,108 @@
+"""Tests of long thin graphs that fill from end to end, where pushes take a round per few nodes."""
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_matrix
+from solver import path, scatter  # noqa: F401
+
+from qafd import kernel
+from qafd.diffusion import Budget, solve
+from qafd.graph import Graph
+from qafd.weights import PLAIN
+
+
+def built(edges, weight=None):
+    ends = np.array(edges)
+    n = int(ends.max()) + 1
+    return Graph.build([str(i) for i in range(n)], None, None, ends[:, 0], ends[:, 1], weight)
+
+
+def chain(n):
+    return [(i, i + 1) for i in range(n - 1)]
+
+
+def comb(teeth, length):
+    """A spine, and on each of its nodes a tooth."""
+    return ([(i * length, (i + 1) * length) for i in range(teeth - 1)]
+            + [(i * length + j, i * length + j + 1)
+               for i in range(teeth) for j in range(length - 1)])
+
+
+def necklace(cliques):
+    """Cliques of ten nodes in a row."""
+    return ([(10 * i + a, 10 * i + b) for i in range(cliques) for a in range(10) for b in range(a)]
+            + [(10 * i + 9, 10 * i + 10) for i in range(cliques - 1)])
+
+
+def tailed(core, tail):
+    """A random community, and a chain that hangs on its last node."""
+    ends = np.random.default_rng(0).integers(0, core, (4 * core, 2))
+    return [(i, j) for i, j in ends.tolist() if i != j] + [
+        (i, i + 1) for i in range(core - 1, core + tail - 1)]
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("orders", [0, 1, 7, 15])
+def test_a_chain_is_filled_to_its_end_with_the_x_of_the_closed_form(orders):
+    """From node i flows what the nodes up to it leave, M - i - 1, so x_i sums (M - j - 1) / w_j."""
+    n, mass = 8000, 7000.5
+    weight = 10.0 ** -np.random.default_rng(orders).uniform(0, orders, n - 1)
+    solution = solve(built(chain(n), weight), PLAIN, np.array([0]), np.array([mass]))
+    assert solution.converged, solution.reason
+    assert sorted(solution.support.tolist()) == list(range(7000))
+    flow = mass - 1 - np.arange(7000)
+    x = np.cumsum((flow / weight[:7000])[::-1])[::-1]
+    assert scatter(solution, solution.x)[:7000] == pytest.approx(x, rel=1e-9)
+    assert len(solution.rows) == 7001
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize(("edges", "share"), [
+    ([*chain(6000), (0, 5999)], 0.97), (comb(1000, 6), 0.97), (comb(70, 90), 0.8),
+    (necklace(600), 0.97), (tailed(300, 6000), 0.97),
+    ([((i - 1) // 2, i) for i in range(1, 6000)], 0.97)],
+    ids=["cycle", "comb", "long teeth", "necklace", "tailed", "tree"])
+@pytest.mark.parametrize("orders", [0, 6])
+def test_what_fills_a_long_graph_meets_every_condition(edges, share, orders):
+    """Against L as a matrix: no node holds more than 1, and those with x > 0 hold 1."""
+    weight = 10.0 ** -np.random.default_rng(0).uniform(0, orders, len(edges))
+    graph = built(edges, weight)
+    n = len(graph)
+    solution = solve(graph, PLAIN, np.array([0]), np.array([share * n]), rtol=1e-7)
+    assert solution.converged, solution.reason
+    assert solution.rounds < 120
+    x = scatter(solution, solution.x)
+    ends = np.repeat(np.arange(n), graph.degree)
+    flow = coo_matrix((graph.similarity * (x[ends] - x[graph.neighbors]),
+                       (ends, np.zeros(len(ends), int))), (n, 1)).toarray().ravel()
+    mass = scatter(solution, solution.source) - flow
+    rounding = 1e-6 if orders == 0 else 1e-2
+    assert x.min() >= 0
+    assert mass.max() <= 1 + rounding
+    assert mass[x > 0] == pytest.approx(1, abs=rounding)
+
+
+def test_a_flood_reads_retrieved_nodes_only_and_each_once():
+    class Counting(Graph):
+        def expand(self, nodes):
+            self.__dict__.setdefault("seen", []).extend(nodes.tolist())
+            return super().expand(nodes)
+
+    kernel.unload()
+    graph = built(chain(6000))
+    counting = Counting(**{name: getattr(graph, name) for name, field in
+                           graph.__dataclass_fields__.items() if field.init})
+    solution = solve(counting, PLAIN, np.array([2000]), np.array([3000.5]))
+    seen = counting.__dict__["seen"]
+    assert len(seen) == len(set(seen)) == solution.expansions
+    assert set(solution.support.tolist()) <= set(seen)
+    assert solution.expansions <= len(solution.support) + 4
+
+
+@pytest.mark.usefixtures("path")
+def test_a_flood_ends_where_the_touched_nodes_do():
+    solution = solve(built(chain(8000)), PLAIN, np.array([0]), np.array([7000.5]),
+                     budget=Budget(touched=3000))
+    assert "more than 3000 nodes" in solution.reason
+    assert len(solution.rows) < 3010
+    assert not solution.certificate.optimal
