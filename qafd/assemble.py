@@ -24,6 +24,9 @@ SYNONYM_FACTOR = 0.1
 SYNONYM_COSINE = 0.8
 SYNONYMS = 16  # nearest names of a name; those that differ in a number alone are all near
 ROUNDING = 1e-5  # more than a cosine in single precision can be wrong
+MANY = 4096  # names from which comparing them begins with bounds of `BOUNDS` numbers
+BOUNDS = 128
+CROWDED = 1 / 16  # share of pairs that pass for near from which all cosines are computed
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
 NUMBERING = 3  # characters that a line with a name alone may have beside it
 DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
@@ -97,8 +100,13 @@ def sure_names(chunk: Chunk, extraction: Extraction) -> tuple[str, ...]:
     return tuple(sorted({m.key for m in extraction.mentions if _certain(m, chunk)}))
 
 
+def silent(done: int, total: int) -> None:  # noqa: ARG001
+    """Tell nobody."""
+
+
 def assemble(
-    readings: Iterable[Reading], embed_names: Callable[[Sequence[str]], Vectors]
+    readings: Iterable[Reading], embed_names: Callable[[Sequence[str]], Vectors],
+    compared: Callable[[int, int], None] = silent,
 ) -> Assembly:
     """The knowledge graph of a log of readings, the same for every order of the log.
 
@@ -124,6 +132,9 @@ def assemble(
         Distinct chunks.
     embed_names : callable
         Keys to unit rows, shape (k, d); called once, with sorted keys.
+    compared : callable
+        Told now and then how many of all names were compared with the others, which takes longest
+        of all that is done here; what it raises ends the assembly.
     """
     log = sorted(readings, key=lambda r: (r.chunk.document, r.chunk.start, r.chunk.id))
     if not log:
@@ -140,7 +151,7 @@ def assemble(
     edges = [
         *_mention_edges(keys, entities, log, place, nodes, names, texts),
         *_relation_edges(keys, log, nodes, names),
-        *_synonym_edges(keys, nodes, names),
+        *_synonym_edges(keys, nodes, names, compared),
     ]
     return Assembly(
         nodes=tuple(nodes),
@@ -330,23 +341,22 @@ def _relation_edges(
 
 
 def _synonym_edges(
-    keys: Sequence[str], nodes: Sequence[Node], names: Vectors, block: int = 256
+    keys: Sequence[str], nodes: Sequence[Node], names: Vectors,
+    compared: Callable[[int, int], None] = silent, block: int = 256,
 ) -> Iterator[Edge]:
-    """Pairs of names with cosine >= 0.8, for each name the nearest; O(n^2 d) in blocks of rows.
+    """Pairs of names with cosine >= 0.8, for each name the nearest; O(n^2) in blocks of rows.
 
     Two names in scripts that the bundled model cannot read must be spelled alike too.
     """
     latin = [is_latin(key) for key in keys]
+    bounds = _bounds(names)
     found: set[tuple[int, int]] = set()
     for first in range(0, len(keys), block):
-        cosines = names[first:first + block] @ names.T
-        near = cosines >= SYNONYM_COSINE - ROUNDING
-        for i, count in enumerate(near.sum(axis=1).tolist()):
-            if count > 1:  # itself
-                others = np.flatnonzero(near[i])
-                u = first + i
-                found |= {(min(u, v), max(u, v)) for v in _nearest(
-                    u, others[others != u], cosines[i], keys, latin, names)}
+        if first:
+            compared(first, len(keys))
+        for u, others, cosines in _near(names, bounds, first, first + block):
+            found |= {(min(u, v), max(u, v))
+                      for v in _nearest(u, others, cosines, keys, latin, names)}
     pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
     for at in range(0, len(pairs), 4096):
         some = pairs[at:at + 4096]
@@ -355,17 +365,56 @@ def _synonym_edges(
             yield Edge(nodes[u].id, nodes[v].id, "synonym", SYNONYM_FACTOR * cosine)
 
 
+def _bounds(names: Vectors) -> Vectors:
+    """Rows whose products are no smaller than the cosines of the names, (n, 128) or (n, d).
+
+    On the axes along which names differ most, the last number is the length of all that is left
+    (Cauchy-Schwarz). Few names of cosine < 0.8 pass for near by them, at a third of the work.
+    """
+    n, d = names.shape
+    if n < MANY or d <= BOUNDS:
+        return names
+    some = names[::n // MANY].astype(np.float64)
+    axes = np.linalg.eigh(some.T @ some)[1][:, ::-1]
+    turned = names @ axes.astype(np.float32)
+    left = np.linalg.norm(turned[:, BOUNDS - 1:], axis=1, keepdims=True)
+    return np.concatenate([turned[:, :BOUNDS - 1], left], axis=1)
+
+
+def _near(names: Vectors, bounds: Vectors, first: int, last: int
+          ) -> Iterator[tuple[int, Nodes, Vectors]]:
+    """The rows from `first` to `last` that others may be near, these and their rough cosines.
+
+    Rough is in single precision; none of 0.8 or more is missing.
+    """
+    least = SYNONYM_COSINE - ROUNDING
+    rough = bounds[first:last] @ bounds.T
+    near = rough >= (least if bounds is names else least - ROUNDING)
+    if bounds is not names and np.count_nonzero(near) > CROWDED * near.size:
+        rough = names[first:last] @ names.T
+        near = rough >= least
+        bounds = names
+    for i in np.flatnonzero(near.sum(axis=1) > 1).tolist():  # itself
+        u = first + i
+        others = np.flatnonzero(near[i])
+        others = others[others != u]
+        cosines = rough[i, others] if bounds is names else names[others] @ names[u]
+        kept = cosines >= least
+        if kept.any():
+            yield u, others[kept], cosines[kept]
+
+
 def _nearest(
     u: int, others: Nodes, rough: Vectors, keys: Sequence[str],
     latin: Sequence[bool], names: Vectors,
 ) -> Iterator[int]:
     """The first `SYNONYMS` of these rows that may be called like row `u`, nearest first.
 
-    `rough`, shape (n,), are cosines in single precision.
+    `rough`, shape (k,), are their cosines in single precision.
     """
     if latin[u] and len(others) > SYNONYMS:
-        least = np.partition(rough[others], -SYNONYMS)[-SYNONYMS]
-        others = others[rough[others] >= least - 2 * ROUNDING]
+        least = np.partition(rough, -SYNONYMS)[-SYNONYMS]
+        others = others[rough >= least - 2 * ROUNDING]
     exact = _cosines(names[others], names[u:u + 1])
     left = SYNONYMS
     for at in np.lexsort((others, -exact)).tolist():

@@ -196,19 +196,23 @@ def test_near_names_are_synonyms():
     assert edge.similarity == pytest.approx(0.1 * 0.8, rel=1e-5)
 
 
+def chain(unit, **told):
+    """The graph of one passage that names "Link 0" and so on, and the row of each node's key."""
+    names = [f"Link {i:04}" for i in range(len(unit))]
+    row = {canonical(name): i for i, name in enumerate(names)}
+    made = reading(" and ".join(names), [(name, "NODE") for name in names])
+    return assemble(
+        [Reading(made.chunk, made.extraction, unit[0], np.tile(unit[0], (len(made.sentences), 1)))],
+        lambda some: unit[[row[key] for key in some]], **told), row
+
+
 def test_of_many_near_names_each_has_its_nearest_as_synonyms():
     """As a graph of "Chainlink 1" to "Chainlink 300" has them, where all pairs are near."""
     rng = np.random.default_rng(1)
     raw = rng.normal(size=(300, 8)) * 0.2 + np.eye(8)[0]
     raw[:30] = raw[0]  # alike to the last bit: ties go to the first names
     unit = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
-    names = [f"Link {i:03}" for i in range(300)]
-    text = " and ".join(names)
-    row = {canonical(name): i for i, name in enumerate(names)}
-    made = reading(text, [(name, "NODE") for name in names])
-    assembly = assemble(
-        [Reading(made.chunk, made.extraction, unit[0], np.tile(unit[0], (len(made.sentences), 1)))],
-        lambda some: unit[[row[key] for key in some]])
+    assembly, row = chain(unit)
     wide = unit.astype(np.float64)
     cosines = [[float(np.float32(wide[u] @ wide[v])) for v in range(300)] for u in range(300)]
     expected = set()
@@ -222,6 +226,35 @@ def test_of_many_near_names_each_has_its_nearest_as_synonyms():
     for ends, edge in found.items():
         u, v = ends
         assert edge.similarity == pytest.approx(0.1 * cosines[u][v], rel=1e-6)
+
+
+@pytest.mark.parametrize("spread", [0.5, 0.2], ids=["few near", "crowds"])
+def test_of_thousands_of_names_no_near_pair_is_missed(spread):
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 1500 if spread > 0.3 else 5, 4500)
+    raw = rng.normal(size=(1500, 160))[group] + spread * rng.normal(size=(4500, 160))
+    unit = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
+    told = []
+    assembly, row = chain(unit, compared=lambda done, total: told.append((done, total)))
+    wide = unit.astype(np.float64)
+    cosines = (wide @ wide.T).astype(np.float32)
+    np.fill_diagonal(cosines, 0)
+    expected = {frozenset((u, int(v))) for u, some in enumerate(cosines)
+                for v in np.lexsort((np.arange(len(some)), -some))[:16] if some[v] >= 0.8}
+    assert len(expected) > 1000
+    assert {frozenset((row[u], row[v])) for u, v in edges(assembly, "synonym")} == expected
+    assert told == sorted(told)
+    assert {total for _, total in told} == {4500}
+    assert len(told) > 10
+
+
+def test_what_hears_how_many_names_are_compared_can_end_the_assembly():
+    def enough(done, total):
+        raise InterruptedError(done, total)
+
+    unit = np.eye(300, dtype=np.float32)
+    with pytest.raises(InterruptedError, match="300"):
+        chain(unit, compared=enough)
 
 
 def test_alignment_is_the_mean_of_what_mentions_an_entity():

@@ -74,6 +74,20 @@ def test_progress_names_the_stages_the_files_and_the_passages(path):
         Progress("assembling", 2, 2)]
 
 
+def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_path):
+    given = [("a.txt", " ".join(f"Name{i} met Other{i}." for i in range(300)).encode())]
+    seen: list[Progress] = []
+    run(path, given, progress=seen.append,
+        stopped=lambda: any(one.stage == "comparing names" for one in seen))
+    assert [(one.done, one.total) for one in seen if one.stage == "comparing names"] == [(256, 600)]
+    with Store.open(path) as store:
+        assert store.stale
+    run(path)
+    with Store.open(path) as store:
+        assert not store.stale
+        assert store.digest() == tiny_index(tmp_path / "whole.db", given)
+
+
 def test_a_file_says_that_an_earlier_one_is_equal_and_that_it_is_no_pdf(path):
     run(path, [("a.txt", b"Ada met Bob."), ("b.pdf", b"Ada met Bob."), ("c.txt", b"Cyd left.")])
     kind = "This is no PDF inside; it was read as text."

@@ -44,8 +44,8 @@ class Progress:
     """How far the indexing has come.
 
     `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far),
-    "assembling" or "embedding" (of `total` vectors that were missing); `current` names the file
-    or kind of text at work.
+    "assembling", "embedding" (of `total` vectors that were missing) or "comparing names" (of
+    `total`); `current` names the file or kind of text at work.
     """
 
     stage: str
@@ -257,8 +257,8 @@ def extend(
         if not failures:
             store.use_extractor(models.extractor)
     progress(Progress("assembling", tally.done, tally.total))
-    # what was read before the end shall be seen; new vectors alone can wait
-    bring_up_to_date(store, engine, progress, never if tally.total else stopped)
+    # what was read before a cancellation shall be seen; a graph alone can wait
+    bring_up_to_date(store, engine, progress, never if tally.total and stopped() else stopped)
     for error in (error for some in failures.values() for error in some):
         if isinstance(error, (SpendingCapError, MissingKeyError)):
             raise error
@@ -271,7 +271,7 @@ def _unread(failures: Sequence[ModelError]) -> str:
 
 
 class _StoppedError(Exception):
-    """The assembly was told to end between two batches of vectors."""
+    """The assembly was told to end between two batches of vectors or of names."""
 
 
 def bring_up_to_date(
@@ -290,10 +290,17 @@ def bring_up_to_date(
         nothing = np.zeros((0, engine.models.dimension), np.float32)
         return store.write_graph(log, (), (), nothing, nothing)
     pairs = list(zip(log.chunks, edited(log), strict=True))
+
+    def compared(done: int, total: int) -> None:
+        if stopped():
+            raise _StoppedError
+        progress(Progress("comparing names", done, total))
+
     try:
         assembly = connected(
             assemble(_readings(store, engine, pairs, progress, stopped),
-                     lambda names: _named(store, engine, names, progress, stopped)), log.edits)
+                     lambda names: _named(store, engine, names, progress, stopped), compared),
+            log.edits)
     except _StoppedError:
         return False
     return store.write_graph(

@@ -28,7 +28,8 @@ from qafd.view.panel import clean, counted
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
          "gexf"]
-_UNITS = {"parsing": "file", "embedding": "vector", "building layers": "text"}
+_UNITS = {"parsing": "file", "embedding": "vector", "comparing names": "name",
+          "building layers": "text"}
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
