@@ -105,7 +105,7 @@ function update(p, data) {
   const here = location.href;
   if (p.href && !data.back && p.question !== data.question && p.href !== here) {
     history.replaceState(null, "", p.href);
-    history.pushState(null, "", here);
+    History.prototype.pushState.call(history, null, "", here);
   }
   p.question = data.question;
   p.href = here;

@@ -6,6 +6,19 @@ export default function ({ data: [{ on, rows }], parentElement }) {
   document.qafdKeys?.abort();
   document.qafdKeys = new AbortController();
   if (on) document.addEventListener("keydown", (event) => heard(event, box), { signal: document.qafdKeys.signal });
+  if (!Object.hasOwn(history, "pushState")) remember();
+}
+
+// When a page takes the place of another one, the parameters that only that one had leave the address
+// one by one, each as an entry of the history. What follows one click or key shall be one entry.
+function remember() {
+  let acted = true;
+  for (const name of ["pointerdown", "keydown", "click", "popstate"])
+    addEventListener(name, () => { acted = name !== "popstate"; }, true);
+  history.pushState = (...entry) => {
+    History.prototype[acted ? "pushState" : "replaceState"].apply(history, entry);
+    acted = false;
+  };
 }
 
 const TYPING = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, dialog, " +

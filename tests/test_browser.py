@@ -105,6 +105,19 @@ def test_another_question_begins_with_its_answer(open_page: Open) -> None:
     assert "node=" not in page.url
 
 
+@pytest.mark.parametrize("path", ["/documents?search=iPod", "/compare?view=Table&budget=600"])
+def test_one_back_returns_to_a_page_with_parameters_of_its_own(path: str, open_page: Open) -> None:
+    page = open_page(path)
+    settle(page)
+    address, entries = page.url, page.evaluate("history.length")
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Settings").click()
+    expect(page).to_have_url(re.compile(r"/settings$"), timeout=30_000)
+    settle(page)
+    assert page.evaluate("history.length") == entries + 1
+    page.go_back()
+    expect(page).to_have_url(address, timeout=30_000)
+
+
 def test_back_returns_to_each_selection_and_question(open_page: Open) -> None:
     first, second = "Introduce Steve Jobs's products in Apple.", "Which cities lie on the Amazon?"
     page = open_page()
