@@ -16,6 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
 from qafd.retrieve import METHODS
 from qafd.ui import compare as compare_ui
+from qafd.view.panel import Drawing
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -130,8 +131,27 @@ def test_a_method_that_failed_does_not_look_like_one_that_found_nothing(home: Pa
     reasons = next(body for body in bodies if found.reason in body)
     assert "–" in reasons
     assert "not retrieved" not in reasons
-    overlap = next(body for body in bodies if "<caption>Nodes" in body)
+    overlap = next(body for body in bodies if "<caption>Names" in body)
     assert label_of("qafd") not in overlap
+
+
+def test_compare_words_counts_and_missing_answers_as_explore_does(home: Path) -> None:
+    knowledge = KnowledgeGraph.sample("apple-amazon", home)
+    asked = "What is the boiling point of tungsten?"
+    absence = knowledge.answer(asked).absence
+    assert absence
+    for name, more in (("explore", {}), ("compare", {"methods": ["qafd", "ego"],
+                                                     "view": "Answers"})):
+        assert absence in shown(page(name, q=asked, **more)).replace("\\", "")
+    names = {n.id for n in knowledge.retrieve(QUESTION).nodes
+             if n.state == "saturated" and n.kind != "passage"}
+    sides = compare_ui.compared(knowledge, QUESTION, compare_ui.Choice(
+        {name: METHODS[name]().fitted(knowledge.graph) for name in ("qafd", "ego")},
+        1200, False, False, 0))
+    footers = [panel["footer"] for panel in compare_ui.compare_panels(
+        sides, Drawing(contract=True))["panels"]]
+    assert footers[0].startswith(f"{len(names)} names retrieved, ")
+    assert re.search(r"\d+ passages ranked, [\d,]+ of 1,200 tokens", footers[1])
 
 
 @pytest.mark.skipif(not METHODS["community"].needs, reason="needs no layer")

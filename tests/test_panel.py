@@ -220,7 +220,7 @@ def test_the_footer_says_how_much_is_hidden() -> None:
 def test_a_picture_of_everything_hides_nothing_and_says_nothing() -> None:
     drawn = retrieval([node("a", seed=True), node("b", 0, state="wet")], [edge("a", "b", 1)])
     assert panel_data([drawn], positions=spread(drawn))["panels"][0]["footer"] == (
-        "1 retrieved, 1 touched · 1 edge")
+        "1 node retrieved, 1 touched · 1 edge")
 
 
 def test_nodes_outside_of_the_layout_are_not_drawn_but_counted() -> None:

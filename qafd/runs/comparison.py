@@ -16,6 +16,7 @@ from qafd.text.plaintext import one_line
 from qafd.view.panel import (
     Caption,
     Drawing,
+    brought,
     counted,
     largest_of,
     panel_data,
@@ -162,8 +163,9 @@ def panels(comparison: Comparison) -> dict[str, Any]:
     positions, others = freeze(retrievals, first, DRAWN, ASPECT)
     return panel_data(
         retrievals, Drawing(limit=DRAWN, aspect=ASPECT), positions=positions, others=others,
-        captions=[Caption(c.label, "", f"{counted(len(c.found), 'name')} · "
-                          f"{counted(len(c.ranked('passages')), 'passage')}") for c in columns])
+        captions=[Caption(
+            c.label, "", f"{brought(len(c.found))} · "
+            f"{counted(len(c.ranked('passages')), 'passage')} ranked") for c in columns])
 
 
 def _about(comparison: Comparison) -> str:
@@ -181,12 +183,12 @@ def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator
     yield from _answers(columns, answers)
     only = {of: comparison.only(of) for of in ("nodes", "passages")}
     yield _Section("Numbers", (), (
-        "method", "nodes", "only here", "passages", "only here", "tokens", "time, ms"), tuple(
+        "method", "names", "only here", "passages", "only here", "tokens", "time, ms"), tuple(
         (c.label, str(len(c.found)), str(len(only["nodes"][c.name])),
          str(len(c.ranked("passages"))), str(len(only["passages"][c.name])), f"{c.tokens:,}",
          f"{c.retrieval.work.total_milliseconds:.1f}" if c.retrieval else "") for c in columns))
     kept = [i for i, c in enumerate(comparison.columns) if c.retrieval is not None]
-    for of, title in (("nodes", "Nodes"), ("passages", "Passages")):
+    for of, title in (("nodes", "Names"), ("passages", "Passages")):
         shares = comparison.overlap(of)[kept][:, kept]
         yield _Section(f"{title} in common (Jaccard index)", (), ("", *labels), tuple(
             (label, *(f"{share:.2f}" for share in row))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from qafd.answer import Answer, where
+from qafd.answer import Answer, Citation, where
 from qafd.compare import Column
 from qafd.errors import ParameterError
 from qafd.evaluate import MEASURES, trial_of
@@ -12,6 +12,7 @@ from qafd.evaluate.collection import gold_documents, gold_nodes
 from qafd.retrieve.base import SATURATED
 from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.ui.compare import Sides, compare_panels
+from qafd.ui.document import in_document
 from qafd.ui.explore import chosen_drawing, retrieved
 from qafd.ui.gold import with_gold
 from qafd.ui.workspaces import capital, plain, safe, said
@@ -69,17 +70,26 @@ def answers_tab(sides: Sides) -> None:
             cells.append(f"{cell}<p>{safe(capital(column.error))}</p>")
             continue
         answer = sides.knowledge.answer(column.retrieval, sides.plan)
-        if answer.abstained:
-            cell += f"<p>Not in these passages: best similarity {answer.best:.2f}.</p>"
+        for words in filter(None, [answer.absence, answer.gap,
+                                   "The nearest sentences:" * answer.abstained]):
+            cell += f"<p style='margin:0;opacity:.75'>{safe(words)}</p>"
         cell += "<p>" + " ".join(
-            f"{'… ' * s.skips}{safe(s.line)} <sup>[{s.citation}]</sup>"
-            for s in answer.sentences) + "</p>"
+            f"{'… ' * s.skips}{'<b>' * s.best}{safe(s.line)}{'</b>' * s.best} "
+            f"<sup>[{s.cited}]</sup>" for s in answer.sentences) + "</p>"
         cells.append(cell + "".join(
-            f"<small>[{c.number}] {safe(c.title)} — {safe(c.where)}</small><br>"
+            f"<small>[{c.number}] {_opens(c)} — {safe(c.where)}</small><br>"
             for c in answer.citations))
     st.html(_columns(cells))
     written_answers(sides.knowledge, sides.plan.question, sides.choice.budget, [
         (name, column.retrieval) for name, column in sides.pairs if column.retrieval is not None])
+
+
+def _opens(citation: Citation) -> str:
+    """The title of a source, which opens the quoted sentences in their document."""
+    at = citation.passage
+    return in_document(at.document, at.chunk, [(at.start + start, at.start + end)
+                                               for start, end in citation.marks],
+                       safe(citation.title))
 
 
 def column_passages_tab(sides: Sides) -> None:
@@ -105,7 +115,7 @@ def overlap_tab(sides: Sides) -> None:
     comparison = replace(sides.comparison, columns=tuple(column for _, column in worked))
     st.caption("Jaccard index: what two methods share over what either found; 1 is the same.")
     tables = []
-    for of, title in (("nodes", "Nodes"), ("passages", "Passages within the budget")):
+    for of, title in (("nodes", "Names"), ("passages", "Passages within the budget")):
         head = "".join(f"<th scope='col'>{safe(n)}</th>" for n in names)
         body = "".join(
             f"<tr><th scope='row'>{safe(name)}</th>" + "".join(
@@ -126,7 +136,7 @@ def numbers_tab(sides: Sides) -> None:
     worked = [(name, c, r) for name, c in sides.pairs if (r := c.retrieval) is not None]
     # Two tables: all columns of one do not fit beside the sidebar.
     st.dataframe([{
-        "method": name, "nodes": len(c.found), "nodes only here": len(only["nodes"][c.name]),
+        "method": name, "names": len(c.found), "names only here": len(only["nodes"][c.name]),
         "passages": len(r.passages), "passages only here": len(only["passages"][c.name]),
         "tokens": c.tokens} for name, c, r in worked], hide_index=True)
     st.dataframe([{

@@ -27,7 +27,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.methods import PAPER, canonical, label_of, method_of
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, Retriever
+from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriever
 from qafd.ui.controls import controls, start_anew
 from qafd.ui.documents import jobs_panel
 from qafd.ui.explore import pick, plan_of, retrieved, span_of
@@ -35,7 +35,15 @@ from qafd.ui.models import start
 from qafd.ui.workspaces import capital, forget_all_but, keep, said
 from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, counted, largest_of, panel_data
+from qafd.view.panel import (
+    Caption,
+    Drawing,
+    brought,
+    counted,
+    largest_of,
+    nodes_shown,
+    panel_data,
+)
 from qafd.view.placement import beside, freeze, prominent
 
 DRAWN = 40  # nodes per panel
@@ -214,7 +222,7 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
                             thickness="weight" if sides.choice.blind else drawing.thickness),
         positions=positions,
         others=[n for n in others if not (contract and n.kind == "passage")],
-        captions=[Caption(name, idea, _footer(column, len(r.nodes), sides.choice))
+        captions=[Caption(name, idea, _footer(column, r, sides.choice))
                   for name, idea, column, r in zip(sides.names, sides.ideas, columns, retrievals,
                                                    strict=True)],
         lone=sides.choice.lone, boxes=boxes, late=positions.keys() - frozen.keys(),
@@ -240,14 +248,15 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
         for v in graph.around(graph.row[n.id]).tolist()]
 
 
-def _footer(column: Column, size: int, choice: Choice) -> str:
+def _footer(column: Column, drawn: Retrieval, choice: Choice) -> str:
     if column.retrieval is None:
         return capital(column.error)
-    parts = [counted(len(column.found), "name"),
-             f"{counted(len(column.retrieval.passages), 'ranked passage')}, {column.tokens:,} of "
+    size = len(drawn.nodes)
+    parts = [brought(len(column.found), sum(n.state == WET for n in drawn.nodes)),
+             f"{counted(len(column.retrieval.passages), 'passage')} ranked, {column.tokens:,} of "
              f"{choice.budget:,} tokens"]
     parts += [] if choice.blind else [f"{column.retrieval.work.total_milliseconds:.0f} ms"]
-    parts += [f"{DRAWN} of {size:,} drawn"] if size > DRAWN else []
+    parts += [nodes_shown(DRAWN, size)] if size > DRAWN else []
     return " · ".join(parts)
 
 

@@ -242,6 +242,16 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word if count == 1 else many}"
 
 
+def brought(count: int, touched: int = 0, word: str = "name") -> str:
+    """What a method brought, as every page says it: "17 names retrieved, 32 touched"."""
+    return f"{counted(count, word)} retrieved" + f", {touched:,} touched" * bool(touched)
+
+
+def nodes_shown(count: int, all_of_them: int) -> str:
+    """How much of something is drawn: "40 of 49 nodes shown"."""
+    return f"{count:,} of {all_of_them:,} nodes shown"
+
+
 def root_scale(importance: Floats) -> Floats:
     """Square roots of importances over the largest, in [0, 1]; all 0 when that is 0."""
     top = importance.max(initial=0.0)
@@ -353,15 +363,14 @@ def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched:
     drawn = any(n.kind == "passage" for n in nodes)
     retrieved = sum(n.state == SATURATED and not (hidden and n.kind == "passage") for n in nodes)
     wet = sum(n.state == WET for n in nodes)
-    parts = [(counted(retrieved, "name") if hidden else f"{retrieved}") + " retrieved"
-             + (f", {wet} touched" if wet else "")]
+    parts = [brought(retrieved, wet, "name" if hidden else "node")]
     if hidden:
         parts.append("other passages are drawn as flow" if drawn
                      else "passages are drawn as flow")
     parts.append(f"{edges:,} of {all_edges:,} edges" if edges < all_edges else
                  f"{edges:,} edge{'s' * (edges != 1)}")
     if graph_size is not None or len(nodes) < touched:
-        parts.append(f"{len(nodes):,} of {graph_size or touched:,} nodes shown")
+        parts.append(nodes_shown(len(nodes), graph_size or touched))
     return " · ".join(parts)
 
 
