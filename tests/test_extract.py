@@ -62,6 +62,83 @@ def test_numbers_pronouns_and_dates_are_no_names(text):
     assert not keys(extractor().extract(passage(text)))
 
 
+def names(text: str) -> set[str]:
+    return {m.name for m in extractor().extract(passage(text)).mentions if m.kind != "term"}
+
+
+MAIL = """From: Anna Keller <anna@brightwater.example>
+To: Tomas Novak <tomas@brightwater.example>
+Date: Tue, 14 May 2024
+Subject: Slot in Gdynia
+
+Dear Tomas,
+
+The container is in Bremerhaven. It left on Tue. Thx Priya! Please open Grafana before Fri.
+
+Best regards,
+Anna
+
+Phone: +49 30 555 0192
+Mobile: +49 171 555 7788"""
+
+
+def test_a_letter_names_who_and_where_but_no_days_greetings_or_headers():
+    found = names(MAIL)
+    assert {"Anna Keller", "Tomas Novak", "Tomas", "Gdynia", "Bremerhaven", "Grafana"} <= found
+    words = {word for name in found for word in name.split()}
+    assert not words & {"From", "To", "Date", "Subject", "Tue", "Fri", "Dear", "Thx", "Best",
+                        "regards", "Phone", "Mobile", "Open", "Please"}
+
+
+@pytest.mark.parametrize(("text", "junk"), [
+    ("See Schedule A. The offices are in Building C, Room 204.",
+     {"Schedule A", "Building C", "Room"}),
+    ("1. Use Expensify for receipts. Bake it for ten minutes.", {"Use Expensify", "Use", "Bake"}),
+    ("Either Party may leave. Ask your Manager.", {"Party", "Either Party", "Manager"}),
+    ("He is the Chief Executive Officer.", {"Chief Executive Officer"}),
+    ("The fee is EUR 12,500 a month.", {"EUR 12,500", "EUR"}),
+    ("Next Meeting\n\nIt was long.\n\nRecordings of birds are kept.",
+     {"Next Meeting", "Recordings"}),
+    ("Tips: take a coat.\nAction: Lena to write.", {"Tips", "Action"}),
+], ids=["numbered", "orders", "one of many", "role", "money", "headings", "labels"])
+def test_what_only_looks_like_a_name_is_none(text, junk):
+    assert not names(text) & junk
+
+
+def test_who_speaks_in_a_dialogue_is_named_though_a_colon_follows():
+    text = ("Rosalind: It began in Tulsa.\nClyde: And the tape?\nRosalind: It broke.\n"
+            "Clyde: A pity.")
+    assert names(text) == {"Clyde", "Tulsa"}  # the tagger takes Rosalind for a noun
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("We upgraded Kubernetes 1.29 in spring.", "Kubernetes 1.29"),
+    ("Ask Dr Lindqvist about it.", "Lindqvist"),
+    ("- 100 g Roquefort cheese\n- 2 pears", "Roquefort"),
+    ("As Smith et al. found, it grew.", "Smith"),
+])
+def test_a_name_is_neither_cut_nor_longer_than_it_is(text, name):
+    assert name in names(text)
+
+
+def test_halves_of_a_name_that_stands_whole_elsewhere_are_put_together():
+    text = ("Helios Freight confirms two containers. Frage: did Helios Freight confirm the second "
+            "container?")
+    mentions = extractor().extract(passage(text)).mentions
+    assert [m.start for m in mentions if m.key == "helios freight"] == [0, text.index("Helios", 5)]
+    assert not {"helios", "freight"} & {m.key for m in mentions}
+
+
+def test_every_line_of_a_chat_is_a_sentence():
+    text = "[09:01] Maya: hello\n[09:02] Dev: Redis is down\n[09:05] Kofi: I will look"
+    assert sentences(text) == text.split("\n")
+
+
+def test_a_row_may_begin_with_a_value_without_a_column():
+    assert is_table("United Kingdom\n2023: 210.4\n2022: 201.7")
+    assert not is_table("United Kingdom\n2023: 210.4")
+
+
 def test_the_time_of_day_before_a_name_is_no_part_of_it():
     text = "09:15 Lodestar review. 10:30 pm Coffee with Maria Ortiz."
     named = [m for m in extractor().extract(passage(text)).mentions if m.kind != "term"]

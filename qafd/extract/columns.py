@@ -1,12 +1,36 @@
-"""Lines of a text that are no prose: rows of tables, "column: value", and items of lists."""
+"""Lines of a text that are no prose: rows of tables, "column: value", items of lists, what opens
+and closes a letter."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 
 from qafd.text.plaintext import COLUMN
 
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
 """How an item of a list begins."""
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
+STAMPED = re.compile(r"[ \t>]*(?:\[[^\[\]\n]{4,30}\]|\(?\d{1,2}:\d{2}(?::\d{2})?\)?)[ \t]")
+"""How a line of a chat or a log begins."""
+_LABEL = re.compile(r"(?m)^[ \t>*-]*([^\W\d_][^:\n]{0,40}?)(?=:(?:[ \t]|$))")
+# What a line begins with that is no speaker of a dialogue.
+_FIELDS = frozenset(re.findall(r"\S+", """
+    from to cc bcc subject re fwd fw date sent reply-to attachment attachments attached importance
+    phone tel telephone mobile cell fax email e-mail mail web website address title role position by
+    name signature present attendees participants absent apologies regrets chair minutes agenda
+    action actions owner due deadline decision decisions note notes todo tip tips hint warning
+    example question answer abstract keywords acknowledgements acknowledgments time place venue
+    location status priority author version summary background purpose scope result results
+    conclusion conclusions references source sources ps p.s update step room"""))
+_GREETING = re.compile(
+    r"(?:dear|hi|hello|hey|hallo|salut|hola|ciao|bonjour|thx|thanks|thank you|cheers|congrats|"
+    r"congratulations|welcome|good (?:morning|afternoon|evening))(?: (?:all|everyone|team|again))?"
+    r",?\s+", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?im)^[ \t>]*(?:(?:with|many|kind|best|warm|warmest|kindest|yours|very|thanks|and|my) )*"
+    r"(?:regards|wishes|best|cheers|thanks|thank you|greetings|yours|sincerely|truly|faithfully|"
+    r"respectfully|cordially|love)(?: (?:sincerely|truly|faithfully|again|everyone|all))?"
+    r"[ \t]*[,.!]?[ \t]*$")
 
 
 def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
@@ -33,8 +57,57 @@ def column_names(text: str) -> set[int]:
     return {at for name in re.finditer(r"(?m)^[^:\n]+(?=: )", text) for at in range(*name.span())}
 
 
+def cells(text: str) -> Iterator[tuple[str, int, int]]:
+    """The columns of a row of a table, and where their values stand in the text."""
+    for line in re.finditer(r"(?m)^([^:\n]+): +(\S.*?)[ \t]*$", text):
+        yield line[1], line.start(2), line.end(2)
+
+
+def label_names(text: str) -> dict[int, tuple[int, int]]:
+    """Where the words stand before a colon that opens a line, by each offset in them.
+
+    In a dialogue such words are who speaks and left out, unless they are those of a letter or of
+    minutes: a dialogue has two of them that open two lines or more each. Those of a letter are
+    at (0, 0), for they are no name in any case.
+    """
+    found = [label for label in _LABEL.finditer(text) if len(label[1].split()) < 4]
+    often = Counter(label[1] for label in found)
+    dialogue = sum(count > 1 and label.casefold() not in _FIELDS
+                   for label, count in often.items()) > 1
+    return {at: (0, 0) if field else label.span(1) for label in found
+            if (field := label[1].casefold() in _FIELDS) or not dialogue
+            for at in range(*label.span(1))}
+
+
+def opens_label(text: str, at: int) -> bool:
+    """Whether the line that begins at an offset begins with words before a colon."""
+    found = _LABEL.match(text, at)
+    return found is not None and len(found[1].split()) < 4
+
+
+def closings(text: str) -> set[int]:
+    """Where the lines stand that close a letter: "Best regards,"."""
+    return {at for line in _CLOSING.finditer(text) for at in range(*line.span())}
+
+
+def greeting(text: str, start: int, end: int) -> int:
+    """How many characters of a name at `start:end` but greet: "Dear Tomas," that opens a
+    sentence."""
+    found = _GREETING.match(text, start, end)
+    before = text[text.rfind("\n", 0, start) + 1:start].strip(" \t>")
+    if (found is None or before[-1:] not in ("", ":", "]", ".", "!", "?")
+            or text[end:end + 2].strip(" ").isalnum()):
+        return 0
+    return found.end() - start
+
+
 def _has_columns(row: str) -> bool:
-    """Whether each line of a paragraph is "column: value", no column twice."""
-    lines = [line.partition(": ") for line in row.split("\n")]
+    """Whether each line of a paragraph is "column: value", no column twice.
+
+    A table whose first column has no name begins its rows with a value alone.
+    """
+    first, *rest = row.split("\n")
+    lines = [line.partition(": ") for line in (rest if ": " not in first and len(rest) > 1
+                                               and 0 < len(first) <= COLUMN else [first, *rest])]
     return len({key for key, _, _ in lines}) == len(lines) and all(
         0 < len(key) <= COLUMN and ":" not in key and value.strip() for key, _, value in lines)

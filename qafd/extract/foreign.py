@@ -7,6 +7,7 @@ from operator import itemgetter
 
 from qafd.extract import capitals, cjk
 from qafd.extract.columns import ITEM, column_names, is_row, is_table, without_bullet
+from qafd.extract.kinds import PERSON, TITLES, UNKNOWN, is_given, kind_of
 from qafd.extract.languages import CAPITALIZED, CHINESE, JAPANESE
 from qafd.extract.relations import extraction
 from qafd.records import Chunk, Extraction, Mention
@@ -31,7 +32,7 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
     if language in (CHINESE, JAPANESE):
         return cjk.read(text, language)
     if language in CAPITALIZED:
-        return [cjk.Found(start, end, "PROPN")
+        return [cjk.Found(start, end, _kind(text, start, end))
                 for start, end in capitals.names(text, bounds, language)], ()
     return (), ()
 
@@ -86,6 +87,14 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def names_something(key: str) -> bool:
     """Whether a key can be a name: 2 to 100 characters, letters among them."""
     return 2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)
+
+
+def _kind(text: str, start: int, end: int) -> str:
+    """A person after "Herr" or with a first name, what the name itself says, else "PROPN"."""
+    name = text[start:end]
+    before = text[max(0, start - 20):start].split()
+    titled = bool(before) and before[-1].casefold().rstrip(".") in TITLES
+    return kind_of(name) or (PERSON if titled or is_given(name) else UNKNOWN)
 
 
 def _split(text: str, start: int, end: int, at: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
