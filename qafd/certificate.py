@@ -16,6 +16,8 @@ from qafd.records import Floats, Nodes
 
 # A sum of k terms rounds by up to k units in the last place; 4e-15 is 18 of them.
 ROUNDING = 4e-15
+# Masses off by more than this share of a capacity are not certified, even where it is rounding.
+CRUDE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,19 @@ class Certificate:
     Parameters
     ----------
     optimal : bool
-        All conditions hold within tolerance.
+        All conditions hold within tolerance, and no mass claimed is off by more than 0.1% of a
+        capacity (or rtol, where that is more).
     residual : float
         Worst violation divided by what is allowed for it; at most 1 when optimal. Node v is
         allowed rtol T_v + 4e-15 (w_v x_v + sum_u w_uv x_u): the second term is the rounding of m_v
         itself.
     overfull, unfilled : float
-        Largest m_v - T_v anywhere, and largest T_v - m_v where x_v > 0; units of mass.
+        Largest m_v - T_v anywhere, and largest T_v - m_v where x_v > 0, of the masses claimed;
+        units of mass.
+    rounding : float
+        Largest rounding of a mass that is recomputed from x, as a share of its capacity: how well
+        the masses claimed could be checked. They may be known better, where the solver kept more
+        digits of x than a float has.
     negative : float
         Largest -x_v.
     balance : tuple of float
@@ -71,6 +79,7 @@ class Certificate:
     expansions: int = 0
     rtol: float = 1e-9
     reason: str = ""
+    rounding: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -105,15 +114,19 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
     over = held - capacity
     full = x > 0
     wrong = np.where(full, np.abs(over), np.maximum(over, 0.0))
-    claimed = 0.0
+    residual = _worst_ratio(wrong, allowed)
     if mass is not None:
-        claimed = _worst_ratio(np.abs(mass - held), allowed)
-    residual = float(np.maximum(_worst_ratio(wrong, allowed), claimed))
+        residual = float(np.maximum(residual, _worst_ratio(np.abs(mass - held), allowed)))
+        over = mass - capacity
     negative = float(np.max(np.maximum(-x, 0.0), initial=0.0))
     volume, total = float(capacity[full].sum()), float(source.sum())
     complaints = [reason] if reason else []
     if not residual <= 1:  # nor is NaN a proof
         complaints.append(f"a node is off by {residual:.3g} times its tolerance")
+    crude = _worst_ratio(np.where(full, np.abs(over), over), max(CRUDE, rtol) * capacity)
+    if residual <= 1 < crude:
+        complaints.append(f"masses are off by up to {crude * max(CRUDE, rtol):.2g} of a capacity, "
+                          "which is rounding: the weights span too many orders of magnitude")
     if negative > 0:
         complaints.append(f"x is negative, {-negative:.3g} at worst")
     if volume > total + float(allowed.sum()):
@@ -134,7 +147,8 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
         balance=tuple(balance.tolist()), gap=gap,
         relative_gap=abs(gap / objective) if objective else 0.0, objective=objective,
         volume=volume, source=total, support=int(full.sum()), touched=t, edges=len(u),
-        rounds=rounds, expansions=expansions, rtol=rtol, reason="; ".join(complaints))
+        rounds=rounds, expansions=expansions, rtol=rtol, reason="; ".join(complaints),
+        rounding=_worst_ratio(ROUNDING * through, capacity))
 
 
 def _worst_ratio(wrong: Floats, allowed: Floats) -> float:

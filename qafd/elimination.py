@@ -30,6 +30,14 @@ class TooDenseError(Exception):
 def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Floats) -> Floats:
     """The x with (leak_i + sum_j w_ij) x_i - sum_j w_ij x_j = b_i, of the shape of b.
 
+    See `Elimination`.
+    """
+    return Elimination(n, u, v, weight, leak).solve(b)
+
+
+class Elimination:
+    """The factors of L_SS, for any number of right-hand sides.
+
     Parameters
     ----------
     u, v, weight : ndarray, shape (e,)
@@ -37,41 +45,58 @@ def eliminate(n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats, b: Float
     leak : ndarray, shape (n,)
         Weight of each node to the outside, at least 0; each connected part needs one
         that is positive.
-    b : ndarray, shape (n,) or (n, k)
-        One right-hand side or k of them.
 
     Raises
     ------
     TooDenseError
         When more than MOST_DENSE nodes are left once those of few neighbors are eliminated.
     """
-    near: list[dict[int, float]] = [{} for _ in range(n)]
-    for i, j, w in zip(u.tolist(), v.tolist(), weight.tolist(), strict=True):
-        near[i][j] = w
-        near[j][i] = w
-    drain: list[float] = leak.tolist()
-    load = b.tolist() if b.ndim == 1 else list(b.copy())
-    order = _eliminate_sparse(near, drain, load)
-    done = {k for k, _, _ in order}
-    core = [i for i in range(n) if i not in done]
-    if len(core) > MOST_DENSE:
-        raise TooDenseError
-    x = np.zeros(b.shape)
-    if core:
-        place = {i: k for k, i in enumerate(core)}
-        dense = np.zeros((len(core), len(core)))
-        for i in core:
+
+    def __init__(self, n: int, u: Nodes, v: Nodes, weight: Floats, leak: Floats) -> None:
+        near: list[dict[int, float]] = [{} for _ in range(n)]
+        for i, j, w in zip(u.tolist(), v.tolist(), weight.tolist(), strict=True):
+            near[i][j] = w
+            near[j][i] = w
+        drain: list[float] = leak.tolist()
+        self.order = _eliminate_sparse(near, drain)
+        done = {k for k, _, _ in self.order}
+        self.core = [i for i in range(n) if i not in done]
+        if len(self.core) > MOST_DENSE:
+            raise TooDenseError
+        place = {i: k for k, i in enumerate(self.core)}
+        self.dense = np.zeros((len(self.core), len(self.core)))
+        for i in self.core:
             for j, w in near[i].items():
-                dense[place[i], place[j]] = w
-        x[core] = _eliminate_dense(dense, np.array([drain[i] for i in core]),
-                                   np.array([load[i] for i in core]))
-    for k, pivot, row in reversed(order):
-        x[k] = (load[k] + sum(w * x[j] for j, w in row.items())) / pivot
-    return x
+                self.dense[place[i], place[j]] = w
+        self.pivot = _eliminate_dense(self.dense, np.array([drain[i] for i in self.core]))
+
+    def solve(self, b: Floats) -> Floats:
+        """L_SS^-1 b for b of shape (n,) or (n, k)."""
+        load: list[Any] = b.tolist() if b.ndim == 1 else list(b.copy())
+        for k, pivot, row in self.order:
+            amount = load[k]
+            for i, w in row.items():
+                load[i] += w / pivot * amount
+        x: list[Any] = [0.0] * len(load)
+        if self.core:
+            inner = self._solve_core(np.array([load[i] for i in self.core]))
+            for i, value in zip(self.core, inner.tolist() if b.ndim == 1 else inner, strict=True):
+                x[i] = value
+        for k, pivot, row in reversed(self.order):
+            x[k] = (load[k] + sum(w * x[j] for j, w in row.items())) / pivot
+        return np.array(x, np.float64).reshape(b.shape)
+
+    def _solve_core(self, b: Floats) -> Floats:
+        w, n = self.dense, len(b)
+        for k in range(n):
+            b[k + 1:] += np.multiply.outer(w[k, k + 1:] / self.pivot[k], b[k])
+        for k in range(n - 1, -1, -1):
+            b[k] = (b[k] + w[k, k + 1:] @ b[k + 1:]) / self.pivot[k]
+        return b
 
 
-def _eliminate_sparse(near: list[dict[int, float]], drain: list[float],
-                      load: list[Any]) -> list[tuple[int, float, dict[int, float]]]:
+def _eliminate_sparse(near: list[dict[int, float]],
+                      drain: list[float]) -> list[tuple[int, float, dict[int, float]]]:
     """Eliminate nodes of low degree, lowest first, in place: (node, pivot, weights) in order."""
     waiting: list[list[int]] = [[] for _ in range(SPARSE_DEGREE + 1)]
     for i, row in enumerate(near):
@@ -92,7 +117,6 @@ def _eliminate_sparse(near: list[dict[int, float]], drain: list[float],
         for i, w in ends:
             share = w / pivot
             drain[i] += share * drain[k]
-            load[i] += share * load[k]
             del near[i][k]
             for j, other in ends:
                 if j != i:
@@ -102,9 +126,9 @@ def _eliminate_sparse(near: list[dict[int, float]], drain: list[float],
     return order
 
 
-def _eliminate_dense(w: Floats, leak: Floats, b: Floats) -> Floats:
-    """`eliminate` for a dense symmetric weight matrix (overwritten; its diagonal is never read)."""
-    n = len(b)
+def _eliminate_dense(w: Floats, leak: Floats) -> Floats:
+    """The pivots of a dense symmetric weight matrix, whose upper half becomes the factor."""
+    n = len(leak)
     pivot = np.empty(n)
     for first in range(0, n, PANEL):
         last = min(first + PANEL, n)
@@ -114,13 +138,8 @@ def _eliminate_dense(w: Floats, leak: Floats, b: Floats) -> Floats:
             rows = slice(k + 1, last)
             w[rows, k + 1:] += share[:, None] * w[k, k + 1:]
             leak[rows] += share * leak[k]
-            b[rows] += np.multiply.outer(share, b[k])
         if last < n:
             share = w[first:last, last:] / pivot[first:last, None]
             w[last:, last:] += share.T @ w[first:last, last:]
             leak[last:] += share.T @ leak[first:last]
-            b[last:] += share.T @ b[first:last]
-    x = np.empty(b.shape)
-    for k in range(n - 1, -1, -1):
-        x[k] = (b[k] + w[k, k + 1:] @ x[k + 1:]) / pivot[k]
-    return x
+    return pivot

@@ -71,6 +71,21 @@ def test_rounding_of_large_x_is_allowed_for():
     assert certificate.optimal
 
 
+@pytest.mark.parametrize(("mass", "optimal"), [
+    ([1.0, 1.0, 0.5], True), ([1.0 + 1e-4, 1.0 - 1e-4, 0.5], True), ([1.5, 0.5, 0.5], False),
+    ([1.0, 0.9, 0.5], False)])
+def test_masses_that_only_rounding_excuses_are_certified_to_a_thousandth(mass, optimal):
+    """Behind a gate of 1e-15 x is near 5e14, and m recomputed from it is known to 4 or so."""
+    x = np.array([5e14 + 1.5, 5e14, 0.0])
+    certificate = check(x, weight=np.array([1.0, 1e-15]), mass=np.array(mass))
+    assert certificate.residual <= 1
+    assert certificate.optimal is optimal
+    assert ("rounding" in certificate.reason) is not optimal
+    assert certificate.overfull == pytest.approx(max(mass) - 1)
+    assert certificate.unfilled == pytest.approx(1 - min(mass[:2]), abs=1e-15)
+    assert certificate.rounding == pytest.approx(4e-15 * (5e14 + 5e14), rel=0.01)
+
+
 def test_the_reason_of_the_solver_is_kept():
     certificate = check(reason="2 rounds were not enough")
     assert not certificate.optimal

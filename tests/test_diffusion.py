@@ -2,13 +2,14 @@
 
 import threading
 from dataclasses import replace
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import random_graph, rational_solution
+from oracles import dense_weights, random_graph, rational_solution
 from scipy.optimize import minimize
 from solver import path, problem, scatter  # noqa: F401
 
@@ -344,6 +345,30 @@ def test_flow_behind_a_weak_gate_keeps_its_digits():
     assert flow == pytest.approx({(0, 1): 2.3, (1, 2): 1.3, (2, 3): 0.3}, rel=1e-12)
     assert scatter(solution, solution.mass) == pytest.approx([1, 1, 1, 0.3], rel=1e-12)
     assert solution.certificate.optimal
+
+
+@pytest.mark.parametrize(("orders", "seed"), [(12, 1), (12, 2), (15, 0), (15, 4), (15, 5)])
+def test_mass_and_flow_of_a_full_graph_are_right_at_any_span_of_weights(orders, seed):
+    """Where floats cannot hold x: what flows is a small difference of x up to 1e26."""
+    rng = np.random.default_rng([orders, seed])
+    graph = random_graph(rng, 30, 20)
+    alignment = 10.0 ** -rng.uniform(0, orders, 30)
+    kernel.unload()
+    solution = solve(graph, Gates(Weights.named("product"), alignment=alignment), np.array([3, 9]),
+                     np.array([15.0, 14.95]))
+    weight = dense_weights(graph, Gates(Weights.named("product"), alignment=alignment))
+    x, mass = rational_solution(weight, scatter(solution, solution.source), np.ones(30))
+    assert set(solution.support.tolist()) == {i for i, value in enumerate(x) if value > 0}
+    assert scatter(solution, solution.mass) == pytest.approx([float(m) for m in mass], abs=1e-9)
+    for i, j, flow in zip(solution.rows[solution.u].tolist(), solution.rows[solution.v].tolist(),
+                          solution.flow.tolist(), strict=True):
+        exact = (x[i] - x[j]) * Fraction(weight[min(i, j), max(i, j)])
+        assert flow == pytest.approx(abs(float(exact)), abs=1e-9)
+    found = solution.certificate
+    assert found.optimal
+    off = [m - 1 for m, value in zip(solution.mass, solution.x, strict=True) if value > 0]
+    assert (found.overfull, found.unfilled) == (max(0.0, *off), max(0.0, -min(off)))
+    assert found.rounding > 0.01
 
 
 @pytest.mark.usefixtures("path")
