@@ -13,6 +13,7 @@ from qafd.ui.columns import (
 )
 from qafd.ui.compare import compare_controls, compare_picture, compared, enough, ready
 from qafd.ui.explore import ask_something, drawing_controls, empty_workspace, question_box
+from qafd.ui.pages import heading
 from qafd.ui.workspaces import workspace
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,
@@ -20,7 +21,7 @@ TABS = {"Differences": differences_tab, "Answers": answers_tab,
         "Table": table_tab}
 
 knowledge = workspace()
-st.title("Compare")
+heading("Compare")
 st.caption("What eleven retrieval methods bring for the same question from the same graph. They "
            "are re-implementations of the papers' ideas.")
 question = question_box(knowledge)

@@ -50,6 +50,12 @@ def test_a_lost_answer_says_how_near_the_best_sentence_is() -> None:
     assert not found.came
 
 
+@pytest.mark.parametrize(("best", "near"), [(0.27, True), (0.1, False), (0.8, False)])
+def test_an_answer_that_is_nearly_near_enough_is_perhaps_one(best: float, near: bool) -> None:
+    assert answer("a", best=best).perhaps is near
+    assert answer("a", best=best).absence.startswith("Perhaps") is near
+
+
 def test_without_its_document_a_quoted_sentence_leaves_the_answer(home: Path) -> None:
     knowledge = KnowledgeGraph.sample("apple-amazon", home)
     before = knowledge.answer(ASKED)

@@ -136,13 +136,18 @@ class Answer:
                 SAID: f"{needed} of the question's words"}.get(self.threshold, needed)
 
     @property
+    def perhaps(self) -> bool:
+        """Whether it abstains, but by so little that its nearest sentence may answer."""
+        return self.abstained and self.best >= self.threshold - NEAR
+
+    @property
     def absence(self) -> str:
         """That the evidence is too weak, with the numbers, for people; else ""."""
         if not self.abstained:
             return ""
         best = min(self.best, self.threshold - 0.01)  # 0.299 is not 0.30
         language = "" if self.english else " The built-in model reads English only."
-        if self.best >= self.threshold - NEAR:
+        if self.perhaps:
             return (f"Perhaps not in these documents: the similarity of the best sentence is "
                     f"{best:.2f}, {self.need}.{language}")
         return f"{ABSENT} The similarity of the best sentence is {best:.2f}; {self.need}.{language}"

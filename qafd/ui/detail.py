@@ -156,13 +156,12 @@ def _quote(text: str) -> str:
 
 
 def _lead(view: View) -> None:
-    """The sentences that answer the question, or that none does; the tab has their sources."""
+    """The sentences that answer the question or may, or that none does; the tab has their sources.
+    """
     answer = view.answer
-    if answer.abstained:
-        st.caption(plain(answer.absence))
-    else:
-        if answer.gap:
-            st.caption(plain(answer.gap))
+    if words := answer.absence or answer.gap:
+        st.caption(plain(words + " The nearest sentences:" * answer.perhaps))
+    if answer.perhaps or not answer.abstained:
         st.html("".join(
             f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 300)}"
             f"{'</b>' * s.best} <small style='opacity:.7'>"
