@@ -96,6 +96,19 @@ def test_a_timeline_has_a_line_at_the_mass_of_now(home: Path) -> None:
     assert "the mass is 33 now" in chart.proto.alt
 
 
+def test_a_seed_that_brings_nobody_is_named_once_in_a_timeline(home: Path) -> None:
+    [chart] = quiet("lab", experiment="Timeline", preset="As in the paper").get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    headings = [words["text"].removeprefix("<b>").removesuffix("</b>")
+                for words in figure["layout"]["annotations"] if words["text"].startswith("<b>")]
+    lanes = [[text.strip() for text in trace["text"]]
+             for trace in figure["data"] if trace.get("mode") == "text"]
+    alone = [names[0] for names in lanes if len(names) == 1]
+    assert "Amazon" in alone
+    assert not set(alone) & set(headings)
+    assert any(len(names) > 1 and names[0] in headings for names in lanes)
+
+
 def test_robustness_begins_with_noise_that_some_nodes_do_not_outlast(home: Path) -> None:
     app = quiet("lab", experiment="Robustness")
     [chart] = app.get("plotly_chart")

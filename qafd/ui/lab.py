@@ -24,7 +24,7 @@ from qafd.ui.pages import page
 from qafd.ui.workspaces import keep, plain
 from qafd.view import figures
 from qafd.view.movie import ORDER_NAMES, movie, movie_data
-from qafd.view.panel import clean
+from qafd.view.panel import clean, counted
 from qafd.weights import VARIANTS
 
 LISTED = 3000  # passages that may be named as gold
@@ -238,8 +238,9 @@ def robustness_tab(view: View) -> None:
         st.write("Nothing is retrieved, with or without noise. Raise the mass.")
         return
     steady = sum(r.share == 1 for r in usual)
+    others = len(found) - len(usual)
     st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw; "
-               f"{len(found) - len(usual)} others come in at least one.")
+               f"{counted(others, 'other')} {'comes' if others == 1 else 'come'} in at least one.")
     chart(figures.return_bars(found, 60, _ink()),
           f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),

@@ -116,9 +116,11 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str,
     for lane, name in enumerate(order):
         inside = [e for e in rows if e.lane == name]
         color = LANES[lane % len(LANES)]
-        figure.add_annotation(x=0, y=place, text=f"<b>{label(name, 44)}</b>", showarrow=False,
-                              xanchor="left", font={"size": 13, "color": ink})
-        at = [place + 1 + i for i in range(len(inside))]
+        if [e.name for e in inside] != [name]:  # a seed that brings nobody is named by its bar
+            figure.add_annotation(x=0, y=place, text=f"<b>{label(name, 44)}</b>", showarrow=False,
+                                  xanchor="left", font={"size": 13, "color": ink})
+            place += 1
+        at = [place + i for i in range(len(inside))]
         figure.add_bar(
             x=[timeline.up_to - e.mass for e in inside], base=[e.mass for e in inside], y=at,
             orientation="h", marker={"color": color, "opacity": 0.4}, width=0.84,
@@ -130,7 +132,7 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str,
             text=[f" {label(e.name)} " for e in inside],
             textposition=["middle right" if e else "middle left" for e in early],
             textfont={"size": 11.5, "color": ink}, hoverinfo="skip", showlegend=False)
-        place += len(inside) + 2
+        place += len(inside) + 1
     if now <= timeline.up_to:
         figure.add_vline(x=now, line={"color": ink, "width": 1.5, "dash": "dash"})
         left = now > 0.8 * timeline.up_to
