@@ -12,6 +12,7 @@ from qafd.ui.evaluate import (
 )
 from qafd.ui.explore import empty_workspace
 from qafd.ui.gold import question_set
+from qafd.ui.judged import judged
 from qafd.ui.workspaces import workspace
 
 knowledge = workspace()
@@ -34,3 +35,4 @@ measure = verdict(result)
 chart(result, measure)
 numbers(result, measure)
 questions_table(result, knowledge, measure)
+judged(result, knowledge, methods)

@@ -5,12 +5,12 @@ shown, so every grade is a mean over several rounds, with its deviation, and the
 from one round to the next.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from qafd.errors import MalformedReplyError, ModelError, ParameterError
-from qafd.llm import LLM, Reply
+from qafd.errors import MalformedReplyError, ParameterError
+from qafd.llm import LLM, Message, Reply
 from qafd.llm.prompts_answer import (
     JUDGE_TOKENS,
     PAPER,
@@ -74,37 +74,47 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     ------
     ParameterError
         There is nothing to judge.
+    MalformedReplyError
+        No round could be read.
     ModelError
-        The endpoint failed, or no round could be read.
+        The endpoint failed.
     """
     if repeats < 1 or not answers:
         raise ParameterError(f"{len(answers)} answers and {repeats} rounds were given; a judge "
                              "needs at least one of each")
     names = list(answers)
-    rounds: list[dict[str, list[float]]] = []
+    read: list[dict[str, list[float]]] = []
     failed: list[str] = []
     tokens_in, tokens_out, estimated = 0, 0, False
     schema = judge_schema(len(names), criteria)
-    for number in range(repeats):
-        order = names[::-1] if number % 2 else names
+    for order, messages in rounds(question, answers, repeats, criteria):
         spent = (0, 0, False)
         try:
-            reply = client.complete(
-                judge_messages(question, [answers[name] for name in order], criteria, number + 1),
-                schema=schema, max_tokens=JUDGE_TOKENS)
+            reply = client.complete(messages, schema=schema, max_tokens=JUDGE_TOKENS)
             spent = (reply.tokens_in, reply.tokens_out, reply.estimated)
             grades = read_grades(reply.text, len(order), criteria)
-            rounds.append(dict(zip(order, grades, strict=True)))
+            read.append(dict(zip(order, grades, strict=True)))
         except MalformedReplyError as error:
             failed.append(str(error))
             spent = spent if any(spent) else error.tokens
         tokens_in, tokens_out = tokens_in + spent[0], tokens_out + spent[1]
         estimated |= spent[2]
-    if not rounds:
-        raise ModelError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
-    return Verdict(client.name, tuple(_judgment(name, [r[name] for r in rounds], criteria)
+    if not read:
+        raise MalformedReplyError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
+    return Verdict(client.name, tuple(_judgment(name, [r[name] for r in read], criteria)
                                       for name in names),
-                   len(rounds), tuple(failed), tokens_in, tokens_out, estimated)
+                   len(read), tuple(failed), tokens_in, tokens_out, estimated)
+
+
+def rounds(question: str, answers: Mapping[str, str], repeats: int,
+           criteria: Sequence[Criterion] = PAPER
+           ) -> Iterator[tuple[list[str], tuple[Message, ...]]]:
+    """What `judge` sends in each round, and the names in the order in which it shows answers."""
+    names = list(answers)
+    for number in range(repeats):
+        order = names[::-1] if number % 2 else names
+        yield order, judge_messages(question, [answers[name] for name in order], criteria,
+                                    number + 1)
 
 
 def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:

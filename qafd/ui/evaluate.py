@@ -2,9 +2,9 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -24,35 +24,43 @@ from qafd.ui.workspaces import keep, plain, safe, said
 from qafd.view.figures import GREEN
 from qafd.view.panel import clean, counted
 
+Result = TypeVar("Result")
+Work = Callable[[Callable[[Progress], None], Callable[[], bool]], Result]
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 AT_ONCE = 150  # retrievals that are run without being asked for
 KEPT = 8  # results
 
 
-class Measuring:
-    """An evaluation in a thread of its own, which goes on while other pages are looked at."""
+class Running(Generic[Result]):
+    """Work in a thread of its own, which goes on while other pages are looked at.
 
-    def __init__(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
-                 methods: Mapping[str, Retriever]) -> None:
-        self.progress = Progress("evaluating", 0, len(questions) * len(methods))
-        self.result: Evaluation | None = None
+    Parameters
+    ----------
+    work : callable
+        Is given what to tell its progress to, and what to ask whether it shall stop.
+    progress : Progress
+        At the beginning; in this stage the time that is left is told.
+    """
+
+    def __init__(self, work: Work[Result], progress: Progress) -> None:
+        self.progress = progress
+        self.result: Result | None = None
         self.error = ""
         self.cancel = Event()
         self._pace = Pace()
-        self._thread = Thread(target=self._run, args=(knowledge, questions, methods), daemon=True)
+        self._stage = progress.stage
+        self._thread = Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
-    def _run(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
-             methods: Mapping[str, Retriever]) -> None:
+    def _run(self, work: Work[Result]) -> None:
         try:
-            self.result = evaluate(knowledge, questions, methods, progress=self._note,
-                                   stopped=self.cancel.is_set)
+            self.result = work(self._note, self.cancel.is_set)
         except QafdError as error:
             self.error = str(error)
 
     def _note(self, progress: Progress) -> None:
         self.progress = progress
-        if progress.stage == "evaluating":
+        if progress.stage == self._stage:
             self._pace.note(progress.done, progress.total)
 
     def over(self, seconds: float = 0) -> bool:
@@ -64,6 +72,17 @@ class Measuring:
     def remaining(self) -> str:
         """About how long it still takes, once that can be told."""
         return f", {self._pace.left}" if self._pace.left else ""
+
+
+class Measuring(Running[Evaluation]):
+    """An evaluation that runs."""
+
+    def __init__(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
+                 methods: Mapping[str, Retriever]) -> None:
+        super().__init__(
+            lambda progress, stopped: evaluate(knowledge, questions, methods, progress=progress,
+                                               stopped=stopped),
+            Progress("evaluating", 0, len(questions) * len(methods)))
 
 
 def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
@@ -108,7 +127,7 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
     if current is None:
         return None
     if not current.over(1.5):
-        st.fragment(_watch, run_every=0.5)(current)
+        st.fragment(watch, run_every=0.5)(current, "retrievals")
         return None
     if current.error:
         del known[key]  # so that it can be tried again
@@ -116,11 +135,12 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
     return current.result
 
 
-def _watch(current: Measuring) -> None:
+def watch(current: Running[Any], units: str) -> None:
+    """A bar of what runs, with its end; the page runs again when it is over."""
     bar, stop = st.columns([6, 1], vertical_alignment="center")
     at = current.progress
-    what = (f"{at.done:,} of {at.total:,} retrievals{current.remaining}: {clean(at.current, 80)}"
-            if at.stage == "evaluating" else
+    what = (f"{at.done:,} of {at.total:,} {units}{current.remaining}: {clean(at.current, 80)}"
+            if at.stage in ("evaluating", "judging") else
             f"{at.stage.capitalize()}: {at.done:,} of {at.total:,} texts")
     bar.progress(at.done / max(at.total, 1), plain(what))
     if stop.button("Cancel", disabled=current.cancel.is_set()):

@@ -1,0 +1,186 @@
+"""What a language model thinks of the answers that methods quote, over many questions.
+
+A model's opinion is no measurement: it is for answers that no gold set can grade.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.errors import MalformedReplyError, ModelError
+from qafd.evaluate import SEED, Evaluation
+from qafd.evaluate.judge import Judgment, Verdict, judge, rounds
+from qafd.evaluate.measures import Interval, intervals
+from qafd.index import Progress, never, silent
+from qafd.knowledge import KnowledgeGraph
+from qafd.llm import LLM
+from qafd.llm.cost import Metered, tokens_of
+from qafd.llm.prompts_answer import ABSENT, JUDGE_TOKENS, PAPER, judge_schema
+from qafd.retrieve.base import Retriever
+
+AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A question and what each method quotes for it, in the order in which a judge sees them."""
+
+    question: str
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What asking a judge will take; `tokens_out` is the most, `cost` None without a price.
+
+    `stored` rounds were answered before and cost nothing.
+    """
+
+    calls: int
+    stored: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The estimate in words."""
+        if not self.calls:
+            return f"no call, all {self.stored:,} were answered before."
+        money = ("price not known" if self.cost is None else
+                 f"at most ~${self.cost:,.4f}" if self.cost else "free")
+        before = f", {self.stored:,} more were answered before" if self.stored else ""
+        return (f"{self.calls:,} calls{before}; ~{self.tokens_in:,} tokens in, at most "
+                f"{self.tokens_out:,} out; {money}.")
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """The grades of one method from 0 to 100, as means over questions with 95% intervals.
+
+    `difference` is the overall grade minus that of the first method, question by question.
+    """
+
+    name: str
+    overall: Interval
+    difference: Interval
+    criteria: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """What a judge gave; `stopped` says why fewer than all questions were asked, "" if none."""
+
+    model: str
+    questions: tuple[str, ...]
+    opinions: tuple[Opinion, ...]
+    verdicts: tuple[Verdict, ...]
+    stopped: str = ""
+
+    @property
+    def unread(self) -> int:
+        """Rounds whose reply could not be read."""
+        return sum(len(verdict.failed) for verdict in self.verdicts)
+
+
+def quoted(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, Retriever],
+           most: int) -> tuple[Answers, ...]:
+    """The quoted answers of the first methods to the first questions of an evaluation.
+
+    The order of methods is drawn for each question, so that none is always shown first; what the
+    evaluation quoted already is not asked again.
+    """
+    graph = knowledge.graph
+    names = [score.name for score in result.scores][:AT_ONCE]
+    found = []
+    for number, question in enumerate(result.questions[:most]):
+        texts = {}
+        plan = None if question.answers else knowledge.plan(question.text, graph)
+        for score in result.scores[:AT_ONCE]:
+            text = score.trials[number].answer
+            if plan is not None and not score.trials[number].error:
+                retrieval = knowledge.retrieve(plan, methods[score.name], graph=graph)
+                text = " ".join(s.text for s in knowledge.answer(retrieval, plan).sentences)
+            texts[score.name] = text or ABSENT
+        order = np.random.default_rng([SEED, number]).permutation(len(names)).tolist()
+        found.append(Answers(question.text, {names[at]: texts[names[at]] for at in order}))
+    return tuple(found)
+
+
+def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimate:
+    """What `opinions` will spend at most, from what is to be sent; no call is made."""
+    calls, stored, sent = 0, 0, 0
+    for answers in asked:
+        schema = judge_schema(len(answers.texts))
+        for _, messages in rounds(answers.question, answers.texts, repeats):
+            if client.stored(client.key(messages, schema, JUDGE_TOKENS)) is not None:
+                stored += 1
+                continue
+            calls, sent = calls + 1, sent + tokens_of(messages)
+    received = calls * JUDGE_TOKENS
+    return Estimate(calls, stored, sent, received,
+                    client.price.of(sent, received) if client.price else None)
+
+
+def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, repeats: int = 2,
+             progress: Callable[[Progress], None] = silent,
+             stopped: Callable[[], bool] = never) -> Opinions:
+    """Let a model grade the answers to each question side by side, without their names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The methods; the others are compared with the first.
+    repeats : int
+        Rounds for each question, with the order reversed from one to the next.
+    stopped : callable
+        Asked between questions; True ends with what was judged so far.
+
+    Raises
+    ------
+    ModelError
+        No question was judged: the endpoint failed, the cap allows no call, no reply could be read,
+        or it was stopped before the first.
+    """
+    verdicts: list[Verdict] = []
+    judged: list[str] = []
+    why = ""
+    for number, answers in enumerate(asked):
+        if stopped():
+            why = f"Stopped after {number} of {len(asked)} questions."
+            break
+        progress(Progress("judging", number, len(asked), answers.question))
+        try:
+            verdicts.append(judge(answers.question, answers.texts, client, repeats=repeats))
+        except MalformedReplyError as error:
+            why = f"Not all questions were judged: {error}"
+            continue
+        except ModelError as error:
+            if not verdicts:
+                raise
+            why = f"Ended after {number} of {len(asked)} questions: {error}"
+            break
+        judged.append(answers.question)
+    progress(Progress("judging", len(asked), len(asked)))
+    if not verdicts:
+        raise ModelError(why or "There is no question to judge.")
+    return Opinions(client.name, tuple(judged), _opinions(verdicts, names), tuple(verdicts), why)
+
+
+def _opinions(verdicts: Sequence[Verdict], names: Sequence[str]) -> tuple[Opinion, ...]:
+    graded = [{j.name: _shares(j) for j in verdict.judgments} for verdict in verdicts]
+    criteria = [criterion.name for criterion in PAPER]
+    found = []
+    for name in names:
+        own = np.array([grades[name] for grades in graded]).T  # (criteria + 1, questions)
+        other = np.array([grades[names[0]][-1] for grades in graded])
+        drawn = intervals(np.vstack([own, own[-1] - other]), np.random.default_rng(SEED))
+        found.append(Opinion(name, drawn[-2], drawn[-1],
+                             dict(zip(criteria, drawn[:-2], strict=True))))
+    return tuple(found)
+
+
+def _shares(judgment: Judgment) -> list[float]:
+    """The grades of an answer and their sum, each of the highest possible, in percent."""
+    return [100 * grade.mean / grade.highest for grade in (*judgment.grades, judgment.total)]

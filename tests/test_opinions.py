@@ -1,0 +1,158 @@
+"""A model's opinion of quoted answers: blind, capped, estimated before, with intervals."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from clicks import page, press, shown
+from faults import FaultServer
+from streamlit.testing.v1 import AppTest
+
+from qafd.errors import ModelError, SpendingCapError
+from qafd.evaluate import evaluate
+from qafd.evaluate.gold import Question
+from qafd.evaluate.judge import graded
+from qafd.evaluate.opinions import Answers, estimate, opinions, quoted
+from qafd.knowledge import KnowledgeGraph
+from qafd.llm import Recorded
+from qafd.llm.cost import Cap, Meter, Metered, Price
+from qafd.llm.prompts_answer import PAPER
+from qafd.methods import configured
+from qafd.preferences import Preferences, save
+
+ASKED = (Answers("Who?", {"b": "BBB", "a": "AAA"}), Answers("Where?", {"a": "AAA", "b": "BBB"}),
+         Answers("When?", {"b": "BBB", "a": "AAA"}))
+
+
+def grades(*each: float) -> str:
+    return json.dumps({"grades": [{c.name: value for c in PAPER} for value in each]})
+
+
+def fair(messages: str) -> str:
+    """Twenty for AAA and sixty for BBB, in the order in which they are shown."""
+    return grades(*(20 if name == "AAA" else 60 for name in re.findall("AAA|BBB", messages)))
+
+
+def replies(asked: tuple[Answers, ...], repeats: int) -> list[str]:
+    return [fair(" ".join(list(one.texts.values())[::-1 if number % 2 else 1]))
+            for one in asked for number in range(repeats)]
+
+
+def test_grades_are_means_over_questions_with_paired_differences() -> None:
+    first = Recorded(replies(ASKED, 2))
+    found = opinions(ASKED, first, ["a", "b"])
+    assert [one.name for one in found.opinions] == ["a", "b"]
+    assert [(one.overall.mean, one.overall.low, one.overall.high) for one in found.opinions] == [
+        (20, 20, 20), (60, 60, 60)]
+    assert found.opinions[1].difference.mean == 40
+    assert found.opinions[0].criteria["diversity"].mean == 20
+    assert found.questions == ("Who?", "Where?", "When?")
+    assert len(first.asked) == 6
+
+
+def test_a_question_whose_replies_cannot_be_read_is_left_out_and_said() -> None:
+    given = [*replies(ASKED[:1], 1), "no grades", *replies(ASKED[2:], 1)]
+    found = opinions(ASKED, Recorded(given), ["a", "b"], repeats=1)
+    assert found.questions == ("Who?", "When?")
+    assert found.stopped.startswith("Not all questions were judged")
+    with pytest.raises(ModelError, match="gave no grades"):
+        opinions(ASKED[:1], Recorded(["nothing"]), ["a", "b"], repeats=1)
+
+
+def test_what_was_judged_stays_when_it_ends_early() -> None:
+    broken = Recorded([*replies(ASKED[:1], 1), SpendingCapError("The cap."), *replies(ASKED, 1)])
+    found = opinions(ASKED, broken, ["a", "b"], repeats=1)
+    assert (found.questions, found.stopped) == (("Who?",), "Ended after 1 of 3 questions: The cap.")
+    seen: list[str] = []
+    found = opinions(ASKED, Recorded(replies(ASKED, 1)), ["a", "b"], repeats=1,
+                     progress=lambda at: seen.append(at.current), stopped=lambda: len(seen) > 1)
+    assert found.stopped == "Stopped after 2 of 3 questions."
+    with pytest.raises(ModelError, match="Stopped after 0"):
+        opinions(ASKED, Recorded([]), ["a", "b"], stopped=lambda: True)
+
+
+def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path: Path) -> None:
+    KnowledgeGraph.open(path)
+    price = Price(1.0, 2.0)
+    model = Metered(Recorded(replies(ASKED[:1], 2)), path, Meter(Cap(calls=2)), price,
+                    accepts=graded(2))
+    before = estimate(ASKED[:1], model, 2)
+    assert (before.calls, before.stored, before.tokens_out) == (2, 0, 1024)
+    assert before.cost == pytest.approx((before.tokens_in + 2 * 1024) / 1e6)
+    opinions(ASKED[:1], model, ["a", "b"])
+    after = estimate(ASKED[:1], model, 2)
+    assert (after.calls, after.stored, after.cost) == (0, 2, 0)
+    with pytest.raises(SpendingCapError):
+        opinions(ASKED[1:], model, ["a", "b"])
+
+
+def test_what_methods_quote_is_shown_in_an_order_that_is_drawn(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "small.db")
+    knowledge.add_text("ada.md", "# Ada Lovelace\n\nAda Lovelace wrote notes on the engine.")
+    asked = [Question(str(i), f"What did Ada Lovelace write {i}?", ("Ada Lovelace",))
+             for i in range(12)]
+    methods = configured("qafd,lexical", knowledge.graph)
+    result = evaluate(knowledge, asked, methods)
+    found = quoted(knowledge, result, methods, 11)
+    assert [one.question for one in found] == [one.text for one in asked[:11]]
+    assert {text for one in found for text in one.texts.values()} == {
+        "Ada Lovelace wrote notes on the engine."}
+    assert {tuple(one.texts) for one in found} == {("qafd", "lexical"), ("lexical", "qafd")}
+    assert found == quoted(knowledge, result, methods, 11)
+
+
+def test_no_round_that_is_malformed_is_kept_as_a_reply(path: Path) -> None:
+    KnowledgeGraph.open(path)
+    model = Metered(Recorded(["no", grades(1, 2)]), path, Meter(), accepts=graded(2))
+    with pytest.raises(ModelError, match="holds no JSON object"):
+        opinions(ASKED[:1], model, ["a", "b"], repeats=1)
+    assert estimate(ASKED[:1], model, 1).stored == 0
+
+
+def reply(body: dict[str, object]) -> str:
+    text = str(body["messages"][1]["content"])  # type: ignore[index]
+    return grades(*[50] * (text.count(" response ")))
+
+
+def judging(until: Callable[[AppTest], bool], **query: str) -> AppTest:
+    app = page("evaluate", measure="lexical", **query)
+    deadline = time.monotonic() + 60
+    while not until(app):
+        assert time.monotonic() < deadline, shown(app)
+        app.run()
+    return app
+
+
+def is_there(app: AppTest) -> bool:
+    return any(toggle.key == "opinion" for toggle in app.toggle)
+
+
+@pytest.mark.replies(reply=reply)
+def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
+                                                             server: FaultServer) -> None:
+    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    app = judging(is_there)
+    app.toggle(key="opinion").set_value(True).run()
+    assert "20 calls; ~" in shown(app)
+    assert not server.bodies
+    press(app, "Ask tiny")
+    deadline = time.monotonic() + 60
+    while "In the opinion of tiny" not in shown(app):
+        assert time.monotonic() < deadline, shown(app)
+        app.run()
+    assert not app.exception
+    assert len(server.bodies) == 20
+    table = app.dataframe[-1].value
+    assert list(table["overall"]) == [50]
+    app.run()
+    said = [c.value for c in app.caption if c.value.startswith("tiny:")]
+    assert said[0].startswith("tiny: no call, all 20 were answered before"), said
+
+
+def test_without_a_model_no_opinion_is_offered(home: Path) -> None:
+    app = judging(lambda app: any("Question by question" in h.value for h in app.subheader))
+    assert not is_there(app)
+    assert "opinion" not in shown(app)
