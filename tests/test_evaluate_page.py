@@ -139,6 +139,10 @@ def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -
     app = measured(measure="qafd(mass=9,variant=plain)")
     assert app.dataframe[0].value["method"].tolist() == [
         "QAFD flow diffusion (mass=9, variant=plain)"]
+    app.run()  # the browser sends back what the box shows
+    assert not app.error
+    assert app.dataframe[0].value["method"].tolist() == [
+        "QAFD flow diffusion (mass=9, variant=plain)"]
     assert "has no parameter" in shown(measured(measure="qafd(speed=9)"))
 
 

@@ -89,7 +89,9 @@ def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
     """The methods to measure; the first is what the others are compared with."""
     options = [*METHODS, PAPER]
     specs = st.multiselect(
-        "Methods", options, [name for name in USUAL if name in options], format_func=label_of,
+        "Methods", options, [name for name in USUAL if name in options],
+        # what is typed comes back from the browser as it is shown
+        format_func=lambda spec: label_of(spec) if spec in options else spec,
         key=keep("measure"), bind="query-params", accept_new_options=True,
         help="The others are compared with the first. Type a variant to measure it: "
         "qafd(mass=30,variant=plain), qafd:paper(seeds=20).")
