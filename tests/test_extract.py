@@ -105,6 +105,11 @@ def test_what_only_looks_like_a_name_is_none(text, junk):
     assert not names(text) & junk
 
 
+def test_a_title_may_be_a_word_that_letters_say():
+    extraction = extractor().extract(passage("It was sung by Adele.", "Hello"))
+    assert keys(extraction, "title") == {"hello"}
+
+
 def test_who_speaks_in_a_dialogue_is_named_though_a_colon_follows():
     text = ("Rosalind: It began in Tulsa.\nClyde: And the tape?\nRosalind: It broke.\n"
             "Clyde: A pity.")

@@ -114,20 +114,21 @@ class LocalExtractor:
                    read_other(chunk, language, self.name))
 
     def _read(self, doc: "Doc", chunk: Chunk) -> Extraction:
+        text = doc.text  # which spaCy joins anew each time
         sentences = [sentence for sentence in doc.sents if sentence.text.strip(_BLANK)]
         named: list[Placed] = []  # by tokens
         terms: list[Mention] = []
         votes: list[tuple[str, str, float]] = []
-        no_names = closings(doc.text)
-        labels = label_names(doc.text)
+        no_names = closings(text)
+        labels = label_names(text)
         doubts: dict[str, list[bool]] = defaultdict(list)  # of each mention of a key
         general: set[str] = set()
         for number, sentence in enumerate(sentences):
             taken: set[int] = set()
             columns = {sentence.start_char + at for at in column_names(sentence.text)}
-            headed = is_heading(doc.text, sentence.start_char, sentence.end_char)
+            headed = is_heading(text, sentence.start_char, sentence.end_char)
             for span, kind, told in _spans(sentence, columns):
-                mention = self._mention(span, kind, number)
+                mention = self._mention(span, kind, number, text)
                 if mention is None or mention.start in columns or mention.start in no_names or (
                         mention.start in labels and (kind != PERSON or labels[mention.start] != (
                             mention.start, mention.end))):
@@ -135,33 +136,33 @@ class LocalExtractor:
                 named.append((mention, span.start, span.end))
                 taken.update(range(span.start, span.end))
                 before, after = _beside(span, sentence)
-                doubts[mention.key].append(is_doubtful(doc.text, mention, headed, after))
+                doubts[mention.key].append(is_doubtful(text, mention, headed, after))
                 noun = any(t.pos_ in ("NOUN", "PROPN") for t in doc[span.end:span.end + 1])
                 if is_one_of_many(mention, before, noun):
                     general.add(mention.key)
                 votes += _votes(mention, told, before, after, noun)
-            terms += [term for term in self._terms(sentence, taken, number)
+            terms += [term for term in self._terms(sentence, taken, number, text)
                       if term.start not in columns]
         kinds = settled(votes)
         named = [(replace(mention, kind=kinds[mention.key]), first, last)
                  for mention, first, last in named
                  if not all(doubts[mention.key]) and mention.key not in general]
-        named = _joined(named, doc.text)
-        bounds = [without_bullet(doc.text, s.start_char, s.end_char) for s in sentences]
+        named = _joined(named, text)
+        bounds = [without_bullet(text, s.start_char, s.end_char) for s in sentences]
         return extraction(chunk, self.name, bounds, named, terms, self._names_something,
                           lambda first, last: _verb(doc[first:last]))
 
-    def _mention(self, span: "Span", kind: str, number: int) -> Mention | None:
+    def _mention(self, span: "Span", kind: str, number: int, text: str) -> Mention | None:
         """The span as a mention, trimmed; None for junk."""
         raw = span.text.split("\n")[0]
         start = span.start_char + len(raw) - len(raw.lstrip(_EDGE))
         name = raw.strip(_EDGE)
         if clock := _CLOCK.match(name):
             start, name = start + clock.end(), name[clock.end():]
-        cut = greeting(span.doc.text, start, start + len(name))
+        cut = greeting(text, start, start + len(name))
         if not cut and kind in (PERSON, UNKNOWN) and (cut := without_title(name)):
             kind = PERSON
-        opening = opens(span.doc.text, start)
+        opening = opens(text, start)
         if opening and is_order(name):
             return None
         if kind == UNKNOWN and not cut:
@@ -173,7 +174,7 @@ class LocalExtractor:
         if name.endswith(".") and not _ABBREVIATED.search(name[:-1]):
             name = name[:-1]
         key = canonical(name)
-        if not self._names_something(key) or is_noise(name, key, kind, span.doc.text, start):
+        if not self._names_something(key) or is_noise(name, key, kind, text, start):
             return None
         return Mention(key, name, start, start + len(name), number, kind)
 
@@ -182,7 +183,8 @@ class LocalExtractor:
         return names_something(key) and len(words) <= 12 and not says_nothing(
             " ".join(word for word in words if word not in self._stop))
 
-    def _terms(self, sentence: "Span", taken: set[int], number: int) -> Iterator[Mention]:
+    def _terms(self, sentence: "Span", taken: set[int], number: int, text: str
+               ) -> Iterator[Mention]:
         for found in sentence.noun_chunks:
             tokens = [token for token in found if not token.is_space]
             while tokens and (tokens[0].pos_ not in ("NOUN", "PROPN", "ADJ") or tokens[0].is_stop):
@@ -191,7 +193,7 @@ class LocalExtractor:
             if len(content) < 2 or len(tokens) > 5 or any(token.i in taken for token in tokens):
                 continue
             start, end = tokens[0].idx, tokens[-1].idx + len(tokens[-1])
-            name = sentence.doc.text[start:end]
+            name = text[start:end]
             key = canonical(name)
             if "\n" not in name and self._names_something(key):
                 yield Mention(key, name, start, end, number, "term")
@@ -227,11 +229,12 @@ def _paragraphs(doc: "Doc") -> "Doc":
     parser alone would often end one right after the start it is given: "Councillor" | "Tuvell
     reported". A table's row is one sentence.
     """
-    table = is_table(doc.text)
+    text = doc.text  # which spaCy joins anew each time
+    table = is_table(text)
     starts = [0, *(t.i + 1 for t in doc[:-1] if t.is_space and "\n" in t.text and (
-        "\n\n" in t.text or _begins(doc.text, t.idx + len(t.text), table)))]
+        "\n\n" in t.text or _begins(text, t.idx + len(t.text), table)))]
     paragraphs = [doc[first:last] for first, last in pairwise([*starts, len(doc)])]
-    if len(paragraphs) == 1 and not is_row(doc.text):
+    if len(paragraphs) == 1 and not is_row(text):
         return doc
     for paragraph in paragraphs:
         paragraph[0].is_sent_start = True
@@ -304,7 +307,7 @@ def _numbered(run: "Span") -> "Span":
     """A run with the number that tells it from its like: "Kubernetes 1.29"."""
     after = run.doc[run.end:run.end + 2]
     if (len(after) and after[0].idx == run.end_char + 1 and _VERSION.fullmatch(after[0].text)
-            and run.doc.text[run.end_char] == " " and not _YEAR.fullmatch(after[0].text)
+            and run[-1].whitespace_ and not _YEAR.fullmatch(after[0].text)
             and (after[0].head.i < run.end or len(after) == 1 or after[1].text[0] in "\n.,;:)")):
         return run.doc[run.start:run.end + 1]
     return run

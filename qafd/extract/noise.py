@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from qafd.extract.kinds import UNKNOWN, is_given, kind_of
+from qafd.extract.kinds import PERSON, UNKNOWN, is_given, kind_of
 from qafd.records import Mention
 from qafd.text import words_of
 
@@ -14,9 +14,12 @@ _COMMON = frozenset(re.findall(
     "monday tuesday wednesday thursday friday saturday sunday one two three four five six seven "
     "eight nine ten first second third fourth fifth mr mrs ms dr prof sir lady chapter figure "
     "table section page part volume no yes ok am pm bc ad etc todo fyi mon tue tues wed thu thur "
-    "thurs fri sat feb mar apr jun jul aug sep sept oct nov dec today tomorrow yesterday tonight "
-    "btw lgtm asap thx tbd tba tbc faq re cc bcc fwd dear hi hello hey regards cheers thanks "
-    "sincerely greetings breakfast lunch dinner meeting"))
+    "thurs fri sat feb mar apr jun jul aug sep sept oct nov dec tbd tba tbc re cc bcc fwd"))
+# What letters and chats say; as a title it may be that of a song.
+_SAID = frozenset(re.findall(
+    r"\w+",
+    "today tomorrow yesterday tonight btw lgtm asap thx faq dear hi hello hey regards cheers "
+    "thanks sincerely greetings breakfast lunch dinner meeting"))
 _MONEY = re.compile(r"(?:[A-Z]{3}|[A-Z]{0,2}[$\u20ac\u00a3\u00a5])\s?\d[\d.,]*")
 # What stands before the first word of a sentence, an item or a note.
 _OPENING = re.compile(r"(?:^|\n|[.!?:]|\d[.)]|[-*\u2022\])])[ \t>]*$")
@@ -66,8 +69,9 @@ def is_noise(name: str, key: str, kind: str, text: str, start: int) -> bool:
     204"), or has no capital; where it has no type also a role ("Chief Executive Officer").
     """
     words = name.split()
-    if _MONEY.fullmatch(name) or kind == UNKNOWN and (
-            len(key) < 3 or _ROLES.issuperset(key.split())):
+    if _MONEY.fullmatch(name) or kind in (UNKNOWN, PERSON) and key in _SAID:
+        return True
+    if kind == UNKNOWN and (len(key) < 3 or _ROLES.issuperset(key.split())):
         return True
     if not any(map(str.isupper, name)) and (kind == UNKNOWN or len(words) == 1):
         return True
