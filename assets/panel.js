@@ -37,8 +37,8 @@ const set = (el, attributes) => {
 };
 const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
 const short = (text, length) => {
-  const letters = [...text];
-  return letters.length > length ? letters.slice(0, length - 1).join("").trimEnd() + "…" : text;
+  const all = [...text];
+  return all.length > length ? all.slice(0, length - 1).join("").trimEnd() + "…" : text;
 };
 const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), value));
 

@@ -158,7 +158,7 @@ def test_arrow_keys_move_to_a_node_on_that_side(page: Page, server: str) -> None
 def test_nodes_have_accessible_names(page: Page, server: str) -> None:
     show(page, server)
     button = page.get_by_role("button", name=re.compile(
-        r"^Steve Jobs, person, seed, retrieved, importance [\d.]+$"))
+        r"^Steve Jobs, person, seed, retrieved, importance [\d.]+%$"))
     expect(button).to_have_attribute("aria-pressed", "false")
     expect(page.locator(".card svg").first).to_have_attribute(
         "aria-label", re.compile(r"^QAFD-RAG: \d+ of \d+ touched nodes retrieved; .+\.$"))

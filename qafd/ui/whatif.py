@@ -134,8 +134,10 @@ def _scaled(explanation: Explanation, edge: str, factor: float) -> tuple[tuple[i
 
 def _answers(view: View, difference: Difference) -> AnswerChange:
     """What becomes of the quoted answer; no model is asked."""
-    return AnswerChange.of(view.knowledge.answer(difference.before, view.plan),
-                           view.knowledge.answer(difference.after, view.plan))
+    same = difference.before.ranking == view.retrieval.ranking
+    return AnswerChange.of(
+        view.answer if same else view.knowledge.answer(difference.before, view.plan),
+        view.knowledge.answer(difference.after, view.plan))
 
 
 def _difference(view: View, difference: Difference) -> None:
