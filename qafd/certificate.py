@@ -16,6 +16,8 @@ from qafd.records import Floats, Nodes
 
 # A sum of k terms rounds by up to k units in the last place; 4e-15 is 18 of them.
 ROUNDING = 4e-15
+# Terms of one node beyond which they are added pairwise, to keep within that.
+MANY = 500
 # Masses off by more than this share of a capacity are not certified, even where it is rounding.
 CRUDE = 1e-3
 
@@ -107,7 +109,7 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
     """
     t = len(x)
     flow = weight * (x[u] - x[v])
-    held = source - sum_at(u, flow, t) + sum_at(v, flow, t)
+    held = source + net_inflow(u, v, flow, t)
     through = (sum_at(u, weight, t) + sum_at(v, weight, t)) * x
     through += sum_at(u, weight * x[v], t) + sum_at(v, weight * x[u], t)
     allowed = rtol * capacity + ROUNDING * through
@@ -149,6 +151,14 @@ def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, wei
         volume=volume, source=total, support=int(full.sum()), touched=t, edges=len(u),
         rounds=rounds, expansions=expansions, rtol=rtol, reason="; ".join(complaints),
         rounding=_worst_ratio(ROUNDING * through, capacity))
+
+
+def net_inflow(u: Nodes, v: Nodes, flow: Floats, n: int) -> Floats:
+    """What flows into each of n nodes less what flows out, for flows from u to v, shape (n,)."""
+    net = sum_at(v, flow, n) - sum_at(u, flow, n)
+    for hub in np.flatnonzero(np.bincount(u, minlength=n) + np.bincount(v, minlength=n) > MANY):
+        net[hub] = flow[v == hub].sum() - flow[u == hub].sum()
+    return net
 
 
 def _worst_ratio(wrong: Floats, allowed: Floats) -> float:

@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from qafd.certificate import MANY, net_inflow
 from qafd.weights import positive
 
 ROUNDING = 4e-15
@@ -479,6 +480,8 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
         return None
     u, v, edge_weight, flow, mass = edges(t, entries, reals, whole, ends, weights)
     x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))
+    if whole[3, :t].max(initial=0, where=whole[2, :t] >= 0) > MANY:
+        mass = source + net_inflow(u, v, flow, t)
     reason = {CONVERGED: "", ROUNDS: f"{rounds} rounds were not enough",
               ROUNDED: "rounding keeps the residual above the tolerance",
               TOUCHED: f"more than {touched} nodes were touched"}[status]

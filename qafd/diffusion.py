@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from qafd import kernel
-from qafd.certificate import ROUNDING, Certificate, certify
+from qafd.certificate import ROUNDING, Certificate, certify, net_inflow
 from qafd.elimination import TooDenseError
 from qafd.errors import ParameterError
 from qafd.flood import flood
-from qafd.graph import Graph, sum_at
+from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 from qafd.region import REFINEMENTS, Region
 from qafd.sources import Sources, fit
@@ -202,7 +202,7 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
     finally:
         region.close()
     x, source = region.x, region.source
-    mass = source - sum_at(u, flow, len(x)) + sum_at(v, flow, len(x))
+    mass = source + net_inflow(u, v, flow, len(x))
     return Diffusion(graph, region.rows, x, mass, region.sink, source, region.alignment, u, v,
                      weight, flow, sources.notices, sources.saturated, rounds,
                      region.expansions, rtol, reason)

@@ -12,7 +12,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from qafd.certificate import ROUNDING
+from qafd.certificate import MANY, ROUNDING
 from qafd.elimination import Elimination
 from qafd.graph import Graph, Rows, sum_at
 from qafd.records import Floats, Nodes
@@ -43,6 +43,7 @@ class Region:
         self.start = self.end = self.order = np.empty(0, np.int64)  # order: rows read, oldest first
         self.weight = np.empty(0)
         self.expansions = 0
+        self.hubs: list[int] = []  # nodes read whose flows are added pairwise
         self.narrowest, self.widest = np.inf, 0.0
         # The active nodes and how to solve L_SS x_S = b, when they were last solved for directly.
         self.solver: tuple[Nodes, Callable[[Floats], Floats]] | None = None
@@ -138,6 +139,8 @@ class Region:
         self.expansions += len(nodes)
         self.read[nodes] = True
         self.order = np.concatenate([self.order, nodes])
+        if len(start) > MANY:
+            self.hubs += np.flatnonzero(np.bincount(start) > MANY).tolist()
         self.narrowest = min(self.narrowest, float(weight.min()))
         self.widest = max(self.widest, float(weight.max()))
         self.total += sum_at(start, weight, len(self.rows))
@@ -157,7 +160,10 @@ class Region:
         t = len(self.rows)
         flow = self._flow(self.start, self.end, self.weight)
         one_way = ~self.read[self.end]
-        over = self.source - self.sink - sum_at(self.start, flow, t)
+        out = sum_at(self.start, flow, t)
+        for hub in self.hubs:
+            out[hub] = flow[self.start == hub].sum()
+        over = self.source - self.sink - out
         over += sum_at(self.end[one_way], flow[one_way], t)
         through = self.total * self.x + sum_at(self.start, self.weight * self.x[self.end], t)
         through += sum_at(self.end[one_way], (self.weight * self.x[self.start])[one_way], t)

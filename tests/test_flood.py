@@ -106,3 +106,14 @@ def test_a_flood_ends_where_the_touched_nodes_do():
     assert "more than 3000 nodes" in solution.reason
     assert len(solution.rows) < 3010
     assert not solution.certificate.optimal
+
+
+@pytest.mark.usefixtures("path")
+def test_a_star_of_many_leaves_is_certified():
+    """The center keeps 1 and sends the rest in equal parts; 20,000 roundings would add up."""
+    solution = solve(built([(0, i) for i in range(1, 20_000)]), PLAIN, np.array([0]),
+                     np.array([19_970.0]))
+    assert solution.converged, solution.reason
+    assert solution.certificate.optimal, solution.certificate.reason
+    assert scatter(solution, solution.mass)[1:] == pytest.approx(19_969 / 19_999, rel=1e-12)
+    assert solution.mass[solution.find(0)] == pytest.approx(1, abs=1e-10)
