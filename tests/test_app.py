@@ -118,6 +118,16 @@ def test_each_preset_keeps_its_own_values(home: Path) -> None:
     assert not app.exception
 
 
+def test_the_preset_of_the_paper_retrieves_something_of_a_single_document(home: Path) -> None:
+    KnowledgeGraph.open(home / "tiny.db").add_text(
+        "ada.txt", "Ada Lovelace met Charles Babbage in London. Charles Babbage worked with "
+        "Joseph Clement. Joseph Clement was born in Cumbria. Ada Lovelace married William King.")
+    app = page("explore", ws="tiny", q="Whom did Ada Lovelace meet?", preset="As in the paper")
+    found = re.search(r"(\d+) of (\d+) nodes retrieved", shown(app))
+    assert found is not None
+    assert 0 < int(found[1]) < int(found[2])
+
+
 def test_the_mass_ends_where_all_is_full_and_a_link_may_go_beyond(home: Path) -> None:
     app = page("explore", preset="As in the paper")
     mass = app.slider(key="paper_mass")

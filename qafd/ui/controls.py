@@ -52,6 +52,7 @@ def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
 def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
     """The method with what is suggested for a graph and a question."""
     fitted = method.fitted(graph)
+    fitted = replace(fitted, seeds=_suggested_seeds(fitted, graph))
     return replace(fitted, mass=mass_range(fitted, graph, span(fitted), 0.0)[0])
 
 
@@ -80,7 +81,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
             whole = method.divided
             value, high, step = mass_range(method, graph, span(method), set_to(key))
         elif spec.name == "seeds":
-            most = _most_seeds(method, graph)
+            most, value = _most_seeds(method, graph), _suggested_seeds(method, graph)
             high = max(most, value, min(int(set_to(key)), NEAREST if method.seeding == "question"
                                         else high))
     low, kind = meta["low"], type(spec.default)
@@ -140,6 +141,16 @@ def _most_seeds(method: FlowDiffusion, graph: Graph) -> int:
         return min(NEAREST, max(1, int((graph.kinds == "passage").sum())))
     among = int((graph.kinds == "entity").sum()) if method.layer == "entities" else len(graph)
     return min(int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"]), max(1, among))
+
+
+def _suggested_seeds(method: FlowDiffusion, graph: Graph) -> int:
+    """The method's seeds; where they would be most names of a small graph, half of the names.
+
+    With every name a seed nothing would flow.
+    """
+    if method.seeding == "question":
+        return method.seeds
+    return min(method.seeds, max(1, _most_seeds(method, graph) // 2))
 
 
 def _label(name: str, method: Any) -> str:
