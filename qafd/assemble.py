@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -245,11 +246,12 @@ def _concepts(log: Sequence[Reading], small: Mapping[str, int], keys: Iterable[s
 
 def _aliases(log: Sequence[Reading]) -> dict[str, dict[str, str]]:
     """For each document, keys to the key they stand for in it."""
+    own_key = cache(canonical)  # a graph of many edges has each name many times
     spelled: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for reading in log:
         document = spelled[reading.chunk.document]
         for mention in reading.extraction.mentions:
-            own = canonical(mention.name)
+            own = own_key(mention.name)
             if own != mention.key:
                 document[own].add(mention.key)
             words = mention.key.split()

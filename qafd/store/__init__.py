@@ -427,9 +427,9 @@ def _sums(connection: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         for row in connection.execute(
                 f"SELECT {', '.join(key + rest)} FROM {table} ORDER BY {', '.join(key)}"):
             count += 1
-            for value in row:
-                total.update(value if isinstance(value, bytes) else
-                             f"{value!r}\n".encode("utf-8", "surrogatepass"))
+            total.update(b"".join([value if isinstance(value, bytes) else
+                                   f"{value!r}\n".encode("utf-8", "surrogatepass")
+                                   for value in row]))
         sums[table] = count, total.hexdigest()
     return sums
 
