@@ -81,7 +81,8 @@ def rank(
     Parameters
     ----------
     layer : Graph
-        The edges that importance spread along; they join a passage to the names it mentions.
+        The edges that importance spread along. Where they join passages to the names these
+        mention, the best passage's names count; a layer of entities alone has none.
     importance : ndarray, shape (n,)
         x of every row of the graph, or any score >= 0 that grows with relevance.
     """
@@ -95,7 +96,7 @@ def rank(
     parts[:, 0] = weights.flow * log_scale(x, weights.floor)
     parts[:, 1] = minmax(found.dense)
     parts[:, 2] = weights.lexical * minmax(found.lexical)
-    first = int(np.lexsort((passages.rows, -parts.sum(axis=1)))[0])
+    first = int(parts.sum(axis=1).argmax())
     left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
     parts[:, 3] = weights.coverage * minmax(left)
     names = layer.around(int(passages.rows[first]))

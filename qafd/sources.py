@@ -223,9 +223,13 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
     fitted = np.array(list(total.values()))
     if scale:
         fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
-        wanted, held = sum(asked[part] for part in scale), sum(float(room[part]) for part in scale)
+        wanted = sum(asked[part] for part in scale)
+        held = sum(float(room[part]) for part in scale)
+        fits = (f"{wanted:,.4g} units were asked for, all that is connected to these seeds can hold "
+                f"{held:,.4g}, so {FILL * held:,.4g} were poured")
+        here = sum(part in scale for part in component.tolist())
         notices.append(
-            f"mass capped at {FILL:.1%} of what fits: {wanted:,.4g} units were asked for, all that "
-            f"is connected to these seeds can hold {held:,.4g}, so {FILL * held:,.4g} were poured "
-            "and everything is full or nearly full; choose less mass for a local answer")
+            f"mass capped at {FILL:.1%} of what fits: {fits} and everything is full or nearly "
+            "full; choose less mass for a local answer" if len(scale) == len(asked) else
+            f"mass capped at {here} of {len(distinct)} seeds: {fits} there")
     return Sources(distinct, fitted, tuple(notices), bool(scale))

@@ -223,10 +223,11 @@ def _passage_complaints(obj: dict[str, Any]) -> Iterator[str]:
         score = _number(passage, "score", where)
         if score > last:
             yield f"Passage {i + 1} has a higher score than the one before it."
-        parts = _dict(passage.get("parts") or {}, f"the parts of {where}")
-        total = math.fsum(_number(parts, name, f"the parts of {where}") for name in parts)
-        if parts and not math.isclose(total, score, rel_tol=1e-9):
-            yield f"Passage {i + 1} states score {score:g}; its parts add up to {total:g}."
+        parts = _dict(passage.get("parts", {}), f"the parts of {where}")
+        values = [_number(parts, name, f"the parts of {where}") for name in parts]
+        if values and (min(values) < 0 or not math.isclose(math.fsum(values), score, rel_tol=1e-9)):
+            yield (f"Passage {i + 1} states score {score:g}; its parts, of which none may be "
+                   f"below 0, add up to {math.fsum(values):g}.")
         last = score
 
 

@@ -66,6 +66,9 @@ def test_only_the_overfull_component_is_scaled_down_and_says_so(graph):
     assert sources.saturated
     assert "40 units" in sources.notices[0]
     assert "can hold 5, so 4.995 were poured" in sources.notices[0]
+    assert sources.notices[0].startswith("mass capped at 2 of 3 seeds")
+    assert "everything" not in sources.notices[0]
+    assert "everything is full" in fit(graph, np.array([0]), np.array([40.0]), "unit").notices[0]
 
 
 def test_a_seed_without_neighbors_stays_and_takes_no_mass(graph):

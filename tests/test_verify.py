@@ -119,7 +119,7 @@ BY_NUMBERS = [
     (("edges", 0, "weight"), "flow of"), (("edges", -1, "flow"), "flow of"),
     (("passages", 0, "start"), "offsets"), (("passages", 1, "end"), "offsets"),
     (("passages", 1, "score"), "higher score"),
-    (("passages", 0, "parts", "words"), "parts add up to"),
+    (("passages", 0, "parts", "words"), "add up to"),
     *[(("certificate", key), f"states {key}") for key in (
         "residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
         "volume", "source", "support", "touched", "edges")],
@@ -166,6 +166,13 @@ def test_a_seed_without_neighbors_took_no_part(honest):
                          "source": 0.0, "degree": 0, "state": "dry", "seed": True})
     assert verify(obj).ok
     assert not verify(changed(obj, ("nodes", -1, "source"), lambda _: 1.0)).ok
+
+
+@pytest.mark.parametrize("parts", [
+    {"meaning": 1.0, "words": -0.1}, {"meaning": 0.7, "words": 0.1}, {"meaning": "0.9"}, [0.9], 0,
+    ""], ids=str)
+def test_parts_that_are_no_sum_are_noticed(honest, parts):
+    assert not verify(changed(honest, ("passages", 0, "parts"), lambda _: parts)).ok
 
 
 def test_a_deeply_nested_object_is_refused(honest):

@@ -191,7 +191,7 @@ def compared(knowledge: KnowledgeGraph, question: str, choice: Choice) -> Sides:
 def enough(choice: Choice) -> bool:
     """Whether there are methods to compare; says so when not."""
     if len(choice.methods) < FEWEST:
-        st.write(f"Choose {FEWEST} to {MOST} methods at the left.")
+        st.write(f"Choose {FEWEST} to {MOST} methods in the sidebar.")
     return len(choice.methods) >= FEWEST
 
 

@@ -87,7 +87,8 @@ def _parts(passage: RetrievedPassage, best: float) -> str:
     shown = [(name, value, color)
              for (name, value), color in zip(passage.parts.items(), COLORS, strict=False)
              if value >= 0.005]
-    bar = "".join(f"<i style='flex:none;width:{100 * value / best:.2f}%;background:{color}'></i>"
+    whole = max(best, sum(value for _, value, _ in shown))  # of a file from others it may be more
+    bar = "".join(f"<i style='flex:none;width:{100 * value / whole:.2f}%;background:{color}'></i>"
                   for _, value, color in shown)
     words = " + ".join(f"<span style='white-space:nowrap'><b style='color:{color}'>■</b> "
                        f"{safe(name)} {value:.2f}</span>" for name, value, color in shown)
