@@ -225,8 +225,8 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
         wanted = sum(asked[part] for part in scale)
         held = sum(float(room[part]) for part in scale)
-        fits = (f"{wanted:,.4g} units were asked for, all that is connected to these seeds can hold "
-                f"{held:,.4g}, so {FILL * held:,.4g} were poured")
+        fits = (f"{wanted:,.4g} units were asked for, all that is connected to these seeds can "
+                f"hold {held:,.4g}, so {FILL * held:,.4g} were poured")
         here = sum(part in scale for part in component.tolist())
         notices.append(
             f"mass capped at {FILL:.1%} of what fits: {fits} and everything is full or nearly "
