@@ -1,10 +1,15 @@
 """What kind of thing names are, as a reader of them and of the words around them would say."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from local_models import extractor
 
-from qafd.extract.kinds import column_kind, is_given, kind_of, settled, told_by
-from qafd.records import Chunk
+from qafd.extract.columns import closings, greeting, label_names
+from qafd.extract.kinds import column_kind, is_given, kind_of, settled, told_by, without_title
+from qafd.extract.noise import is_doubtful, is_heading, is_noise, is_one_of_many, lead, opens
+from qafd.records import Chunk, Mention
+from qafd.text import canonical
 
 
 def types(text: str) -> dict[str, str]:
@@ -21,17 +26,18 @@ def types(text: str) -> dict[str, str]:
     ("the State of New York", "GPE"), ("Tottenham Court Road", "FAC"), ("Hotel Tartini", "FAC"),
     ("Battle of the Osage", "EVENT"), ("Mr. Ito", "PERSON"),
     ("Soviet Union", ""), ("Nottingham Forest", ""), ("Hall", ""), ("Lake", ""),
-    ("House of Cards", ""), ("The Hours", ""), ("State Fair", ""), ("Sister Act", ""), ("", "")])
+    ("House of Cards", ""), ("Of Mice of Men", ""), ("of of", ""),
+    ("The Hours", ""), ("State Fair", ""), ("Sister Act", ""), ("", "")])
 def test_words_of_a_name_tell_what_it_names(name: str, kind: str) -> None:
     assert kind_of(name) == kind
 
 
-@pytest.mark.parametrize(("name", "given"), [
+@pytest.mark.parametrize(("name", "expected"), [
     ("Giulia Ferri", True), ("J. P. Morgan", False), ("Daniel J. Bernstein", True),
     ("Giulia", False), ("Green Valley Dairy", False), ("Anna von der Heide", True),
     ("John the printer of all things", False)])
-def test_a_first_name_before_another_makes_a_person(name: str, given: bool) -> None:
-    assert is_given(name) is given
+def test_a_first_name_before_another_makes_a_person(name: str, expected: bool) -> None:
+    assert is_given(name) is expected
 
 
 @pytest.mark.parametrize(("before", "name", "after", "tagged", "kind"), [
@@ -67,6 +73,50 @@ def test_places_vote_together_and_a_tagger_that_is_seldom_sure_is_not_believed()
     assert settled([("kofi", "PROPN", 1), ("kofi", "PROPN", 1), ("kofi", "ORG", 1)]) == {
         "kofi": "PROPN"}
     assert settled([("kofi", "PROPN", 1), ("kofi", "ORG", 1)]) == {"kofi": "ORG"}
+    assert settled([("kofi", "PROPN", 3), ("kofi", "ORG", 2)]) == {"kofi": "ORG"}
+
+
+def test_a_noun_beside_a_name_outweighs_two_mentions_that_the_tagger_mistypes() -> None:
+    told = told_by([], [",", "a", "river", "in"], "Wend", "PERSON")
+    assert settled([("wend", "PERSON", 1), ("wend", "PERSON", 1), ("wend", *told)]) == {
+        "wend": "LOC"}
+
+
+TEXT = st.text(st.sampled_from("Of of the Dr Mr A b 7 . , : ' < > @ \n \t - \u2019 \u00df I") |
+               st.characters(exclude_categories=["Cs"]), max_size=40)
+WORDS = st.lists(st.sampled_from([
+    "Of", "of", "the", "a", "an", "is", ",", "-", "<", "@", "in", "to", "Dr", "Lake", "river",
+    "company", "said", "born", ".", "Bank"])
+    | st.text(min_size=1, max_size=5).filter(str.strip), max_size=6)
+TYPES = st.sampled_from(["PERSON", "ORG", "GPE", "FAC", "NORP", "WORK_OF_ART", "PROPN"])
+
+
+@given(WORDS, WORDS, WORDS, TYPES)
+def test_any_words_have_a_kind_or_none(
+        before: list[str], words: list[str], after: list[str], tagged: str) -> None:
+    name = " ".join(words)
+    assert kind_of(name) == kind_of(name.strip())
+    assert kind_of(words[0] if words else "") == ""
+    assert not is_given(" ".join(words * 5)) or not words
+    kind, weight = told_by(before, after, name or "X", tagged)
+    assert bool(kind) is (weight > 0)
+    assert column_kind(name) in ("", "PERSON", "ORG", "GPE", "PRODUCT", "WORK_OF_ART")
+
+
+@given(TEXT, TEXT, TEXT, TYPES)
+def test_any_line_is_noise_or_none(above: str, name: str, below: str, tagged: str) -> None:
+    text, start = above + name + below, len(above)
+    end = start + len(name)
+    assert 0 <= greeting(text, start, end) <= len(name)
+    assert 0 <= lead(name, opens(text, start)) <= len(name)
+    assert 0 <= without_title(name) <= len(name)
+    assert is_heading(text, start, end) <= bool(name.strip())
+    assert closings(text) | set(label_names(text)) <= set(range(len(text)))
+    if name.strip():
+        mention = Mention(canonical(name), name, start, end, 0, tagged)
+        assert is_noise(name, mention.key, tagged, text, start) in (True, False)
+        assert is_doubtful(text, mention, False, ["x"]) <= (tagged == "PROPN")
+        assert not is_one_of_many(mention, [], False)
 
 
 def test_all_mentions_in_a_passage_have_one_type() -> None:

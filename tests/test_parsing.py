@@ -271,6 +271,16 @@ def test_rows_of_a_table_whose_first_column_has_no_name_begin_with_its_value(nam
     assert only(name, data).text == ROWS
 
 
+@pytest.mark.parametrize(("name", "data"), [
+    ("r.csv", b",2023\nUK,210\nFrance,195\n"),
+    ("r.md", b"| | 2023 |\n|---|---|\n| UK | 210 |\n| France | 195 |\n"),
+    ("r.html", b"<table><tr><th></th><th>2023</th></tr><tr><td>UK</td><td>210</td></tr>"
+               b"<tr><td>France</td><td>195</td></tr></table>"),
+], ids=["csv", "md", "html"])
+def test_one_named_column_beside_one_without_a_name_names_its_cells(name, data):
+    assert only(name, data).text == "UK\n2023: 210\n\nFrance\n2023: 195"
+
+
 def test_the_first_row_of_a_word_table_names_columns_where_it_repeats_on_each_page():
     def table(mark):
         rows = "".join(f"<w:tr>{mark if first else ''}<w:tc><w:p><w:r><w:t>{term}</w:t></w:r></w:p>"
@@ -283,6 +293,9 @@ def test_the_first_row_of_a_word_table_names_columns_where_it_repeats_on_each_pa
 
     assert table("") == "Term: Meaning\nARR: Revenue"
     assert table("<w:trPr><w:tblHeader/></w:trPr>") == "Term: ARR\nMeaning: Revenue"
+    assert table('<w:trPr><w:tblHeader w:val="1"/></w:trPr>') == "Term: ARR\nMeaning: Revenue"
+    for off in ("0", "false", "off"):
+        assert table(f'<w:trPr><w:tblHeader w:val="{off}"/></w:trPr>') == table("")
 
 
 def test_a_badge_on_a_readme_is_no_text():

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 PERSON, GROUP, PLACE, LAND, BUILDING = "PERSON", "ORG", "GPE", "LOC", "FAC"
 WORK, PRODUCT, EVENT, UNKNOWN = "WORK_OF_ART", "PRODUCT", "EVENT", "PROPN"
@@ -25,7 +24,7 @@ _NOUNS = {
         friend gardener general geologist girl governor grandfather grandmother guide guitarist
         historian husband illustrator inventor journalist judge king lawyer lieutenant linguist
         logician mathematician mayor minister missionary model mother musician naturalist
-        naval-officer nephew neuroscientist niece novelist nurse officer painter pastor
+        nephew neuroscientist niece novelist nurse officer painter pastor
         philanthropist philosopher photographer physician physicist pianist pilot playwright poet
         politician pope president priest prince princess producer professor programmer
         psychologist queen rapper researcher sailor saint salesman scholar scientist screenwriter
@@ -62,7 +61,7 @@ _NOUNS = {
     PRODUCT: """
         aircraft app browser camera car chip computer console device drug engine framework
         game laptop library locomotive medicine microphone motorcycle phone plugin printer
-        programming-language router ship smartphone software telescope tool truck vaccine
+        router ship smartphone software telescope tool truck vaccine
         vessel yacht""",
     EVENT: """
         battle ceremony championship conference cup election exhibition fair festival hurricane
@@ -184,7 +183,7 @@ def kind_of(name: str) -> str:
         return GROUP
     if words[0] in _FIRST and ((words[1] == "of") == (words[0] in _OF)):
         return _FIRST[words[0]]
-    before = words[:words.index("of")] if "of" in words[1:] else words
+    before = words[:words.index("of", 1)] if "of" in words[1:] else words
     if len(before) > 1 or before is not words:
         told = GROUP if before[-1] in _GROUP_END else _LAST.get(before[-1], "")
         if told and (before is words or told == GROUP):
@@ -298,7 +297,7 @@ def _most(count: Counter[str]) -> str:
 
 def _noun_after(after: Sequence[str]) -> str:
     """The kind that "X, a river in" or "X is a river" tells."""
-    words = [word.casefold() for word in chain(after[:9])]
+    words = [word.casefold() for word in after[:9]]
     if len(words) < 3 or words[0] not in (",", "is", "was", "-", "\u2013", "\u2014") or (
             words[1] not in ("a", "an", "the")):
         return ""

@@ -81,7 +81,7 @@ class Draft:
         names, *below = rows or [[]]
         width, even = len(names), all(len(row) <= len(names) for row in rows)
         first = int(names[:1] == [""])  # column with a name
-        named = len(set(names)) == width > 1 + first and all(
+        named = len(set(names)) == width > 1 and all(
             _is_name(names[i]) or is_period(names[i]) and not any(
                 is_period(row[i]) for row in below if len(row) > i)
             for i in range(first, width))

@@ -111,6 +111,7 @@ def _without_entities(data: bytes) -> bytes:
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_OFF = ("0", "false", "off")  # values of a property that is not set
 
 
 def _docx(package: Package) -> Draft:
@@ -170,7 +171,7 @@ def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
         elif event == "start":
             continue
         elif tag == _W + "tblHeader":
-            headed |= depth == 0 and not rows
+            headed |= depth == 0 and not rows and element.get(_W + "val") not in _OFF
         elif tag == _W + "tr" and depth == 0:
             rows.append([" ".join(cell.split()) for cell in cells])
             cells.clear()
