@@ -1,8 +1,10 @@
 """A workspace in a folder that cannot be written: read as ever, and one sentence for a change."""
 
 import os
+import sqlite3
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,28 @@ def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_read_too(folder
                 with pytest.raises(StoreError, match="cannot be opened or written .*permissions"):
                     jobs.enqueue(store, [("b.txt", b"Bob.")])
     assert {file: file.read_bytes() for file in folder.glob("work.db*")} == before
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["begun", "without a table yet"])
+def test_a_log_that_can_be_taken_in_nowhere_says_so(folder: Path, made: bool,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    path, live = folder / "work.db", folder / "live"
+    live.mkdir()
+    Store.open(live / path.name).close()
+    with Store.open(live / path.name) as store:
+        if made:
+            path.write_bytes((live / path.name).read_bytes())
+        else:
+            with closing(sqlite3.connect(path)) as empty:
+                empty.execute("PRAGMA journal_mode = WAL")
+        store.add_file("later.txt", b"Bob met Cyd.")
+        Path(f"{path}-wal").write_bytes(Path(f"{live / path.name}-wal").read_bytes())
+    for file in folder.glob("work.db*"):
+        file.chmod(0o444)
+    folder.chmod(0o555)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "gone"))
+    with nobody(), pytest.raises(StoreError, match=r"neither .* be written nor copied \(No such"):
+        Store.open(path)
 
 
 def test_a_sample_that_cannot_be_copied_says_where_to(folder: Path) -> None:

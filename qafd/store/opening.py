@@ -77,20 +77,25 @@ def _with_log(path: Path) -> Path:
     with _COPYING:
         state = _state(path)
         if path not in _COPIES or _COPIES[path][0] != state:
-            folder = TemporaryDirectory(prefix="qafd")
-            copy = Path(folder.name, path.name)
-            try:
-                shutil.copyfile(path, copy)
-                shutil.copyfile(f"{path}-wal", f"{copy}-wal")
-            except OSError as error:
-                raise StoreError(
-                    f"{path} has a log that was never taken in, and neither can it be written nor "
-                    f"copied ({error.strerror}); make its folder writable or free some space."
-                ) from error
+            folder, copy = _copied(path)
             with closing(sqlite3.connect(copy)) as connection:
                 connection.execute("PRAGMA journal_mode = DELETE")
             _COPIES[path] = state, folder
         return Path(_COPIES[path][1].name, path.name)
+
+
+def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
+    """A workspace and the log beside it in a new folder, and where in it."""
+    try:
+        folder = TemporaryDirectory(prefix="qafd")
+        copy = Path(folder.name, path.name)
+        shutil.copyfile(path, copy)
+        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+    except OSError as error:
+        raise StoreError(
+            f"{path} has a log that was never taken in, and neither can it be written nor copied "
+            f"({error.strerror}); make its folder writable or free some space.") from error
+    return folder, copy
 
 
 def writable(path: Path) -> bool:
@@ -144,10 +149,8 @@ def _looks_ours(path: Path) -> bool:
     with suppress(sqlite3.Error):
         if _is_ours(f"{address}?immutable=1", empty=False):
             return True
-    with TemporaryDirectory() as folder:
-        copy = Path(folder, "copy.db")
-        shutil.copyfile(path, copy)
-        shutil.copyfile(log, f"{copy}-wal")
+    folder, copy = _copied(path)
+    with folder:
         return _is_ours(f"{copy.as_uri()}?mode=ro")
 
 
