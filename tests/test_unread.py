@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from faults import FaultServer
-from tiny import TinyEmbedder, TinyExtractor
+from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.cli import main
 from qafd.errors import SpendingCapError, StoreError
@@ -13,7 +13,7 @@ from qafd.index import index
 from qafd.index.reader import Choice, choose
 from qafd.llm.cost import Cap
 from qafd.store import Store
-from qafd.store.unread import unread
+from qafd.store.unread import nameless, unread
 
 RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 
@@ -77,3 +77,36 @@ def test_a_passage_that_nobody_was_asked_about_is_not_named(
     with Store.open(path) as store:
         assert store.files()[0].passages == 2
         assert [one.number for one in unread(store, "two.jsonl")] == [1]
+
+
+KOREAN = "서울은 대한민국의 수도이다. 한강이 도시를 가로질러 흐른다."
+
+
+def passages(*texts: str) -> bytes:
+    return "".join(json.dumps({"id": n, "text": text}) + "\n"
+                   for n, text in enumerate(texts)).encode()
+
+
+@pytest.mark.parametrize(("texts", "told"), [
+    ([KOREAN] * 2, True), ([KOREAN, KOREAN, "it rained all day."], True),
+    ([KOREAN, "it rained all day."], False), ([KOREAN, KOREAN, "Ada met Bob."], False),
+    (["Ada met Bob."] * 6 + ["תודה רבה לכם."], False)],
+    ids=["all", "most", "half", "with a name", "a greeting"])
+def test_a_file_is_nameless_where_most_of_it_is_in_such_letters_and_none_has_a_name(
+        path: Path, texts: list[str], told: bool) -> None:
+    tiny_index(path, [("other.txt", b"Cyd wrote."), ("it.jsonl", passages(*texts))])
+    with Store.open(path) as store:
+        said = nameless(store)
+    assert said.startswith("Only titles connect it.jsonl: ") if told else said == ""
+
+
+def test_what_a_model_has_read_is_not_told_to_choose_one(path: Path, server: FaultServer) -> None:
+    server.reply = lambda _: "<|COMPLETE|>"
+    tiny_index(path, [("ko.txt", KOREAN.encode())])
+    with Store.open(path) as store:
+        assert nameless(store)
+        choose(store, Choice("tiny", server.url))
+    index(path, [], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
+    with Store.open(path) as store:
+        assert store.extractor.startswith("tiny/")
+        assert nameless(store) == ""

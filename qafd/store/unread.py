@@ -1,6 +1,7 @@
 """Passages that were not read as they should be: by a model, with its replies, or by no rules."""
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 
 from qafd.errors import StoreError
@@ -65,16 +66,31 @@ def unread(store: Store, file: str) -> tuple[Unread, ...]:
 def nameless(store: Store) -> str:
     """One sentence on the files in languages of which no rules tell the names, "" for none.
 
-    Korean, Thai, Arabic and the languages of India are such, until a model has read them.
+    Korean, Thai, Arabic and the languages of India are such, until a model has read them. A file
+    is in one where most of its passages are and none has a name.
     """
     marks = ", ".join("?" * len(MENTION_KINDS))
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    named = set()
     with store.snapshot() as connection:
+        if connection.execute(
+                "SELECT 1 FROM llm_calls WHERE purpose = 'extract' "
+                "AND substr(?, 1, length(model) + 1) = model || '/'",
+                (store.extractor,)).fetchone():
+            return ""
         rows = connection.execute(
-            "SELECT source, live.text FROM live JOIN documents ON documents.name = live.document "
-            "WHERE NOT EXISTS (SELECT 1 FROM mentions WHERE mentions.extraction = live.extraction "
-            f"  AND mentions.kind NOT IN ({marks})) "
+            "SELECT source, iif(EXISTS (SELECT 1 FROM mentions "
+            "  WHERE mentions.extraction = live.extraction "
+            f"  AND mentions.kind NOT IN ({marks})), NULL, live.text) "
+            "FROM live JOIN documents ON documents.name = live.document "
             "ORDER BY documents.rowid, live.position", MENTION_KINDS)
-        files = list(dict.fromkeys(file for file, text in rows if language_of(text) == OTHER))
+        for file, text in rows:
+            if text is None:
+                named.add(file)
+            elif file not in named:
+                found[file].append(language_of(text) == OTHER)
+    files = [file for file, other in found.items()
+             if file not in named and 2 * sum(other) > len(other)]
     if not files:
         return ""
     some = ", ".join(files[:NAMED])
