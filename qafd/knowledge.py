@@ -63,9 +63,9 @@ class KnowledgeGraph:
         Counts and caps the requests to such a model; by default under the cap of a run.
     """
 
-    def __init__(self, path: Path, embedder: Embedder | None = None,
+    def __init__(self, path: str | os.PathLike[str], embedder: Embedder | None = None,
                  keys: Mapping[str, str] | None = None, meter: Meter | None = None) -> None:
-        self.path = path
+        self.path = Path(path)
         self._embedder = embedder
         self._keys = keys or {}
         self._meter = meter
@@ -77,7 +77,7 @@ class KnowledgeGraph:
              meter: Meter | None = None) -> "KnowledgeGraph":
         """The workspace at `path`; raises StoreError when the file is not one."""
         with Store.open(path):
-            return cls(Path(path), keys=keys, meter=meter)
+            return cls(path, keys=keys, meter=meter)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
@@ -154,7 +154,7 @@ class KnowledgeGraph:
         """Take out of the graph what is no entity; raises ParameterError when there is none."""
         return self._edited(partial(curate.hide, known=entity))
 
-    def retype(self, entity: str, type: str) -> int:
+    def retype(self, entity: str, kind: str) -> int:
         """Say of what type an entity is, such as "person"; see `qafd.store.curate.retype`.
 
         Raises
@@ -162,7 +162,7 @@ class KnowledgeGraph:
         ParameterError
             There is no such entity, this is its type already, or it is no word.
         """
-        return self._edited(partial(curate.retype, known=entity, type=type))
+        return self._edited(partial(curate.retype, known=entity, kind=kind))
 
     def connect(self, source: str, target: str, label: str = "", note: str = "") -> int:
         """Add an edge between two entities; `label` says how they are related, `note` why.

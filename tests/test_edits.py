@@ -225,10 +225,29 @@ def test_who_is_answered_by_those_that_somebody_says_are_persons(graph):
     assert ("Deep Blue", "person") in found
 
 
+def test_a_title_that_somebody_says_is_a_person_is_one_where_a_sentence_has_it(tmp_path):
+    knowledge = KnowledgeGraph.open(tmp_path / "titles.db")
+    texts = ["It rained. Then the zorblat grex was seen.", "Nobody saw the zorblat grex. It left."]
+    knowledge.add_text("a.md", f"# Zorblat Grex\n\n{texts[0]}")
+    knowledge.add_text("b.md", texts[1])
+    with knowledge.store() as store:
+        kinds = {mention.kind for extraction in store.log().extractions
+                 for mention in extraction.mentions if mention.key == "zorblat grex"}
+    assert kinds <= {"title", "heading", "term"}
+    knowledge.retype("Zorblat Grex", "person")
+    with knowledge.store() as store:
+        chunks = store.log().chunks
+        found = {next(c.text for c in chunks if c.id == chunk)[:end].rpartition(". ")[2]
+                 for (chunk, end), names in names_in(store, [c.id for c in chunks]).items()
+                 for name in names if (name.text, name.type) == ("Zorblat Grex", "person")}
+    assert found == {"Then the zorblat grex was seen.", "Nobody saw the zorblat grex."}
+
+
 @pytest.mark.parametrize(("name", "kind", "why"), [
     ("Nobody", "person", "no entity called 'Nobody'"), ("IBM", " \n", "cannot be a type"),
     ("IBM", "12", "cannot be a type"), ("IBM", "x" * 41, "at most 40"),
-    ("New York", "Place", "'place' is the type of 'New York' already")])
+    ("New York", "Place", "'place' is the type of 'New York' already"),
+    ("New York", "gpe", "'place' is the type of 'New York' already")])
 def test_a_type_that_cannot_be_says_why(graph, name, kind, why):
     with graph.store() as store, pytest.raises(ParameterError, match=why):
         curate.retype(store, name, kind)
@@ -267,6 +286,20 @@ def test_the_page_sets_a_type_and_takes_it_back(graph, home):
                for html in app.get("html"))
     press(app, "Undo")
     assert types(knowledge)["Deep Blue"] != "GPE"
+
+
+@pytest.mark.parametrize("empty", ["_", "___"])
+def test_the_card_of_an_imported_type_without_letters_offers_others(home, empty):
+    knowledge = KnowledgeGraph.open(home / "imported.db")
+    knowledge.add_text("g.json", json.dumps({
+        "nodes": [{"id": name, "name": name, "type": empty} for name in ("Ada", "Bob")],
+        "edges": [{"source": "Ada", "target": "Bob", "label": "met"}]}))
+    app = page("graph", ws="imported", entity=entities(knowledge)["Ada"].id)
+    kind = next(box for box in app.selectbox if box.label == "Type" and box.key is None)
+    assert kind.value is None
+    kind.set_value("place")
+    press(app, "Set type")
+    assert types(knowledge)["Ada"] == "GPE"
 
 
 def test_what_cannot_be_edited_says_why(graph):

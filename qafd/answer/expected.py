@@ -92,19 +92,37 @@ def unsaid(names: Iterable[Name], said: Set[str]) -> list[Name]:
 
 
 def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Sequence[Name]]:
-    """The names in the sentences of some passages, by chunk and where the sentence ends in it."""
+    """The names in the sentences of some passages, by chunk and where the sentence ends in it.
+
+    What has a type by hand is a name of that type wherever the graph finds it in a sentence, also
+    what the extractor saw in titles only.
+    """
     found: dict[tuple[str, int], list[Name]] = {}
+    chunks = list(chunks)
     with store.snapshot() as connection:
-        merged, types = store.merged(), entity_types(store.edits())
+        merged, types = store.merged(), {
+            node_id("entity", key): kind.casefold()
+            for key, kind in entity_types(store.edits()).items()}
         rows = connection.execute(
             'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind FROM live '
             "JOIN mentions USING (extraction) "
             "JOIN sentences ON sentences.extraction = live.extraction "
             "  AND sentences.position = mentions.sentence "
-            "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(list(chunks)),))
+            "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(chunks),))
         for chunk, end, key, text, kind in rows:
-            if kind not in MENTION_KINDS:
-                key = merged.get(key, key)
-                found.setdefault((chunk, end), []).append(
-                    Name(node_id("entity", key), text, types.get(key, kind).casefold()))
+            node = node_id("entity", merged.get(key, key))
+            if kind not in MENTION_KINDS and node not in types:
+                found.setdefault((chunk, end), []).append(Name(node, text, kind.casefold()))
+        rows = connection.execute(
+            'SELECT live.id, sentences."end", nodes.id, nodes.name FROM edges '
+            "JOIN nodes ON nodes.id = source JOIN json_each(evidence) AS place "
+            "JOIN live ON live.id = json_extract(place.value, '$[0]') "
+            "JOIN sentences ON sentences.extraction = live.extraction "
+            "  AND sentences.position = json_extract(place.value, '$[1]') "
+            "WHERE edges.kind = 'mention' AND source IN (SELECT value FROM json_each(?)) "
+            "AND target IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(types)),
+             json.dumps([node_id("passage", chunk) for chunk in chunks])))
+        for chunk, end, node, text in rows:
+            found.setdefault((chunk, end), []).append(Name(node, text, types[node]))
     return found

@@ -171,7 +171,7 @@ def call(store: Store, known: str, name: str) -> int:
     return store.edit("same", one.key, name)
 
 
-def retype(store: Store, known: str, type: str) -> int:
+def retype(store: Store, known: str, kind: str) -> int:
     """Let an entity be of a type, such as "person" or "work"; returns the number of the edit.
 
     Words that people use for a tagger's tag, see `type_words`, are kept as that tag, and others as
@@ -184,14 +184,15 @@ def retype(store: Store, known: str, type: str) -> int:
         There is no entity `known`, this is its type already, or it is no word or too long for one.
     """
     one = entity(store, known)
-    words = one_line(type.replace("_", " "))
+    words = one_line(kind.replace("_", " "))
     if not any(letter.isalpha() for letter in words) or len(words) > TYPE:
-        raise ParameterError(f"{one_line(type, TYPE + 20)!r} cannot be a type; give a word or two, "
+        raise ParameterError(f"{one_line(kind, TYPE + 20)!r} cannot be a type; give a word or two, "
                              f"such as person, of at most {TYPE} characters")
-    if words.casefold() == type_words(one.type).casefold():
+    tag = _tag(store, words)
+    if type_words(tag) == type_words(one.type):
         raise ParameterError(f"{type_words(one.type)!r} is the type of {one.name!r} already; give "
                              "another one, or undo the edit that gave it")
-    return store.edit("type", one.key, _tag(store, words))
+    return store.edit("type", one.key, tag)
 
 
 def _tag(store: Store, words: str) -> str:
@@ -207,9 +208,9 @@ def _tag(store: Store, words: str) -> str:
                 "NAME" if tag == "PROPN" else tag)
 
 
-def type_words(type: str) -> str:
+def type_words(kind: str) -> str:
     """A type as people say it: "ORG" is an organization, "SPACE_STATION" a space station."""
-    return _TYPES.get(type, type.lower().replace("_", " "))
+    return _TYPES.get(kind, kind.lower().replace("_", " "))
 
 
 def hide(store: Store, known: str) -> int:

@@ -152,11 +152,12 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
 def _typing(known: Sequence[Entity], one: Entity) -> str:
     """The type that is given to an entity; "" before that."""
     often = Counter(_type(other) for other in known).most_common(TYPES)
-    options = list(filter(None, dict.fromkeys((*(kind for kind, _ in often), _type(one), *USUAL))))
+    own = _type(one)  # "" also where it has no letter, as imported types may
+    options = list(filter(None, dict.fromkeys((*(kind for kind, _ in often), own, *USUAL))))
     with st.form(f"type {one.id} {one.type}", border=False), st.container(
             horizontal=True, vertical_alignment="bottom"):
         kind = st.selectbox(
-            "Type", options, index=options.index(_type(one)) if one.type else None,
+            "Type", options, index=options.index(own) if own else None,
             accept_new_options=True, placeholder="person, organization, place or a word of yours",
             help="It counts in lists, exports and answers to questions for a person or a place. "
             "The last name of a person alone means that person.")
