@@ -68,7 +68,7 @@ def in_a_terminal(db, server):
     for question in QUESTIONS:
         server.after_first = threading.Event()
         command = subprocess.Popen(
-            [sys.executable, "-m", "qafd.cli", "answer", question, "--db", str(db), "--model",
+            [sys.executable, "-m", "qafd", "answer", question, "--db", str(db), "--model",
              "tiny", "--base-url", server.url], stdout=subprocess.PIPE)
         assert os.read(command.stdout.fileno(), 100) == b"Zanzibar"
         times.append(1000 * (time.time() - server.first_sent[-1]))

@@ -28,7 +28,7 @@ PAINTED = "[data-painted]"
 def start(home, port, command=("demo",)):
     """A server with a fresh home, as the first start of a user."""
     return subprocess.Popen(
-        [sys.executable, "-m", "qafd.cli", *command, "--port", str(port)],
+        [sys.executable, "-m", "qafd", *command, "--port", str(port)],
         env={**os.environ, "QAFD_HOME": home}, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
 

@@ -30,6 +30,7 @@ from qafd.models import Embedder, LocalEmbedder
 from qafd.plan import Planner, plan_by
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import copied
 from qafd.store import Evidence, Store, curate
 from qafd.store.earlier import earlier_graph
@@ -321,8 +322,9 @@ class KnowledgeGraph:
             A plan saves reading the question again.
         method : str or Retriever
             A name (`qafd.methods.canonical`) with its `params`, or a configured method. Without
-            `mass`, small graphs get less than the default, see `FlowDiffusion.fitted`. `alpha` is
-            the paper's word: `alpha=50` is short for rule "source-degree" with mass 50.
+            `mass`, it suits graph and question as in the app, see `FlowDiffusion.fitted` and
+            `FlowDiffusion.started`. `alpha` is the paper's word: `alpha=50` is short for rule
+            "source-degree" with mass 50.
         graph : Graph, optional
             The version to retrieve from; by default the one of this moment.
 
@@ -332,6 +334,7 @@ class KnowledgeGraph:
             On an unknown method or a parameter outside its range.
         """
         graph = graph or self.graph
+        massless = isinstance(method, str) and not params.keys() & {"mass", "alpha"}
         chosen = _configured(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
@@ -339,7 +342,10 @@ class KnowledgeGraph:
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)
         with self.store() as store:
-            retrieval = chosen.retrieve(corpus_of(graph, store, chosen.needs), plan)
+            corpus = corpus_of(graph, store, chosen.needs)
+            if massless and isinstance(chosen, FlowDiffusion):
+                chosen = chosen.started(corpus, plan)
+            retrieval = chosen.retrieve(corpus, plan)
             return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
                            notices=plan.notices + retrieval.notices)
 
@@ -392,8 +398,9 @@ class KnowledgeGraph:
         ParameterError
             On an unknown method, too few or too many of them, or a budget below 1.
         """
-        graph = graph or self.graph
+        graph, methods = graph or self.graph, tuple(methods)
         columns = chosen(methods, graph)
+        named = {canonical(method) for method in methods if isinstance(method, str)}
         needs = sorted({need for _, method in columns.values() for need in method.needs})
         if needs and (graph.kinds == "passage").sum() <= AT_ONCE:
             with suppress(StoreError):  # each column says what it lacks
@@ -402,8 +409,8 @@ class KnowledgeGraph:
             question, graph, subqueries=any(params_of(method).get("subqueries") == "on"
                                             for _, method in columns.values()))
         return Comparison(plan.question, budget, tuple(
-            make_column(name, label, partial(self.retrieve, plan, method, graph=graph), graph,
-                        budget)
+            make_column(name, label, partial(self.retrieve, plan, name if name in named else method,
+                                             graph=graph), graph, budget)
             for name, (label, method) in columns.items()))
 
     def layers(self) -> tuple[LayerState, ...]:
@@ -450,10 +457,11 @@ class KnowledgeGraph:
         """
         graph = graph or self.graph
         if not isinstance(asked, Retrieval):
-            method = _configured(params.pop("method", "qafd"), params, graph)
+            named = params.pop("method", "qafd")
+            method = _configured(named, dict(params), graph)
             plan = asked if isinstance(asked, QueryPlan) else self.plan(
                 asked, graph, subqueries=params_of(method).get("subqueries") == "on")
-            asked = self.retrieve(plan, method, graph=graph)
+            asked = self.retrieve(plan, named, graph=graph, **params)
         if asked.method != "qafd":
             raise ParameterError(f"balances and paths are those of flow diffusion; "
                                  f"{asked.method!r} gives its reasons on its nodes")

@@ -94,7 +94,7 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def app_url(app_home: Path) -> Iterator[str]:
     """The address of an app started as `qafd demo` starts it, with a home of its own."""
-    with served(("qafd.cli", "demo", "--port"), app_home, QAFD_HOME=str(app_home)) as url:
+    with served(("qafd", "demo", "--port"), app_home, QAFD_HOME=str(app_home)) as url:
         yield url
 
 

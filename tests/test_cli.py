@@ -22,7 +22,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     def qafd(*arguments: object, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QAFD")}
         return subprocess.run(
-            [sys.executable, "-m", "qafd.cli", *map(str, arguments)], input=stdin, text=True,
+            [sys.executable, "-m", "qafd", *map(str, arguments)], input=stdin, text=True,
             capture_output=True, cwd=elsewhere, env=environment, timeout=120)
     return qafd
 
@@ -168,7 +168,7 @@ def test_closed_streams_are_no_reason_to_fail(
         closed: str, arguments: str, code: int, says: str | None, sample: Path,
         tmp_path: Path) -> None:
     ended = subprocess.run(
-        f"{sys.executable} -m qafd.cli {arguments} {closed}", shell=True, cwd=tmp_path,
+        f"{sys.executable} -m qafd {arguments} {closed}", shell=True, cwd=tmp_path,
         env={**os.environ, "QAFD_DB": str(sample), "PYTHONPATH": str(Path(__file__).parents[1])},
         capture_output=True, text=True, timeout=120)
     assert ended.returncode == code, ended.stderr

@@ -68,6 +68,8 @@ def test_listed_paths_and_the_rest_are_all_the_mass(told: Explanation) -> None:
     assert len(found.paths) == 7
     poured = sum(n.source for n in told.retrieval.nodes)
     assert sum(p.mass for p in found.paths) + found.rest == pytest.approx(poured)
+    assert found.rest > 0
+    assert told.paths(10_000).rest == 0  # and not the rounding of the sum
 
 
 def test_names_find_nodes_in_any_case_and_a_pilcrow_asks_for_the_passage(

@@ -161,7 +161,7 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], tmp_p
     KnowledgeGraph.open(tmp_path / "one.db").add_text("a.txt", "Marie Curie lived in Paris.")
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "qafd.cli", *command, "--db", str(tmp_path / "one.db")],
+            [sys.executable, "-m", "qafd", *command, "--db", str(tmp_path / "one.db")],
             stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1

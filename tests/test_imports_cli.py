@@ -12,7 +12,7 @@ import pytest
 def qafd(*arguments: object) -> "subprocess.CompletedProcess[str]":
     environment = {k: v for k, v in os.environ.items() if not k.startswith("QAFD")}
     return subprocess.run(
-        [sys.executable, "-m", "qafd.cli", *map(str, arguments)], text=True, env=environment,
+        [sys.executable, "-m", "qafd", *map(str, arguments)], text=True, env=environment,
         capture_output=True, timeout=120)
 
 

@@ -26,6 +26,12 @@ def test_a_sample_goes_where_home_says_and_reads_no_variable(
     assert named.path == tmp_path / "named" / "apple-amazon.db"
 
 
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(str(tmp_path / "text.db"))
+    knowledge.add_text("a.txt", "Ada Byron was born in London.")
+    assert "Ada Byron" in knowledge.graph.names
+
+
 def test_passages_carry_the_text_that_stands_at_their_offsets(songs: KnowledgeGraph) -> None:
     retrieval = songs.retrieve("Who founded the prize that Salt Road won?")
     with songs.store() as store:

@@ -208,7 +208,7 @@ def test_names_in_a_movie_are_cleaned_and_unplaced_nodes_are_kept() -> None:
 
 
 def sweep(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-m", "qafd.cli", "sweep", *arguments], text=True,
+    return subprocess.run([sys.executable, "-m", "qafd", "sweep", *arguments], text=True,
                           capture_output=True, timeout=120)
 
 

@@ -23,6 +23,7 @@ LAYERS = (
     ("runs", "knowledge", "jobs", "installation"),
     ("evaluate", "lab", "learn", "sql"),
     ("cli", "ui"),
+    ("__main__",),
 )
 ONLY_IN = {
     "streamlit": ("app.py", "pages/", "qafd/ui/", "qafd/view/component.py",

@@ -250,7 +250,7 @@ def test_a_public_host_without_password_is_refused_or_warned_of(tmp_path: Path) 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("guarded")
-    with served(("qafd.cli", "demo", "--port"), home, QAFD_HOME=str(home),
+    with served(("qafd", "demo", "--port"), home, QAFD_HOME=str(home),
                 QAFD_PASSWORD=PASSWORD) as url:
         yield url
 

@@ -125,8 +125,11 @@ class Answer:
     def gap(self) -> str:
         """Which words of the question no considered passage has, for people; "" for none, or where
         the answer is sure without them."""
-        return (f"No passage read here has the words: {', '.join(self.missing)}."
-                if self.missing and not self.sure else "")
+        if not self.missing or self.sure:
+            return ""
+        one = len(self.missing) == 1
+        return (f"No passage read here has the word{'' if one else 's'} {', '.join(self.missing)}; "
+                f"they may say {'it' if one else 'them'} otherwise, or not at all.")
 
     @property
     def need(self) -> str:

@@ -11,11 +11,13 @@ from qafd.retrieve.base import RetrievedPassage
 from qafd.text.bm25 import FUNCTION_WORDS, words
 
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
+VALUE = 7  # words up to which the value of a label may be no statement although a period ends it
 HEAD = 400  # characters of a document in which its head stands
 
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 _CUT = re.compile(r"\b(the|an?|of|at|in|on|to|and|or|for|with|by|from|as|is|was)$", re.IGNORECASE)
 _HEADER = re.compile(r"\s*([^\W\d]\w*(?:[ -]\w+){0,2}): ([^\n]*)$")  # "Author: Ada Lovelace"
+_ASKS = re.compile(r"[?？][\"'”’»)\]]*$")
 _BRACKETS = re.compile(r"\([^()]*\)")
 # Words between names that make no statement of them.
 _BETWEEN = frozenset(re.findall(r"\w+", """
@@ -44,8 +46,8 @@ class Span:
 
 
 def is_whole(span: Span) -> bool:
-    """Whether a text reads as a sentence: no heading, header line, cut line or piped row, and not
-    names and dates only.
+    """Whether a text reads as a sentence that states something: no question, heading, header line,
+    cut line or piped row, and not names and dates only.
 
     Rows of "column: value" lines do, unless they open a document as the lines of a letter's head,
     and so does an edge of an imported graph, "Insulin — activates — kinase".
@@ -57,7 +59,7 @@ def is_whole(span: Span) -> bool:
         return True
     if " | " in text or text.startswith("|") or text in (passage.title, passage.heading):
         return False
-    if is_row(text) or _is_header(text) or _is_nominal(text):
+    if is_row(text) or _is_header(text) or _is_nominal(text) or _ASKS.search(text):
         return False
     if _ENDED.search(text):
         return True
@@ -98,7 +100,16 @@ def _is_header(line: str) -> bool:
     """Whether a line is "Author: Ada Lovelace": a label before what is no sentence."""
     found = _HEADER.match(line)
     return found is not None and (not re.search("[.!?:]", found[2])
-                                  or _is_nominal(_BRACKETS.sub("", found[2])))
+                                  or _is_nominal(_BRACKETS.sub("", found[2]))
+                                  or _is_mostly_names(found[2]))
+
+
+def _is_mostly_names(text: str) -> bool:
+    """Whether a value that a period ends is "Heron Vase, inventory HM-0412." rather than a
+    statement: few words, and more than half of them with a capital or a digit."""
+    said = [word for word in text.rstrip(" .").split() if word not in _BETWEEN]
+    return len(said) <= VALUE and not re.search("[.!?:]\\s", text.strip()) and 2 * sum(
+        word[:1].isupper() or any(c.isdigit() for c in word) for word in said) > len(said)
 
 
 def _is_nominal(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Paths of mass in words: who stands in which relation to whom, and where that is written."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +24,9 @@ class WordedPath:
     share: float
     words: str
     part: int = 0
+
+
+ROUNDING = 1e-12  # share of the mass below which the rest of the paths is none
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,12 @@ def worded(graph: Graph, layer: Graph, found: Sequence[FlowPath], total: float,
         if edge.kind == "relation" and edge.label and {edge.source, edge.target} <= inside:
             said.setdefault(frozenset((edge.source, edge.target)), []).append(edge)
     speaker = _Speaker(graph, layer, keys, said)
+    rest = total - math.fsum(path.mass for path in found)
     return Paths(
         tuple(WordedPath(tuple(graph.ids[row] for row in path.rows), path.mass,
                          path.mass / total if total > 0 else 0.0, speaker.path(path.rows))
               for path in found),
-        total, max(0.0, total - sum(path.mass for path in found)))
+        total, rest if rest > ROUNDING * total else 0.0)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from qafd.ui.detail import read_table
 from qafd.ui.pages import page
 from qafd.ui.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.ui.tabs import proof
+from qafd.ui.why import ways_listed
 from qafd.ui.workspaces import keep, plain, safe, said
-from qafd.view.panel import clean, counted, number
+from qafd.view.panel import clean, counted
 
 
 def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: Asked) -> None:
@@ -131,14 +132,12 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
     left, right = st.columns(2, gap="medium")
     ways = explanation.paths(8, to=node)
     with left:
-        st.caption("Whose mass it holds")
+        st.caption("The seeds that its mass was poured on")
         st.html(read_table(("seed", "why it is a seed", "share"), [
             (s.name, s.reason, f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
     with right:
         st.caption("The paths it came by, through the schema")
-        st.html(read_table(("path", "mass"), [
-            *((way.words, number(way.mass)) for way in ways.paths),
-            ("all other ways", number(ways.rest))]))
+        st.html(read_table(("path", "mass"), ways_listed(ways)))
 
 
 def schema_tab(_: KnowledgeGraph, database: Database, asked: Asked | None) -> None:

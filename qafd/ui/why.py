@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from qafd.explain import Balance, Inflow, Why, WhyNot
+from qafd.explain import Balance, Inflow, Paths, Why, WhyNot
 from qafd.explain.whynot import enough
 from qafd.retrieve import METHODS
 from qafd.ui.detail import balance_table, by_hand, quoted, read_table
@@ -70,20 +70,24 @@ def _sums(why: Why) -> None:
 def _shares(why: Why) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption("Whose mass it holds")
+        st.caption("The seeds that its mass was poured on")
         st.html(read_table(("seed", "why it is a seed", "share"), [
             (seed.name, seed.reason, f"{seed.share:.1%}") for seed in why.seeds]))
         st.caption("The ways it came; with the rest they add up to what it holds")
-        st.html(read_table(("way", "mass"), [
-            *((path.words, number(path.mass)) for path in why.ways.paths),
-            ("all other ways", number(why.ways.rest))]))
+        st.html(read_table(("way", "mass"), ways_listed(why.ways)))
     with right:
         for inflow in why.inflows:
             st.html(f"<p style='margin:0 0 .3em'><b>{inflow.share:.0%}</b> of what reached it came "
-                    f"from <b>{safe(inflow.name)}</b></p>")
+                    f"straight from <b>{safe(inflow.name)}</b></p>")
             _quotes(inflow)
     with st.expander("Numbers"):
         _balance(why)
+
+
+def ways_listed(ways: Paths) -> list[tuple[str, str]]:
+    """The rows of a table of ways: each in words with its mass, and all others unless none is."""
+    others = [("all other ways", number(ways.rest))]
+    return [(way.words, number(way.mass)) for way in ways.paths] + others * (ways.rest > 0)
 
 
 def _quotes(inflow: Inflow) -> None:
