@@ -224,6 +224,15 @@ def rounded(value):
     return round(value, 4) if isinstance(value, float) else value
 
 
+def earlier(path: Path) -> dict:
+    """The methods of a stored result, each with the commit that it was measured with."""
+    if not path.exists():
+        return {}
+    stored = json.loads(path.read_text("utf-8"))
+    return {name: {"commit": stored["commit"]} | found
+            for name, found in stored["methods"].items()}
+
+
 def say(name: str, found: dict) -> None:
     mean, gain = found["mean"], found.get("qafd_gain")
     ms = np.mean([values["ms"] for values in found["sets"].values()])
@@ -239,7 +248,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table and write it with commit, machine and seed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS),
+                        help="the others keep the rows and the commit that the result has")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "qafd-benchmarks")
     parser.add_argument("--limit", type=int, help="only the first questions of each set")
     parser.add_argument("--json", type=Path, default=RESULTS)
@@ -253,12 +263,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = {name: line(name, results) for name in methods}
     for name, found in lines.items():
         say(name, found)
+    lines = {name: found | {"commit": commit} for name, found in rounded(lines).items()}
+    lines = earlier(chosen.json) | lines
     chosen.json.parent.mkdir(parents=True, exist_ok=True)
     chosen.json.write_text(json.dumps({
         "commit": commit, "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "seed": SEED,
         "questions": {name: len(result.questions) for name, result in results.items()},
-        "methods": rounded(lines)}, indent=1) + "\n")
+        "methods": {name: lines[name] for name in METHODS if name in lines}}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

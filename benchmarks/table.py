@@ -74,6 +74,7 @@ def retrieval():
         ms = statistics.mean(row["sets"][s]["ms"] for s in sets)
         ahead = "" if name == "qafd" else f"{gain:+.3f} ({low:+.3f} to {high:+.3f})"
         shown = f"**{name}**" if name == "qafd" else name
+        shown += " †" * (row["commit"] != found["qafd"]["commit"])
         lines.append(f"| {shown} | " + " | ".join(cells) + f" | {row['mean']['recall@2']:.3f} | "
                      f"{row['mean']['recall@5']:.3f} | {ahead} | {ms:.0f} |")
     return "\n".join(lines)

@@ -90,6 +90,18 @@ def test_every_part_of_a_score_is_stated(passages):
     assert stated(terms[2]) == "meaning 0.25 + words 0.12 + words the first lacks 0.60"
 
 
+def test_the_first_stays_before_one_of_its_score_in_an_earlier_row(passages):
+    by_word = [[0, 2], [2, 0], [0, 0], [0, 0]]
+    order, scores, _ = rank(GRAPH, passages, found([0.9, 1, 0, 0], by_word), np.zeros(5))
+    assert scores[0] == scores[1]
+    assert order.tolist()[:2] == [2, 1]
+
+
+def test_parts_that_round_to_nothing_are_not_stated():
+    assert stated({"importance": 1.5, "meaning": 0.006, "words": 0.004}) == (
+        "importance 1.50 + meaning 0.01")
+
+
 def test_a_first_passage_that_would_be_passed_has_a_lead(passages):
     by_word = [[2, 0], [0, 2], [0, 0], [0, 0]]
     _, scores, parts = rank(GRAPH, passages, found([1, 0.9, 0, 0], by_word), np.zeros(5))
