@@ -88,6 +88,26 @@ def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_
         assert store.digest() == tiny_index(tmp_path / "whole.db", given)
 
 
+def test_the_graph_in_between_says_how_far_it_is_and_can_be_cancelled(path, tmp_path):
+    given = [("many.jsonl", b"".join(json.dumps({"id": n, "text": " ".join(
+        f"Name{n}x{i} met Other{n}x{i}." for i in range(20))}).encode() + b"\n"
+        for n in range(5 * BATCH)))]
+    seen: list[Progress] = []
+    run(path, given, progress=seen.append,
+        stopped=lambda: any(one.stage == "comparing names" for one in seen))
+    # 40 names and a title in each passage of the first batch; the second block is not compared
+    assert [one for one in seen if one.stage == "comparing names"] == [
+        Progress("comparing names", 256, 41 * BATCH)]
+    assert [one.done for one in seen if one.stage == "extracting"] == [BATCH]
+    with Store.open(path) as store:
+        assert store.passage_counts() == (BATCH, 0)
+        assert store.files()[0].status == "cancelled"
+        store.retry(["many.jsonl"])
+    run(path)
+    with Store.open(path) as store:
+        assert store.digest() == tiny_index(tmp_path / "whole.db", given)
+
+
 def test_a_file_says_that_an_earlier_one_is_equal_and_that_it_is_no_pdf(path):
     run(path, [("a.txt", b"Ada met Bob."), ("b.pdf", b"Ada met Bob."), ("c.txt", b"Cyd left.")])
     kind = "This is no PDF inside; it was read as text."

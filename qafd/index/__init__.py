@@ -233,6 +233,7 @@ def extend(
         store.reopen(names)
     tally = Tally()
     logged, assembled = store.passage_counts()
+    given_up = False  # an assembly in between, which no later one shall make up for
     for (source, chunks), readings in engine.read_all(
             _batches(store, names, models.extractor, tally, progress)):
         if stopped():
@@ -251,14 +252,15 @@ def extend(
         # not shortly before the end, where it is done anyway
         to_come = tally.total - tally.done + tally.files
         if logged >= GROWTH * assembled and to_come * GROWTH > logged:
-            bring_up_to_date(store, engine)
-            assembled = logged
+            bring_up_to_date(store, engine, progress, stopped)
+            assembled, given_up = logged, stopped()
     else:
         if not failures:
             store.use_extractor(models.extractor)
     progress(Progress("assembling", tally.done, tally.total))
     # what was read before a cancellation shall be seen; a graph alone can wait
-    bring_up_to_date(store, engine, progress, never if tally.total and stopped() else stopped)
+    seen = tally.total and stopped() and not given_up
+    bring_up_to_date(store, engine, progress, never if seen else stopped)
     for error in (error for some in failures.values() for error in some):
         if isinstance(error, (SpendingCapError, MissingKeyError)):
             raise error
