@@ -23,6 +23,7 @@ from qafd.evaluate.collection import (
 )
 from qafd.evaluate.gold import Passage, Question, read_questions
 from qafd.evaluate.measures import contains, exact_match, f1, interval, intervals, normalized
+from qafd.evaluate.opinions import quoted
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import configured, label_of
@@ -249,6 +250,21 @@ def test_the_known_answer_that_fits_best_is_compared(result: Evaluation) -> None
     assert first.trials[2].f1 is None
     assert first.contains == 1
     assert first.exact_match == 0
+
+
+def test_a_withheld_answer_is_no_answer_however_near_its_sentences(library: KnowledgeGraph) -> None:
+    asked = [Question("w", "Who won the football World Cup of 1998?", ("p5",), ("the Thames",))]
+    retrieval = library.retrieve(asked[0].text, Listed(((LONDON,),)))
+    withheld = library.answer(retrieval)
+    assert "Thames" in " ".join(sentence.text for sentence in withheld.sentences)
+    result = evaluate(library, asked, {"first": Listed(((LONDON,),))})
+    trial = result.scores[0].trials[0]
+    assert (trial.answer, trial.exact_match, trial.f1, trial.contains) == ("", 0, 0, 0)
+    unknown = [Question("u", asked[0].text, ("p5",))]
+    for questions in (asked, unknown):
+        once = evaluate(library, questions, {"first": Listed(((LONDON,),))})
+        given, = quoted(library, once, {"first": Listed(((LONDON,),))}, 1)
+        assert given.texts == {"first": "Not in these documents."}
 
 
 def test_the_question_that_most_methods_miss_comes_first(result: Evaluation) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from qafd import __version__
+from qafd.answer import Answer
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate.collection import gold_documents, gold_nodes
 from qafd.evaluate.gold import Question
@@ -46,8 +47,8 @@ class Trial:
     among the retrieved entities, of which there are `entities`. `nodes` counts retrieved nodes,
     `tokens` those of the graph's nodes among them (not of a layer's summaries); `milliseconds` is
     the retrieval once the question was read.
-    `exact_match`, `f1` and `contains` are about the extractive `answer`, None where no answer is
-    known. `error` says why a method refused.
+    `exact_match`, `f1` and `contains` are about the extractive `answer`, "" where it is withheld,
+    and None where no answer is known. `error` says why a method refused.
     """
 
     ranks: tuple[int | None, ...]
@@ -353,10 +354,15 @@ def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: Que
     trial = trial_of(retrieval, graph, gold, nodes)
     if not known:
         return trial
-    answer = " ".join(s.text for s in knowledge.answer(retrieval, plan).sentences)
+    answer = quote(knowledge.answer(retrieval, plan))
     return replace(trial, answer=answer, exact_match=max(exact_match(answer, a) for a in known),
                    f1=max(f1(answer, a) for a in known),
                    contains=max(contains(answer, a) for a in known))
+
+
+def quote(answer: Answer) -> str:
+    """The sentences of an answer, "" where it is withheld: its nearest ones are then no answer."""
+    return "" if answer.abstained else " ".join(s.text for s in answer.sentences)
 
 
 def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],

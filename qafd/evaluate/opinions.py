@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qafd.errors import MalformedReplyError, ModelError
-from qafd.evaluate import SEED, Evaluation
+from qafd.evaluate import SEED, Evaluation, quote
 from qafd.evaluate.judge import Judgment, Verdict, judge, rounds
 from qafd.evaluate.measures import Interval, intervals
 from qafd.index import Progress, never, silent
@@ -18,13 +18,17 @@ from qafd.llm import LLM
 from qafd.llm.cost import Metered, tokens_of
 from qafd.llm.prompts_answer import ABSENT, JUDGE_TOKENS, PAPER, judge_schema
 from qafd.retrieve.base import Retriever
+from qafd.view.panel import counted
 
 AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A question and what each method quotes for it, in the order in which a judge sees them."""
+    """A question and what each method quotes for it, in the order in which a judge sees them.
+
+    One that quotes nothing, or only what does not seem to answer it, says `ABSENT`.
+    """
 
     question: str
     texts: Mapping[str, str]
@@ -50,8 +54,9 @@ class Estimate:
             return f"no call, all {self.stored:,} were answered before."
         money = ("price not known" if self.cost is None else
                  f"at most ~${self.cost:,.4f}" if self.cost else "free")
-        before = f", {self.stored:,} more were answered before" if self.stored else ""
-        return (f"{self.calls:,} calls{before}; ~{self.tokens_in:,} tokens in, at most "
+        before = (f", {self.stored:,} more {'was' if self.stored == 1 else 'were'} answered before"
+                  if self.stored else "")
+        return (f"{counted(self.calls, 'call')}{before}; ~{self.tokens_in:,} tokens in, at most "
                 f"{self.tokens_out:,} out; {money}.")
 
 
@@ -101,7 +106,7 @@ def quoted(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, 
             text = score.trials[number].answer
             if plan is not None and not score.trials[number].error:
                 retrieval = knowledge.retrieve(plan, methods[score.name], graph=graph)
-                text = " ".join(s.text for s in knowledge.answer(retrieval, plan).sentences)
+                text = quote(knowledge.answer(retrieval, plan))
             texts[score.name] = text or ABSENT
         order = np.random.default_rng([SEED, number]).permutation(len(names)).tolist()
         found.append(Answers(question.text, {names[at]: texts[names[at]] for at in order}))
