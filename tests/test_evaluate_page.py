@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from qafd.evaluate.collection import save_questions, saved_questions
 from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
-from qafd.ui.evaluate import Measuring
+from qafd.ui.evaluate import measuring
 
 ROOT = Path(__file__).parents[1]
 FEW = "lexical"
@@ -148,7 +148,7 @@ def test_a_variant_in_the_link_is_measured_and_a_wrong_one_refused(home: Path) -
 
 def test_a_cancelled_measurement_ends_with_a_sentence(home: Path) -> None:
     knowledge = KnowledgeGraph.sample("songbook", home)
-    run = Measuring(knowledge, [Question(str(i), f"Who is number {i}?", ("Mara Delgado",))
+    run = measuring(knowledge, [Question(str(i), f"Who is number {i}?", ("Mara Delgado",))
                                 for i in range(500)], {})
     assert run.over(60)
     assert run.error == "no method is chosen; choose at least one"

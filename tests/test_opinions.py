@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from clicks import page, press, shown
@@ -89,6 +90,13 @@ def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path
         opinions(ASKED[1:], model, ["a", "b"])
 
 
+@pytest.mark.parametrize(("repeats", "said"), [(1, "1 call; "), (2, "2 calls; ")])
+def test_the_estimate_counts_its_calls_in_words(path: Path, repeats: int, said: str) -> None:
+    KnowledgeGraph.open(path)
+    model = Metered(Recorded([]), path, Meter())
+    assert estimate(ASKED[:1], model, repeats).sentence.startswith(said)
+
+
 def test_what_methods_quote_is_shown_in_an_order_that_is_drawn(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph.open(tmp_path / "small.db")
     knowledge.add_text("ada.md", "# Ada Lovelace\n\nAda Lovelace wrote notes on the engine.")
@@ -150,6 +158,66 @@ def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
     app.run()
     said = [c.value for c in app.caption if c.value.startswith("tiny:")]
     assert said[0].startswith("tiny: no call, all 20 were answered before"), said
+
+
+@pytest.mark.replies(reply=reply)
+def test_what_was_spent_is_what_the_ledger_of_the_run_says(home: Path,
+                                                          server: FaultServer) -> None:
+    mine = Preferences("custom", server.url, "tiny", prices=(("tiny", Price(2.0, 4.0)),))
+    save(home / "settings.json", mine)
+    app = judging(is_there)
+    app.toggle(key="opinion").set_value(True).run()
+    press(app, "Ask tiny")
+    spent = opinion(app)
+    with KnowledgeGraph.open(home / "apple-amazon.db").store() as store:
+        total, = store.ledger("purpose")
+    cost = (2 * total.tokens_in + 4 * total.tokens_out) / 1e6
+    assert f"{total.tokens_in:,} + " in spent
+    assert f"${cost:.4f}." in spent
+    save(home / "settings.json", Preferences("custom", server.url, "other",
+                                             prices=(("other", Price(200.0, 400.0)),)))
+    app.run()
+    assert opinion(app) == spent
+    save(home / "settings.json", mine)
+    app.run()
+    press(app, "Ask tiny")
+    assert "No call was made" in opinion(app)
+
+
+def opinion(app: AppTest) -> str:
+    """The line below the grades, once they are there."""
+    deadline = time.monotonic() + 60
+    while not (found := [c.value.replace("\\", "") for c in app.caption
+                         if c.value.startswith("In the opinion of")]):
+        assert time.monotonic() < deadline, shown(app)
+        app.run()
+    return found[0]
+
+
+def test_a_judge_at_work_is_not_shown_with_other_methods(home: Path, server: FaultServer) -> None:
+    held = Event()
+
+    def late(body: dict[str, object]) -> str:
+        held.wait(60)
+        return reply(body)
+
+    server.reply = late
+    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    app = judging(is_there)
+    app.toggle(key="opinion").set_value(True).run()
+    press(app, "Ask tiny")
+    assert bars(app) == 1
+    app.multiselect(key="measure").set_value(["vector"]).run()
+    while not is_there(app):
+        app.run()
+    assert bars(app) == 0
+    assert "Ask tiny" in [button.label for button in app.button]
+    held.set()
+
+
+def bars(app: AppTest) -> int:
+    """How many bars count questions."""
+    return sum(" questions" in str(bar.proto) for bar in app.get("progress"))
 
 
 def test_without_a_model_no_opinion_is_offered(home: Path) -> None:

@@ -10,11 +10,12 @@ import streamlit as st
 
 from qafd.compare import listed
 from qafd.errors import ParameterError, QafdError
-from qafd.evaluate import MEASURES, Evaluation, Score, evaluate, sentence
+from qafd.evaluate import MEASURES, Evaluation, Score, Trial, evaluate, sentence
 from qafd.evaluate.gold import Question, QuestionSet
 from qafd.export import table_csv
 from qafd.index import Progress
 from qafd.knowledge import KnowledgeGraph
+from qafd.llm.prompts_answer import ABSENT
 from qafd.methods import PAPER, configured, label_of
 from qafd.pace import Pace
 from qafd.retrieve import METHODS
@@ -48,7 +49,7 @@ class Running(Generic[Result]):
         self.error = ""
         self.cancel = Event()
         self._pace = Pace()
-        self._stage = progress.stage
+        self.stage = progress.stage
         self._thread = Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
@@ -60,7 +61,7 @@ class Running(Generic[Result]):
 
     def _note(self, progress: Progress) -> None:
         self.progress = progress
-        if progress.stage == self._stage:
+        if progress.stage == self.stage:
             self._pace.note(progress.done, progress.total)
 
     def over(self, seconds: float = 0) -> bool:
@@ -74,15 +75,13 @@ class Running(Generic[Result]):
         return f", {self._pace.left}" if self._pace.left else ""
 
 
-class Measuring(Running[Evaluation]):
+def measuring(knowledge: KnowledgeGraph, questions: Sequence[Question],
+              methods: Mapping[str, Retriever]) -> Running[Evaluation]:
     """An evaluation that runs."""
-
-    def __init__(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
-                 methods: Mapping[str, Retriever]) -> None:
-        super().__init__(
-            lambda progress, stopped: evaluate(knowledge, questions, methods, progress=progress,
-                                               stopped=stopped),
-            Progress("evaluating", 0, len(questions) * len(methods)))
+    return Running(
+        lambda progress, stopped: evaluate(knowledge, questions, methods, progress=progress,
+                                           stopped=stopped),
+        Progress("evaluating", 0, len(questions) * len(methods)))
 
 
 def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
@@ -101,7 +100,7 @@ def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
 
 
 @st.cache_resource(show_spinner=False)
-def _measurings() -> OrderedDict[tuple[str, ...], Measuring]:
+def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
     """The evaluations of this server, by workspace, version, questions and methods."""
     return OrderedDict()
 
@@ -121,7 +120,7 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
         asked_for = st.button(f"Measure {size}", type="primary") if (
             current is not None or work > AT_ONCE) else False
         if asked_for or (current is None and work <= AT_ONCE):
-            current = known[key] = Measuring(knowledge, asked.questions, methods)
+            current = known[key] = measuring(knowledge, asked.questions, methods)
             while len(known) > KEPT:
                 known.popitem(last=False)[1].cancel.set()
         if asked_for:
@@ -142,7 +141,7 @@ def watch(current: Running[Any], units: str) -> None:
     bar, stop = st.columns([6, 1], vertical_alignment="center")
     at = current.progress
     what = (f"{at.done:,} of {at.total:,} {units}{current.remaining}: {clean(at.current, 80)}"
-            if at.stage in ("evaluating", "judging") else
+            if at.stage == current.stage else
             f"{at.stage.capitalize()}: {at.done:,} of {at.total:,} texts")
     bar.progress(at.done / max(at.total, 1), plain(what))
     if stop.button("Cancel", disabled=current.cancel.is_set()):
@@ -366,8 +365,12 @@ def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None
         st.html("<table style='font-size:.85rem'><tr><th>method<th>contains it<th>quoted answer"
                 + "".join(f"<tr style='vertical-align:top'><td>{safe(score.label)}"
                           f"<td>{'yes' if score.trials[place].contains else 'no'}"
-                          f"<td>{safe(score.trials[place].answer, 1000)}"
+                          f"<td>{safe(_said(score.trials[place]), 1000)}"
                           for score in result.scores) + "</table>")
+
+
+def _said(trial: Trial) -> str:
+    return trial.answer or trial.error or ABSENT
 
 
 def _rank(rank: int | None) -> str:

@@ -22,7 +22,6 @@ from qafd.ui.workspaces import keep, plain, said
 from qafd.view.panel import clean, counted
 
 USUAL = 10  # questions
-_RUNNING = "judging"
 
 
 def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever]) -> None:
@@ -59,24 +58,25 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
                f"{plain(model.meter.cap.sentence)}{away}")
     if len(result.scores) > AT_ONCE:
         st.caption(f"The first {AT_ONCE} methods are judged, side by side.")
-    running: Running[Opinions] | None = st.session_state.get(_RUNNING)
+    asked: dict[object, tuple[Running[Opinions], Metered]] = st.session_state.setdefault(
+        "judging", {})
+    running, by = asked.get(_key(result, knowledge), (None, model))
     if running is not None and not running.over(0.5):
         st.fragment(watch, run_every=0.5)(running, "questions")
         return
     st.page_link(page("settings"), label="Caps and prices", icon=":material/settings:")
     if st.button(f"Ask {plain(clean(model.name, 40))}", key="ask_judge"):
-        st.session_state[_RUNNING] = Running(
+        asked[_key(result, knowledge)] = Running(
             lambda progress, stopped: _asking(knowledge, answers, model, names, repeats,
                                               progress, stopped),
-            Progress("judging", 0, len(answers)))
-        st.session_state["judged_for"] = _key(result, knowledge)
+            Progress("judging", 0, len(answers))), model
         st.rerun()
-    if running is None or st.session_state.get("judged_for") != _key(result, knowledge):
+    if running is None:
         return
     if running.error:
         st.error(said(running.error), icon=":material/error:")
     elif running.result is not None:
-        _grades(running.result, model)
+        _grades(running.result, _spent(knowledge, by))
 
 
 def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
@@ -104,8 +104,20 @@ def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Mete
         return opinions(answers, model, names, repeats=repeats, progress=progress, stopped=stopped)
 
 
-def _grades(found: Opinions, model: Metered) -> None:
-    """The grades of each method with their intervals, and what they cost."""
+def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
+    """What the calls of a run cost, by the ledger: rounds answered before are not among them."""
+    with knowledge.store() as store:
+        total = next(iter(store.ledger("run", model.run)), None)
+    if total is None:
+        return "No call was made, all was answered before."
+    about = "~" * total.estimated
+    dollars = (", no price set" if total.unpriced else
+               f", {about}${total.cost:.4f}" if total.cost else "")
+    return f"{about}{total.tokens_in:,} + {about}{total.tokens_out:,} tokens{dollars}."
+
+
+def _grades(found: Opinions, spent: str) -> None:
+    """The grades of each method with their intervals, and what was spent on them."""
     first = found.opinions[0]
     st.dataframe(
         [{"method": label_of(one.name), "overall": one.overall.mean,
@@ -116,15 +128,10 @@ def _grades(found: Opinions, model: Metered) -> None:
          for one in found.opinions], hide_index=True, column_config={
             name: st.column_config.NumberColumn(format="%.0f")
             for name in ("overall", *first.criteria)})
-    tokens_in = sum(verdict.tokens_in for verdict in found.verdicts)
-    tokens_out = sum(verdict.tokens_out for verdict in found.verdicts)
-    about = "~" * any(verdict.estimated for verdict in found.verdicts)
-    spent = model.price.of(tokens_in, tokens_out) if model.price else None
-    dollars = ", no price set" if spent is None else f", {about}${spent:.4f}" if spent else ""
     st.caption(f"In the opinion of {plain(found.model)}, of "
                f"{counted(len(found.questions), 'question')}; intervals are 95% bootstrap "
                "intervals over them, differences to the first method, question by question. "
-               f"{about}{tokens_in:,} + {about}{tokens_out:,} tokens{dollars}.")
+               f"{spent}")
     if found.stopped:
         st.caption(f":material/info: {said(found.stopped)}")
     if found.unread:
