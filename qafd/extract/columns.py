@@ -23,14 +23,21 @@ _FIELDS = frozenset(re.findall(r"\S+", """
     location status priority author version summary background purpose scope result results
     conclusion conclusions references source sources ps p.s update step room"""))
 _GREETING = re.compile(
-    r"(?:dear|hi|hello|hey|hallo|salut|hola|ciao|bonjour|thx|thanks|thank you|cheers|congrats|"
-    r"congratulations|welcome|good (?:morning|afternoon|evening))(?: (?:all|everyone|team|again))?"
-    r",?\s+", re.IGNORECASE)
+    r"((?:dear|hi|hello|hey|hallo|salut|hola|ciao|bonjour|thank you|cheers|welcome|"
+    r"good (?:morning|afternoon|evening))|thx|thanks|congrats|congratulations)"
+    r"(?: (?:all|everyone|team|again))?,?\s+", re.IGNORECASE)
+_THANKS = frozenset(("thx", "thanks", "congrats", "congratulations"))  # which begin no name
+_GREETED = re.compile(r"[ \t]*(?:[,:;\u2013\u2014-]|[!.]?[ \t]*(?:\n|$))")
 _CLOSING = re.compile(
     r"(?im)^[ \t>]*(?:(?:with|many|kind|best|warm|warmest|kindest|yours|very|thanks|and|my) )*"
     r"(?:regards|wishes|best|cheers|thanks|thank you|greetings|yours|sincerely|truly|faithfully|"
     r"respectfully|cordially|love)(?: (?:sincerely|truly|faithfully|again|everyone|all))?"
     r"[ \t]*[,.!]?[ \t]*$")
+
+
+_SIGNED = re.compile(  # a name, and a word below it
+    r"\s*\n[ \t>]*([^\W\d_a-z][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3})[ \t]*(?:\n|$)"
+    r"(?:[ \t>]*([^\W\d_]+)[ \t]*(?=\n|$))?")
 
 
 def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
@@ -90,15 +97,40 @@ def closings(text: str) -> set[int]:
     return {at for line in _CLOSING.finditer(text) for at in range(*line.span())}
 
 
+def signatures(text: str) -> tuple[set[int], set[int]]:
+    """Where the names stand below "Best regards,", and the single words below them, as roles do.
+
+    As offsets, of the names those where they begin.
+    """
+    names: set[int] = set()
+    roles: set[int] = set()
+    for line in _CLOSING.finditer(text):
+        if found := _SIGNED.match(text, line.end()):
+            names.add(found.start(1))
+            roles.update(range(*found.span(2)))
+    return names, roles
+
+
 def greeting(text: str, start: int, end: int) -> int:
-    """How many characters of a name at `start:end` but greet: "Dear Tomas," that opens a
-    sentence."""
+    """How many characters of a name at `start:end` but greet: "Dear Tomas," that begins a line.
+
+    "Thanks Tomas" also opens a sentence; "Dear Evan Hansen is" greets nobody.
+    """
     found = _GREETING.match(text, start, end)
     before = text[text.rfind("\n", 0, start) + 1:start].strip(" \t>")
-    if (found is None or before[-1:] not in ("", ":", "]", ".", "!", "?")
-            or text[end:end + 2].strip(" ").isalnum()):
+    if found is None:
         return 0
-    return found.end() - start
+    if found[1].casefold() in _THANKS:
+        greets = before[-1:] in ("", ":", "]", ".", "!", "?") and not (
+            text[end:end + 2].strip(" ").isalnum())
+    else:
+        greets = before[-1:] in ("", ":", "]") and _GREETED.match(text, end) is not None
+    return found.end() - start if greets else 0
+
+
+def begins_greeting(word: str) -> bool:
+    """Whether a word with a capital greets and may begin a title too: "Dear", "Hello"."""
+    return word in ("Dear", "Hello", "Bonjour", "Ciao", "Hallo", "Hola", "Salut", "Welcome")
 
 
 def _has_columns(row: str) -> bool:

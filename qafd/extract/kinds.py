@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 PERSON, GROUP, PLACE, LAND, BUILDING = "PERSON", "ORG", "GPE", "LOC", "FAC"
 WORK, PRODUCT, EVENT, UNKNOWN = "WORK_OF_ART", "PRODUCT", "EVENT", "PROPN"
@@ -73,7 +73,8 @@ _NO_END = frozenset(re.findall(r"\w+", """
     police cup conference market country capital bank union forest church guild brand"""))
 # Nouns for places and groups also end names, but not "Soviet Union" and "Nottingham Forest".
 _LAST = {word: kind for word, kind in _NOUN.items()
-         if kind not in (PERSON, WORK, PRODUCT) and word not in _NO_END} | {"station": BUILDING}
+         if kind not in (PERSON, WORK, PRODUCT) and word not in _NO_END} | {
+             "station": BUILDING, "gallery": BUILDING}
 _FIRST = {"lake": LAND, "mount": LAND, "cape": LAND, "river": LAND, "isle": LAND, "gulf": LAND,
           "bay": LAND, "hotel": BUILDING, "café": BUILDING, "cafe": BUILDING, "castle": BUILDING,
           "société": GROUP, "universität": GROUP, "université": GROUP, "universidad": GROUP,
@@ -84,6 +85,13 @@ _FIRST = {"lake": LAND, "mount": LAND, "cape": LAND, "river": LAND, "isle": LAND
 _OF = frozenset(("state", "republic", "kingdom", "province", "county",
                  "university", "ministry", "bank", "museum", "institute", "department", "college",
                  "council", "academy", "battle", "treaty", "gulf", "bay", "isle", "castle"))
+_OWNED_KIND = {word.capitalize(): kind for word, kind in _NOUN.items()
+               if kind in (LAND, BUILDING) or word in ("college", "school", "hospital")}
+_OWNED = re.compile(
+    r"(?<![\w.'\u2019-])(?:(?:in|at|on|the|near|from|to|of|by|and|for|behind|beside|along|through|"
+    r"under|over|past|outside|inside|when|after|before|our|my|his|her|its|their) )*"
+    r"((?-i:(?:[^\W\d_a-z][^\W\d_]*\.? ){0,2}[^\W\d_a-z][^\W\d_]+['\u2019]s "
+    rf"({'|'.join(_OWNED_KIND)})(?![\w-])(?! [^\W\d_a-z])))", re.IGNORECASE)
 _COMPANY = re.compile(
     r"(?:inc|incorporated|corp|corporation|co|ltd|limited|llc|llp|plc|gmbh|ag|kg|ohg|se|"
     r"s\.?a\.?r\.?l|s\.?p\.?a|oyj|bv|nv|ab)\.?$", re.IGNORECASE)
@@ -114,6 +122,9 @@ _ABSTRACT = frozenset(re.findall(r"\S+", """
 _AFTER = frozenset((
     "of", "that", "who", "which", "in", "from", "for", "by", "and", "with", "on", "at", "based",
     "known", "to", "located", "near", "born", "founded", "whose", "where", "off", "along"))
+_KIN = frozenset(re.findall(r"\S+", """
+    aunt brother cousin daughter grandfather grandmother husband nephew niece sister son uncle
+    widow wife"""))
 _MOVES = frozenset(("travelled", "traveled", "flew", "sailed", "emigrated", "immigrated", "drove",
                     "walked", "fled"))
 _GIVEN = frozenset(re.findall(r"\S+", """
@@ -160,7 +171,7 @@ _COLUMNS = {
         salesperson singer speaker student supervisor teacher writer""",
     GROUP: """
         agency airline bank brewery carrier client club company contractor customer department
-        distributor employer firm institution insurer maker manufacturer operator organisation
+        distributor employer firm institution insurer manufacturer operator organisation
         organization organizer partner publisher retailer school sponsor supplier team university
         vendor""",
     PLACE: """
@@ -191,6 +202,12 @@ def kind_of(name: str) -> str:
     if words[-1].endswith(("labs", "werke", "soft")):
         return GROUP
     return PERSON if words[0] in TITLES and name[0].isupper() and len(words) < 5 else ""
+
+
+def owned(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where "Weaver's Lane" and its like stand, and what kind they are."""
+    for found in _OWNED.finditer(text):
+        yield *found.span(1), _OWNED_KIND[found[2]]
 
 
 def is_given(name: str) -> bool:
@@ -233,6 +250,11 @@ def told_by(before: Sequence[str], after: Sequence[str], name: str, kind: str
     told = _noun_after(after)
     if told and not (told == PERSON and kind in PLACES):  # "born in Michigan, the son of"
         return told, TOLD
+    if last == "of" and len(before) > 1:
+        if _NOUN.get(before[-2]) == PLACE:
+            return PLACE, TOLD
+        if before[-2] in _KIN and kind in (GROUP, UNKNOWN):
+            return PERSON, LIKELY
     noun = _NOUN.get(last, "")
     if noun and before[-1].islower() and kind != noun and (
             noun != BUILDING or kind not in (PERSON, GROUP)):

@@ -1,7 +1,7 @@
 """What looks like a name and is none: numbered things, roles, orders, nouns that open a note."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from qafd.extract.kinds import PERSON, UNKNOWN, is_given, kind_of
 from qafd.records import Mention
@@ -30,6 +30,21 @@ _NUMBERED = frozenset(re.findall(
     "experiment exhibit appendix schedule annex article clause item room hall floor site "
     "building gate platform row column question answer phase stage level version option number "
     "eur usd gbp chf jpy eq equation line issue ticket case lot unit sheet slide task sample"))
+# Of those, what texts and time are divided into.
+_PARTS = frozenset(re.findall(
+    r"\w+",
+    "chapter figure fig table section page part volume vol note step day week month year exp "
+    "experiment exhibit appendix schedule annex article clause item row column question answer "
+    "phase stage version option number eur usd gbp chf jpy eq equation line slide task sample"))
+_PARTY = re.compile(
+    r"\((?:(?:herein|here|there|hence)(?:after|forth)[,:]?(?: (?:called|referred to as|known as))? "
+    r"[\"\u201c]?the [\"\u201c]?|the [\"\u201c])([^\W\d_a-z][^\W\d_]*[a-z])[\"\u201d]?\)")
+_AMOUNT = frozenset(re.findall(
+    r"\w+", "age grade score rank top number total size count about euro dollar nos approx aged "
+    "minute hour second season episode act scene verse round lap match game"))
+_LABEL = re.compile(r"(?!(?:1[5-9]|20)\d\d$)\d{1,6}|[A-Z]{1,3}-?\d{1,5}", re.ASCII)
+_DESCRIBED = re.compile(  # "Level 42 are an English band"
+    r"\b([^\W\d_a-z][a-z]+ \d{1,4})(?= (?:is|was|are|were) (?:a|an|the)\b)")
 _COUNTING = re.compile(r"\d[\d.,\-]*[a-z]?|[A-Z]|[IVX]+", re.ASCII)
 _ROLES = frozenset(re.findall(
     r"\w+",
@@ -75,9 +90,21 @@ def is_noise(name: str, key: str, kind: str, text: str, start: int) -> bool:
         return True
     if not any(map(str.isupper, name)) and (kind == UNKNOWN or len(words) == 1):
         return True
+    if (found := _DESCRIBED.match(text, start)) and found[1] == name:
+        return words[0].casefold() in _PARTS
     numbers = words[1:] or text[start + len(name):start + len(name) + 12].split()[:1]
     return words[0].casefold() in _NUMBERED and bool(numbers) and all(
         _COUNTING.fullmatch(one.rstrip(".,:;)")) for one in numbers)
+
+
+def described(text: str) -> Iterator[tuple[int, int]]:
+    """Where numbered things stand that a text describes: "Level 42 are an English band"."""
+    return (found.span(1) for found in _DESCRIBED.finditer(text))
+
+
+def parties(text: str) -> set[str]:
+    """What a contract calls its parties, as keys: "(hereinafter: the Lender)"."""
+    return {found[1].casefold() for found in _PARTY.finditer(text)}
 
 
 def opens(text: str, start: int) -> bool:
@@ -98,6 +125,15 @@ def lead(name: str, opening: bool) -> int:
             break
         at = word.end()
     return at
+
+
+def is_label(noun: str, number: str) -> bool:
+    """Whether a noun and a number or code tell a thing from its like: "pump 17", "shelf C4".
+
+    Not "page 7", "June 7", "number 7" nor what a year follows.
+    """
+    return (len(noun) > 2 and noun.isalpha() and noun.casefold() not in _PARTS | _COMMON | _AMOUNT
+            and _LABEL.fullmatch(number) is not None)
 
 
 def is_order(word: str) -> bool:
