@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.models import PassageEmbedder
+from qafd.pace import silent
 from qafd.records import WEIGHT, Chunk, Edge, Extraction, Floats, Mention, Node, Nodes, Vectors
 from qafd.text import NameIndex, canonical, count_tokens, title_of_file
 from qafd.text.scripts import is_latin
@@ -99,10 +100,6 @@ def sure_names(chunk: Chunk, extraction: Extraction) -> tuple[str, ...]:
     Embedding them while the chunk is at hand leaves little to embed for `assemble`.
     """
     return tuple(sorted({m.key for m in extraction.mentions if _certain(m, chunk)}))
-
-
-def silent(done: int, total: int) -> None:  # noqa: ARG001
-    """Tell nobody."""
 
 
 def assemble(

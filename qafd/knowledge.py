@@ -20,13 +20,14 @@ from qafd.explain.united import explained
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.index.embedding import MeteredEmbedder
-from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, silent, states
+from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, states
 from qafd.llm import LLM, Reply
 from qafd.llm.cost import Meter
 from qafd.llm.prompts_answer import ANSWER_TOKENS
 from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
 from qafd.methods import canonical, method_of, name_of, tuned
 from qafd.models import Embedder, LocalEmbedder
+from qafd.pace import silent
 from qafd.plan import Planner, plan_by
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of

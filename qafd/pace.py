@@ -49,6 +49,10 @@ class Pace:
         return "" if self._end is None else rounded(self._end - self._clock())
 
 
+def silent(*_: object) -> None:
+    """Tell nobody how far a work is."""
+
+
 def rounded(seconds: float) -> str:
     """The time left in words, no finer than it is known."""
     if seconds < 10:

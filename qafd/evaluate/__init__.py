@@ -27,9 +27,10 @@ from qafd.evaluate.measures import (
     intervals,
 )
 from qafd.graph import Graph
-from qafd.index import Progress, never, silent
+from qafd.index import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.methods import label_of
+from qafd.pace import silent
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
 

@@ -24,6 +24,7 @@ from qafd.index.reader import NO_KEYS, Choice, Keys, Local, chosen, engine_of, e
 from qafd.llm import Recorded
 from qafd.llm.estimate import NO_READING, RunPlan, plan_embedding
 from qafd.models import LocalEmbedder, PassageEmbedder
+from qafd.pace import silent
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.store import DocumentNameError, Store, clean_name, embedding_key, now, vector_keys
 from qafd.store.edits import connected, edited
@@ -52,10 +53,6 @@ class Progress:
     done: int
     total: int
     current: str = ""
-
-
-def silent(_: Progress) -> None:
-    """Report nothing."""
 
 
 def never() -> bool:

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 
 from qafd.errors import ParameterError
+from qafd.pace import silent
 from qafd.store.rows import clean_name
 from qafd.text.plaintext import label, one_line
 
@@ -22,10 +23,6 @@ class Given:
     name: str
     longer: str
     read: Callable[[], bytes]
-
-
-def silent(_: str) -> None:
-    """Say nothing."""
 
 
 def files_below(

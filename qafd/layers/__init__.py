@@ -20,6 +20,7 @@ from qafd.layers.sentences import Sentences
 from qafd.layers.summaries import Summaries
 from qafd.layers.texts import Embeds, Texts, texts_of
 from qafd.layers.tree import Tree
+from qafd.pace import silent
 from qafd.records import Vectors
 from qafd.store import Store
 
@@ -52,10 +53,6 @@ LAYERS: dict[str, type[Layer]] = {
 
 Report = Callable[[str, int, int], None]
 """Called with the layer at work, how many of its texts are embedded, and how many there are."""
-
-
-def silent(_name: str, _done: int, _total: int) -> None:
-    """Report nothing."""
 
 
 @dataclass(frozen=True)
