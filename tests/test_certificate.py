@@ -1,11 +1,12 @@
 """Tests of qafd.certificate on the chain a - b - c with T = 1 and Delta = 2.5 on a."""
 
 import json
+from math import fsum
 
 import numpy as np
 import pytest
 
-from qafd.certificate import certify
+from qafd.certificate import certify, net_inflow
 
 X = np.array([2.0, 0.5, 0.0])
 SOURCE = np.array([2.5, 0.0, 0.0])
@@ -97,3 +98,16 @@ def test_nothing_touched_is_optimal():
     certificate = certify(nothing, nothing, nothing, np.empty(0, int), np.empty(0, int), nothing)
     assert certificate.optimal
     assert certificate.balance == ()
+
+
+def test_flows_of_hubs_add_up_to_the_last_digits():
+    """Ten hubs among 20,000 nodes, each joined to half of these; a third rounds in every sum."""
+    rng = np.random.default_rng(0)
+    hub, leaf = np.nonzero(rng.random((10, 20_000)) < 0.5)
+    order = rng.permutation(len(hub))
+    hub, leaf, flow = hub[order], leaf[order] + 10, np.where(leaf[order] % 2, 1 / 3, 1 / 7)
+    down = rng.random(len(hub)) < 0.1
+    found = net_inflow(np.where(down, hub, leaf), np.where(down, leaf, hub), flow, 20_010)
+    exact = [fsum(np.where(down, -flow, flow)[hub == i]) for i in range(10)]
+    assert found[:10] == pytest.approx(exact, rel=1e-14)
+    assert found.sum() == pytest.approx(0, abs=1e-9)
