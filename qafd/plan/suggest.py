@@ -49,7 +49,7 @@ def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[s
     A name without a type counts as in half of its passages: it may be no name at all. Two questions
     are of one name, between them one of two names that a sentence joins by a verb. They are in the
     language of `text`, some of the passages; none where that is a language without such questions.
-    Where there is neither, as in graphs without a tagger, those of `questions`.
+    Where all names are of other types, as in graphs without a tagger, those of `questions`.
     """
     language = language_of(text)
     if language not in _ABOUT:
