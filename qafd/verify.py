@@ -20,7 +20,7 @@ from qafd.records import Floats
 
 DIGEST = "digest"
 _MEASURES = ("residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
-             "volume", "source")  # fmt: skip
+             "volume", "source", "rounding")  # fmt: skip
 _SUMMED = ("importance", "mass", "capacity", "source")
 _COUNTS = ("support", "touched", "edges")
 _LARGEST = 1e150  # beyond, products of two numbers leave the range of floats

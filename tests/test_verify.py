@@ -103,11 +103,12 @@ def test_a_hand_solved_path_passes_and_its_neighbor_does_not():
         "edges": [{"source": "a", "target": "b", "weight": 1.0, "flow": 1.5},
                   {"source": "b", "target": "c", "weight": 2.0, "flow": 0.5}],
         # The objective is half of 1.5 squared plus twice 0.25 squared, minus 2.625, plus 0.25.
+        # The rounding is 4e-15 of what passes b, 3 x_b + x_a.
         "certificate": {
             "optimal": True, "reason": "", "rtol": 1e-9, "residual": 0.0, "overfull": 0.0,
             "unfilled": 0.0, "negative": 0.0, "balance": [0.0], "gap": 0.0, "relative_gap": 0.0,
             "objective": -1.1875, "volume": 2.0, "source": 2.5, "support": 2, "touched": 3,
-            "edges": 2}}
+            "edges": 2, "rounding": 1e-14}}
     assert verify(obj).ok
     assert not verify(changed(obj, ("nodes", 1, "importance"), lambda _: 0.2500001)).ok
 
@@ -122,7 +123,7 @@ BY_NUMBERS = [
     (("passages", 0, "parts", "words"), "add up to"),
     *[(("certificate", key), f"states {key}") for key in (
         "residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
-        "volume", "source", "support", "touched", "edges")],
+        "volume", "source", "rounding", "support", "touched", "edges")],
     (("certificate", "balance", 0), "mass balance"), (("certificate", "rtol"), "rtol"),
 ]
 
