@@ -253,7 +253,8 @@ def test_the_known_answer_that_fits_best_is_compared(result: Evaluation) -> None
 
 
 def test_a_withheld_answer_is_no_answer_however_near_its_sentences(library: KnowledgeGraph) -> None:
-    asked = [Question("w", "Who won the football World Cup of 1998?", ("p5",), ("the Thames",))]
+    asked = [Question("w", "Who won the football World Cup of 1998?", ("p5",),
+                      ("the Thames", "A"))]
     retrieval = library.retrieve(asked[0].text, Listed(((LONDON,),)))
     withheld = library.answer(retrieval)
     assert "Thames" in " ".join(sentence.text for sentence in withheld.sentences)

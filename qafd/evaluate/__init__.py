@@ -356,9 +356,11 @@ def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: Que
     if not known:
         return trial
     answer = quote(knowledge.answer(retrieval, plan))
-    return replace(trial, answer=answer, exact_match=max(exact_match(answer, a) for a in known),
-                   f1=max(f1(answer, a) for a in known),
-                   contains=max(contains(answer, a) for a in known))
+    compared = known if answer else ()  # nothing would hold "A", which is nothing once normalized
+    return replace(trial, answer=answer,
+                   exact_match=max((exact_match(answer, a) for a in compared), default=0.0),
+                   f1=max((f1(answer, a) for a in compared), default=0.0),
+                   contains=max((contains(answer, a) for a in compared), default=0.0))
 
 
 def quote(answer: Answer) -> str:
