@@ -77,6 +77,15 @@ def test_a_measure_that_these_questions_lack_gives_way(home: Path) -> None:
     assert "passages found" in app.dataframe[1].value
 
 
+def test_a_withheld_answer_says_so_beside_the_known_one(home: Path) -> None:
+    save_questions(small(home), [
+        Question("1", "Who won the football World Cup of 1998?", ("Ada Lovelace",), ("notes",)),
+        Question("2", "Where was Charles Babbage born?", ("Charles Babbage",), ("London",))])
+    app = measured(ws="small", measure=FEW)
+    answers, = (html.body for html in app.get("html") if "quoted answer" in html.body)
+    assert "<td>no<td>Not in these documents." in answers
+
+
 def test_the_page_without_gold_invites_to_write_some(home: Path) -> None:
     small(home)
     app = measured(ws="small")
