@@ -171,6 +171,7 @@ def net_inflow(u: Nodes, v: Nodes, flow: Floats, n: int) -> Floats:
 
 
 def _worst_ratio(wrong: Floats, allowed: Floats) -> float:
-    """Largest wrong / allowed, where 0 / 0 is 0."""
+    """Largest wrong / allowed, where 0 / 0 is 0; infinite where floats end."""
     bad = ~(wrong <= 0)
-    return float(np.max(wrong[bad] / np.maximum(allowed[bad], 1e-300), initial=0.0))
+    with np.errstate(over="ignore"):
+        return float(np.max(wrong[bad] / np.maximum(allowed[bad], 1e-300), initial=0.0))

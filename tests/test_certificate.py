@@ -111,3 +111,7 @@ def test_flows_of_hubs_add_up_to_the_last_digits():
     exact = [fsum(np.where(down, -flow, flow)[hub == i]) for i in range(10)]
     assert found[:10] == pytest.approx(exact, rel=1e-14)
     assert found.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_capacity_of_almost_nothing_is_measured_without_a_warning():
+    assert check(x=[2e30, 0.5, 0.0], capacity=np.array([0.0, 1, 1])).rounding == np.inf
