@@ -49,7 +49,7 @@ def name_of(method: Retriever) -> str:
 
 
 def tuned(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever:
-    """The method with some parameters; unless `mass` is one, it is fitted to the graph.
+    """The method with some parameters; what is not given is fitted to the graph.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def tuned(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retrieve
             raise ParameterError(f"this method has no parameter {name[:40]!r}; it has "
                                  f"{', '.join(own)}")
     changed: Retriever = replace(method, **given)  # type: ignore[type-var]
-    return changed if "mass" in given else changed.fitted(graph)
+    return replace(changed.fitted(graph), **given)  # type: ignore[type-var]
 
 
 def label_of(text: str) -> str:

@@ -145,6 +145,45 @@ def test_the_mass_ends_where_all_is_full_and_a_link_may_go_beyond(home: Path) ->
     assert not linked.toast
 
 
+def test_the_preset_of_the_paper_is_the_same_in_app_and_python(home: Path) -> None:
+    app = page("explore", ws="songbook", preset="As in the paper")
+    knowledge = KnowledgeGraph.sample("songbook", home)
+    question = app.text_input(key="q").value
+    for params in (knowledge.retrieve(question, "qafd-paper").params,
+                   knowledge.explain(question, method="qafd-paper").retrieval.params,
+                   knowledge.compare(question, ("qafd-paper", "qafd")).retrievals[
+                       "qafd-paper"].params):
+        assert params["mass"] == app.slider(key="paper_mass").value
+        assert params["seeds"] == app.slider(key="paper_seeds").value
+    assert params["seeds"] == (knowledge.graph.kinds == "entity").sum() // 2
+
+
+def test_the_mass_of_the_paper_follows_the_seeds_until_it_is_moved(home: Path) -> None:
+    app = page("explore", preset="As in the paper")
+    mass, seeds = app.slider(key="paper_mass"), app.slider(key="paper_seeds")
+    # Each seed is full of its own mass at 1; a quarter of the way from there to the end.
+    assert mass.value == pytest.approx(1 + (mass.max - 1) / 4, abs=0.011)
+    graph = KnowledgeGraph.sample("apple-amazon", home).graph
+    assert seeds.max == (graph.kinds == "entity").sum()
+    seeds.set_value(seeds.max).run()
+    # Where every name is a seed, all is full at 1.
+    assert app.slider(key="paper_mass").max == pytest.approx(1.0)
+    assert app.slider(key="paper_mass").value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("rule", ["volume", "paper-literal"])
+@pytest.mark.parametrize("preset", ["paper", "tokens"])
+def test_presets_show_a_picture_by_the_rules_that_refuse_too_much(
+        preset: str, rule: str, home: Path) -> None:
+    app = page("explore", preset=PRESETS[preset].label, **{f"{preset}_rule": rule})
+    assert not app.error
+    assert "nodes retrieved" in shown(app)
+    slider = app.slider(key=f"{preset}_mass_{rule}")
+    slider.set_value(slider.max).run()
+    assert not app.error
+    assert "nodes retrieved" in shown(app)
+
+
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "a/b", "a\x00b", ".hidden", "x" * 61])
 def test_a_workspace_name_cannot_be_a_path(name: str, home: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be a workspace name"):

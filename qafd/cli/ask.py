@@ -14,13 +14,12 @@ from qafd.cli.common import (
     NOTHING_FOUND,
     Commands,
     add_question,
+    asked,
     check_output,
     command,
-    method_of,
     open_workspace,
     print_json,
     read_file,
-    text_of,
     write_out,
 )
 from qafd.errors import ParameterError, QafdError
@@ -64,7 +63,8 @@ def add(commands: Commands) -> None:
 def retrieve(arguments: argparse.Namespace) -> "Retrieval":
     """What the method that the options name retrieves for the question."""
     knowledge = open_workspace(arguments)
-    return knowledge.retrieve(text_of(arguments.question), method_of(arguments, knowledge.graph))
+    plan, method = asked(arguments, knowledge)
+    return knowledge.retrieve(plan, method)
 
 
 def _query(arguments: argparse.Namespace) -> int:

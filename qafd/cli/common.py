@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qafd.index.reader import Keys
     from qafd.knowledge import KnowledgeGraph
     from qafd.preferences import Preferences
+    from qafd.records import QueryPlan
     from qafd.retrieve.base import Retriever
 
 DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
@@ -109,6 +110,21 @@ def method_of(arguments: argparse.Namespace, graph: "Graph") -> "Retriever":
     usual = (PRESETS[arguments.preset].method if arguments.method == "qafd"
              else methods.method_of(arguments.method))
     return methods.tuned(usual, knobs(arguments), graph)
+
+
+def asked(arguments: argparse.Namespace, knowledge: "KnowledgeGraph"
+          ) -> tuple["QueryPlan", "Retriever"]:
+    """The question, read, and the method that the options name, started for it as in the app."""
+    from qafd.retrieve.base import params_of
+    from qafd.retrieve.qafd import FlowDiffusion
+
+    graph = knowledge.graph
+    method = method_of(arguments, graph)
+    plan = knowledge.plan(text_of(arguments.question), graph,
+                          subqueries=params_of(method).get("subqueries") == "on")
+    if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in knobs(arguments):
+        method = method.started(knowledge.corpus(graph, method.needs), plan)
+    return plan, method
 
 
 def print_json(value: Any) -> None:

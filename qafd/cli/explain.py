@@ -10,10 +10,9 @@ from qafd.cli.common import (
     NOTHING_FOUND,
     Commands,
     add_question,
-    method_of,
+    asked,
     open_workspace,
     print_json,
-    text_of,
 )
 from qafd.errors import ParameterError
 from qafd.text.plaintext import one_line
@@ -45,8 +44,8 @@ def add(commands: Commands) -> None:
 
 def _explanation(arguments: argparse.Namespace) -> "Explanation":
     knowledge = open_workspace(arguments)
-    return knowledge.explain(text_of(arguments.question),
-                             method=method_of(arguments, knowledge.graph))
+    plan, method = asked(arguments, knowledge)
+    return knowledge.explain(plan, method=method)
 
 
 def _why(arguments: argparse.Namespace) -> int:

@@ -65,6 +65,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     if arguments.alpha is not None:
         method = replace(method, rule="source-degree")
     plan = knowledge.plan(text_of(arguments.question), graph)
+    method = method.fitted(graph).started(corpus, plan)
     masses = (arguments.alpha or arguments.mass
               or masses_for(method.problem(corpus, plan)))
     gold = []

@@ -1,5 +1,6 @@
-"""Query-aware flow diffusion as a retrieval method, and its two presets."""
+"""Query-aware flow diffusion as a retrieval method, and its presets."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from qafd.diffusion import Diffusion, solve
-from qafd.errors import ParameterError
+from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import CAPACITIES, Graph, kind_names
 from qafd.rank import Order, rank
 from qafd.records import Floats, Nodes, QueryPlan
@@ -37,8 +38,10 @@ SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
 FEW = 6  # nodes that it could fill in a tiny graph, or one less than all
 HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0,
            "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
-START = {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0, "volume": 0.25,
-         "paper-literal": 0.01}
+START = {"budget": 60.0, "total": 1000.0, "source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
+         "volume": 0.25, "paper-literal": 0.01}
+STRICT = ("volume", "paper-literal")  # rules by which a mass beyond the end is an error
+SMALL = 1e-6  # a mass that no rule refuses
 
 
 @dataclass(frozen=True)
@@ -100,20 +103,70 @@ class FlowDiffusion(Method):
             raise ParameterError("a = b = 0 closes every edge; raise one of them")
 
     def fitted(self, graph: Graph) -> Self:
-        """The method with the mass suggested for a graph: less than the default in a small one.
+        """The method with mass and seeds suggested for a graph: less than usual in a small one.
 
-        The default counts nodes: under a rule that reads the mass as alpha it becomes that rule's
-        own start.
+        The mass of a preset with another rule counts something else: it becomes the start of this
+        method's rule. As many keyword seeds as in a preset become half of the names at most, else
+        nothing would flow.
         """
-        # Full nodes never hold more than the mass, so one node at least stays out.
-        share = max(SHARE, min(FEW, len(graph) - 1) / max(len(graph), 1))
-        if self.rule == "total":
-            held = share * graph.total_capacity(self.capacity)
-            return replace(self, mass=float(min(self.mass, max(2, round(held)))))
-        if self.rule != "budget":
-            default = self.__dataclass_fields__["mass"].default
-            return replace(self, mass=START[self.rule]) if self.mass == default else self
-        return replace(self, mass=float(min(self.mass, max(2, round(share * len(graph))))))
+        mass, seeds = self.mass, self.seeds
+        if mass in {one.method.mass for one in PRESETS.values() if one.method.rule != self.rule}:
+            mass = START[self.rule]
+            if self.rule == "total" and self.capacity != "tokens":  # as many nodes as by "budget"
+                mass = START["budget"] * graph.total_capacity(self.capacity) / max(len(graph), 1)
+        if self.divided:
+            # Full nodes never hold more than the mass, so one node at least stays out.
+            share = max(SHARE, min(FEW, len(graph) - 1) / max(len(graph), 1))
+            held = graph.total_capacity(self.capacity) if self.rule == "total" else len(graph)
+            mass = min(mass, max(2, round(share * held)))
+        if self.seeding == "keywords" and seeds in {one.method.seeds for one in PRESETS.values()}:
+            seeds = min(seeds, max(1, self.among(graph) // 2))
+        return replace(self, mass=float(mass), seeds=seeds)
+
+    def among(self, graph: Graph) -> int:
+        """How many nodes keyword seeds are chosen from."""
+        return int((graph.kinds == "entity").sum()) if self.layer == "entities" else len(graph)
+
+    def started(self, corpus: Corpus, plan: QueryPlan) -> Self:
+        """A fitted method as app, command line and Python start with it for a question."""
+        return self.within(corpus.graph, self.span(corpus, plan))
+
+    def within(self, graph: Graph, span: tuple[float, float]) -> Self:
+        """The method with the mass that `scale` suggests."""
+        return replace(self, mass=self.scale(graph, span)[0])
+
+    def scale(self, graph: Graph, span: tuple[float, float]) -> tuple[float, float, float]:
+        """The mass to begin with, the largest worth choosing, and steps that suit both.
+
+        The end is where all that the seeds are connected to is full; the rule of Section 2.2
+        refuses that, so it ends a step before. A mass beyond the end, or one that counts
+        neither nodes nor tokens, begins at most a quarter of the way there from the first node
+        that fills, and not before that.
+        """
+        (first, last), value, highest = span, self.mass, self.highest(graph)
+        end, literal = self.end(graph, last), self.rule == "paper-literal"
+        step = 1.0 if self.divided else _step(end)
+        if end < highest:
+            wanted = first + SHARE * (last - first)
+            if value > end or not self.divided and not first <= value <= wanted:
+                value = math.ceil(round(wanted / step, 6)) * step
+            end = min(highest, (math.ceil(round(end / step, 6)) - literal) * step)
+        value = min(value, end) if self.rule in STRICT else value
+        return round(value, 9), round(max(value, end), 9), step
+
+    def end(self, graph: Graph, last: float) -> float:
+        """The largest mass worth choosing, where all is full from `last` on; 0 for not known."""
+        highest = self.highest(graph)
+        return min(highest, last) if last > 0 else highest
+
+    def span(self, corpus: Corpus, plan: QueryPlan) -> tuple[float, float]:
+        """`Problem.span` for a question; 0 and 0 where it is not known, as for parts of one."""
+        if self.subqueries == "on":
+            return 0.0, 0.0
+        try:
+            return replace(self, mass=SMALL).problem(corpus, plan).span()
+        except InfeasibleError:
+            return 0.0, 0.0
 
     def highest(self, graph: Graph) -> float:
         """The largest mass worth choosing for a graph, where the control ends."""
@@ -234,30 +287,32 @@ class Problem:
 
     def per_unit(self) -> Floats:
         """Delta for mass 1: every rule is proportional to the method's mass, shape (k,)."""
-        small = 1e-6  # no rule refuses it
-        return self.method._poured(self.layer, self.seeds, small) / small
+        return self.method._poured(self.layer, self.seeds, SMALL) / SMALL
 
     def span(self) -> tuple[float, float]:
         """The masses of the method between which its result changes; 0 and 0 without a source.
 
         At the first a seed is full of its own mass, unless more than it sends off came to one
-        earlier; from the last on all that the seeds are connected to is full.
+        earlier; from the last on all that the seeds are connected to is full, or the rule
+        "paper-literal" refuses.
         """
         layer, rows, unit = self.layer, self.seeds.rows, self.per_unit()
+        spaces = layer.component_capacity(self.method.capacity)
+        refused = (spaces[np.unique(layer.component[rows])].sum() / unit.sum()
+                   if self.method.rule == "paper-literal" else np.inf)
         joined = (layer.degree_of(rows) > 0) & (unit > 0)
         rows, unit = rows[joined], unit[joined]
         if not len(rows):
             return 0.0, 0.0
         _, part = np.unique(layer.component[rows], return_inverse=True)
         asked = np.bincount(part, unit)[part]
-        room = layer.component_capacity(self.method.capacity)[layer.component[rows]]
+        room = spaces[layer.component[rows]]
         return (float((layer.capacity(self.method.capacity)[rows] / unit).min()),
-                float((room / asked).max()))
+                float(min((room / asked).max(), refused)))
 
     def end(self) -> float:
         """The largest mass worth choosing: where the method's control would end, or all is full."""
-        highest, (_, last) = self.method.highest(self.corpus.graph), self.span()
-        return min(highest, last) if last > 0 else highest
+        return self.method.end(self.corpus.graph, self.span()[1])
 
     def retrieval(self, diffusion: Diffusion) -> Retrieval:
         """What a solution of this problem retrieves."""
@@ -274,6 +329,13 @@ class Problem:
             certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
             notices=unseeded + diffusion.notices, revision=graph.revision)
+
+
+def _step(end: float) -> float:
+    """The step of a mass that counts neither nodes nor tokens: ten to its end at least."""
+    if end < 0.1:
+        return 10.0 ** (math.floor(math.log10(end)) - 1)
+    return 0.01 if end <= 5 else 0.1
 
 
 def _foremost(graph: Graph, order: Order, gone: frozenset[int], top: int

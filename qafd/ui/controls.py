@@ -10,11 +10,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.graph import Graph
-from qafd.retrieve.qafd import SHARE, FlowDiffusion
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.ui.workspaces import keep
 
 NEAREST = 20  # passages that may be seeds beside the names of the question
-STEPS = ((0.1, 0.001), (5.0, 0.01), (math.inf, 0.1))  # of a control that ends below the first
 _LABELS = {"variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
 Method = TypeVar("Method")
@@ -50,10 +49,9 @@ def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
 
 
 def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
-    """The method with what is suggested for a graph and a question."""
+    """`FlowDiffusion.started`, with the span from memory."""
     fitted = method.fitted(graph)
-    fitted = replace(fitted, seeds=_suggested_seeds(fitted, graph))
-    return replace(fitted, mass=mass_range(fitted, graph, span(fitted), 0.0)[0])
+    return fitted.within(graph, span(fitted))
 
 
 def start_anew(method: Any, prefix: str, graph: Graph,
@@ -81,9 +79,8 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
             whole = method.divided
             value, high, step = mass_range(method, graph, span(method), set_to(key))
         elif spec.name == "seeds":
-            most, value = _most_seeds(method, graph), _suggested_seeds(method, graph)
-            high = max(most, value, min(int(set_to(key)), NEAREST if method.seeding == "question"
-                                        else high))
+            most = NEAREST if method.seeding == "question" else high
+            high = max(_most_seeds(method, graph), value, min(int(set_to(key)), most))
     low, kind = meta["low"], type(spec.default)
     keep(key)
     suggested = st.session_state.setdefault("suggested", {})
@@ -93,9 +90,9 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
             st.session_state[key] = kind(value)
         st.session_state[key] = kind(min(max(st.session_state[key], low), high))
     suggested[key] = kind(value)
+    digits = 0 if whole else max(2, math.ceil(-math.log10(step)))
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
-                       format="%d" if whole else "%.3f" if step < 0.01 else "%.2f",
-                       bind="query-params", help=meta["help"])
+                       format=f"%.{digits}f", bind="query-params", help=meta["help"])
     if spec.name == "mass":
         # What enters where is known only when the question has been answered.
         st.session_state["under_mass"] = st.container(), float(high)
@@ -115,42 +112,21 @@ def set_to(key: str) -> float:
 
 
 def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
-           asked: float) -> tuple[float, float, float]:
+               asked: float) -> tuple[float, float, float]:
     """Where the control of the mass begins, where it ends, and its steps.
 
-    It ends where all that the seeds are connected to is full, or at what is asked for beyond
-    that; a mass that does not count nodes or tokens begins a quarter of the way there.
+    It ends where `FlowDiffusion.scale` does, or at what is asked for beyond that.
     """
-    (first, last), value, high = span, method.mass, method.highest(graph)
-    end = last if 0 < last < high else high
-    step = 1.0 if method.divided else next(size for below, size in STEPS if end <= below)
-    # By the rule of Section 2.2 what is full is an error, so its control ends below that.
-    rounded = math.floor if method.rule == "paper-literal" else math.ceil
-    if end < high:
-        wanted = first + SHARE * (last - first)
-        if value > end or not method.divided and value > wanted:
-            value = max(step, round(wanted / step) * step)
-        end = min(high, rounded(round(end / step, 6)) * step)
-    end = max(end, min(asked, high), value)
-    return round(value, 6), round(end, 6), step
+    value, end, step = method.scale(graph, span)
+    return value, max(end, min(asked, method.highest(graph))), step
 
 
 def _most_seeds(method: FlowDiffusion, graph: Graph) -> int:
     """How many seeds can be asked for: passages beside the names, or nodes of the layer."""
     if method.seeding == "question":
         return min(NEAREST, max(1, int((graph.kinds == "passage").sum())))
-    among = int((graph.kinds == "entity").sum()) if method.layer == "entities" else len(graph)
-    return min(int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"]), max(1, among))
-
-
-def _suggested_seeds(method: FlowDiffusion, graph: Graph) -> int:
-    """The method's seeds; where they would be most names of a small graph, half of the names.
-
-    With every name a seed nothing would flow.
-    """
-    if method.seeding == "question":
-        return method.seeds
-    return min(method.seeds, max(1, _most_seeds(method, graph) // 2))
+    most = int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"])
+    return min(most, max(1, method.among(graph)))
 
 
 def _label(name: str, method: Any) -> str:

@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.answer import Answer
-from qafd.errors import InfeasibleError
 from qafd.graph import Graph
 from qafd.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
@@ -121,17 +120,14 @@ def span_of(knowledge: KnowledgeGraph, question: str,
         return 0.0, 0.0
     graph = knowledge.graph
     return _span(knowledge.path, knowledge.version(graph), question,
-                 replace(method, mass=1e-6), knowledge, graph)
+                 replace(method, mass=0.0), knowledge, graph)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def _span(path: Path, version: str, question: str, method: FlowDiffusion,
           _knowledge: KnowledgeGraph, _graph: Graph) -> tuple[float, float]:
     plan = plan_of(path, version, question, _knowledge, _graph)
-    try:
-        return method.problem(_knowledge.corpus(_graph, method.needs), plan).span()
-    except InfeasibleError:
-        return 0.0, 0.0  # the retrieval says so
+    return method.span(_knowledge.corpus(_graph, method.needs), plan)
 
 
 def drawing_controls() -> Drawing:

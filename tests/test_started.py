@@ -1,0 +1,58 @@
+"""What flow diffusion starts with for a graph and a question, by every preset and rule."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qafd.errors import InfeasibleError
+from qafd.knowledge import KnowledgeGraph
+from qafd.methods import tuned
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.sources import RULES
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_works_with_every_rule(
+        preset: str, rule: str, songs: KnowledgeGraph) -> None:
+    plan = songs.plan("Who founded the prize that Salt Road won?")
+    own = PRESETS[preset].method
+    method = tuned(own, {"rule": rule}, songs.graph)
+    assert isinstance(method, FlowDiffusion)
+    if rule not in (own.rule, "budget", "total"):
+        assert method.mass == {"source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
+                               "volume": 0.25, "paper-literal": 0.01}[rule]
+    started = method.started(songs.corpus(), plan)
+    found = songs.retrieve(plan, started)
+    assert any(n.state == "saturated" for n in found.nodes)
+    # A mass that the rule cannot take is made to fit as well.
+    if rule in ("volume", "paper-literal"):
+        full = replace(method, mass=2.0).started(songs.corpus(), plan)
+        assert 0 < songs.retrieve(plan, full).params["mass"] < 1
+
+
+def test_the_rule_of_section_2_2_ends_below_what_is_full(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "two.db")
+    knowledge.add_text("a.txt", "Ada Lovelace met Charles Babbage.")
+    plan = knowledge.plan("Whom did Ada Lovelace meet?")
+    method = replace(PRESETS["paper"].method, rule="paper-literal", seeds=2)
+    span = method.span(knowledge.corpus(), plan)
+    # Each of two seeds is poured alpha times the capacity of both: they are full at a half.
+    assert span[1] == pytest.approx(0.5)
+    end = method.scale(knowledge.graph, span)[1]
+    assert end == pytest.approx(0.49)
+    knowledge.retrieve(plan, replace(method, mass=end))
+    with pytest.raises(InfeasibleError):
+        knowledge.retrieve(plan, replace(method, mass=0.5))
+
+
+def test_seeds_and_mass_that_are_given_are_kept(songs: KnowledgeGraph) -> None:
+    given = songs.retrieve("Who sang Salt Road?", "qafd-paper", seeds=40, mass=20.0).params
+    assert (given["seeds"], given["mass"]) == (40, 20.0)
+    assert songs.retrieve("Who sang Salt Road?", "qafd-paper", alpha=30).params["mass"] == 30.0
