@@ -32,11 +32,15 @@ def answer(*texts: str, document: str = "a.md", best: float = 0.8) -> Answer:
     (answer("a", "b", "c"), answer("c"),
      "The answer changes: 2 of its 3 sentences leave, the best one among them."),
     (answer("a"), answer("a", document="b.md"),
-     "The answer changes: 1 of its 1 sentence leaves, the best one among them, and 1 comes."),
+     "The answer changes: its only sentence leaves and 1 comes."),
+    (answer("a", "b", "c"), answer("a", "c", "b"), "The answer stays the same."),
+    (answer("a", "b"), answer("b", "c"),
+     "The answer changes: 1 of its 2 sentences leaves, the best one among them, and 1 comes."),
     (answer("a"), answer("a", "b", "c"), "The answer changes: 2 come."),
     (answer("a", best=0.1), answer("a"), "Now there is an answer."),
     (answer("a", best=0.1), answer("b", best=0.1), "There is no answer, as before."),
-], ids=["same", "order", "one", "best", "place", "more", "now", "neither"])
+], ids=["same", "order", "one", "best", "place", "order of the rest", "best and new", "more",
+        "now", "neither"])
 def test_a_change_of_the_answer_is_one_sentence(before: Answer, after: Answer, said: str) -> None:
     assert AnswerChange.of(before, after).sentence == said
 

@@ -234,6 +234,10 @@ def test_the_commands_say_the_same_as_python(
                            "--json"))
     lost = told.without(documents=["steve-jobs.md"]).lost
     assert [n["id"] for n in found["lost"]] == [n.id for n in lost]
+    text = run(capsys, home, "whatif", "--without-document", "steve-jobs.md").splitlines()
+    assert text[0] == found["answer"]
+    assert sum(line.startswith("leaves the answer: ") for line in text) == len(
+        found["left_answer"]) > 0
     assert "gained:" in run(capsys, home, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs",
                             "--with-edge", "Steve Jobs,Amazon River,0.9")
 

@@ -29,7 +29,7 @@ class AnswerChange:
 
     @property
     def sentence(self) -> str:
-        """The change in words."""
+        """The change in words; in which order sentences follow the first one is no change."""
         if self.before.abstained and self.after.abstained:
             return "There is no answer, as before."
         if self.after.abstained:
@@ -37,16 +37,27 @@ class AnswerChange:
         if self.before.abstained:
             return "Now there is an answer."
         if self.left or self.came:
-            left, came, all_of_them = len(self.left), len(self.came), len(self.before.sentences)
-            best = ", the best one among them" + "," * bool(came)
-            best *= any(s.best for s, _ in self.left)
-            parts = [f"{left} of its {counted(all_of_them, 'sentence')} "
-                     f"{'leaves' if left == 1 else 'leave'}{best}"] * bool(left)
-            parts += [f"{came} {'comes' if came == 1 else 'come'}"] * bool(came)
-            return f"The answer changes: {' and '.join(parts)}."
+            return f"The answer changes: {' and '.join(self._moves())}."
         if self.before.sentences[0].text != self.after.sentences[0].text:
             return "The answer has the same sentences, but another one comes first."
         return "The answer stays the same."
+
+    def _moves(self) -> list[str]:
+        """What left, and what came."""
+        left, came, whole = len(self.left), len(self.came), len(self.before.sentences)
+        moves = []
+        if left:
+            leave = "leaves" if left == 1 else "leave"
+            if whole == 1:
+                words = f"its only sentence {leave}"
+            else:
+                words = f"{left} of its {counted(whole, 'sentence')} {leave}"
+                if any(sentence.best for sentence, _ in self.left):
+                    words += ", the best one among them" + ("," if came else "")
+            moves.append(words)
+        if came:
+            moves.append(f"{came} {'comes' if came == 1 else 'come'}")
+        return moves
 
 
 def _quoted(answer: Answer) -> dict[tuple[str, int, int], Quoted]:

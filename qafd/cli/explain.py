@@ -121,6 +121,7 @@ def _paths(arguments: argparse.Namespace) -> int:
 
 
 def _whatif(arguments: argparse.Namespace) -> int:
+    from qafd.answer.change import AnswerChange
     from qafd.explain import Change
 
     explanation = _explanation(arguments)
@@ -140,13 +141,23 @@ def _whatif(arguments: argparse.Namespace) -> int:
         raise ParameterError("nothing changes; say what to take out or add, for example "
                              "--without-node NAME (see qafd whatif --help)")
     found = explanation.what_if(change)
+    knowledge = open_workspace(arguments)
+    answers = AnswerChange.of(knowledge.answer(found.before), knowledge.answer(found.after))
     if arguments.json:
-        print_json({"lost": [asdict(n) for n in found.lost],
+        print_json({"answer": answers.sentence,
+                    "left_answer": [asdict(sentence) for sentence, _ in answers.left],
+                    "came_into_answer": [asdict(sentence) for sentence, _ in answers.came],
+                    "lost": [asdict(n) for n in found.lost],
                     "gained": [asdict(n) for n in found.gained],
                     "lost_passages": [p.id for p in found.lost_passages],
                     "gained_passages": [p.id for p in found.gained_passages],
                     "certificate": found.after.certificate})
     else:
+        print(one_line(answers.sentence, 600))
+        for word, quoted in (("leaves the answer", answers.left),
+                             ("comes into the answer", answers.came)):
+            for sentence, citation in quoted:
+                print(f"{word}: {one_line(sentence.line, 600)} [{one_line(citation.where, 300)}]")
         for word, nodes in (("lost", found.lost), ("gained", found.gained)):
             print(f"{word}: " + (", ".join("¶ " * (n.kind == "passage") + one_line(n.name, 80)
                                          for n in nodes) or "nothing"))
