@@ -515,6 +515,7 @@ function tip(p, id, at, event, e) {
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
       const others = html("div", "others", p.tip);
+      html("div", "kind", others, `${n.facts?.[0]?.[0] ?? "importance"} by panel`);
       for (const c of p.cards) {
         const there = c.nodes.get(id), line = html("div", "row", others);
         html("span", "", line, c.panel.title);
@@ -711,7 +712,7 @@ function legend(p) {
   for (let i = 0; i < 32; i++)
     svg("rect", bar, { x: 3 * i, y: 0, width: 3.4, height: 12 }).style.fill = css(color(p, i / 31));
   svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
-  item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
+  if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
   l.plain || item("seed", icon(28, "seed saturated", [12, 7, 4]));
   if (p.data.lone) {
     item("retrieved here only", icon(18, "saturated only", [6, 6, 6]));

@@ -12,7 +12,16 @@ from panel_example import apple, hostile, large
 from qafd.errors import ParameterError
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import Contraction, contract_passages, drawn_contracted
-from qafd.view.panel import RAMPS, Caption, Drawing, clean, panel_data, rank_scale, root_scale
+from qafd.view.panel import (
+    RAMPS,
+    Caption,
+    Drawing,
+    clean,
+    panel_data,
+    rank_scale,
+    root_scale,
+    share_of,
+)
 
 
 def node(name: str, importance: float = 1.0, kind: str = "entity", state: str = "saturated",
@@ -294,6 +303,22 @@ def test_importance_is_a_share_of_the_largest_of_all_nodes_in_picture_and_legend
     assert (data["legend"]["low"], data["legend"]["high"]) == ("0%", "50% of the largest")
     halved = panel_data([drawn], positions=spread(drawn), largest=[16.0])
     assert [n["value"] for n in halved["panels"][0]["nodes"]] == ["50%", "25%", "<0.01%"]
+
+
+def test_where_nothing_is_retrieved_the_legend_has_no_scale() -> None:
+    drawn = retrieval([node("a", 0, state="wet")], [])
+    legend = panel_data([drawn], positions=spread(drawn))["legend"]
+    assert (legend["low"], legend["high"], legend["note"]) == ("", "", "")
+
+
+def test_largest_importances_that_do_not_match_are_refused() -> None:
+    drawn = retrieval([node("a", 4)], [])
+    with pytest.raises(ParameterError, match="2 largest importances for 1 retrievals"):
+        panel_data([drawn], positions=spread(drawn), largest=[1.0, 2.0])
+
+
+def test_a_score_below_zero_is_no_share() -> None:
+    assert (share_of(-2.0, 4.0), share_of(1.0, 4.0), share_of(1.0, 0.0)) == (0.0, 0.25, 0.0)
 
 
 def test_skewed_importances_are_colored_by_rank_and_the_legend_says_so() -> None:

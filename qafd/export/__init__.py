@@ -264,10 +264,11 @@ def _unlinked(title: str) -> str:
 
 def _legend(data: Mapping[str, Any]) -> str:
     legend, stops = data["legend"], ", ".join(data["ramp"]["light"])
+    scale = (f'{escape(legend["color"])} {escape(legend["low"])} '
+             f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
+             f'{escape(legend["high"])}')
     parts = [
-        f'{escape(legend["color"])} {escape(legend["low"])} '
-        f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
-        f'{escape(legend["high"])}',
+        *[scale] * bool(legend["high"]),
         *["boxed: seed"] * (not legend["plain"]), f'thickness: {escape(legend["thickness"])}',
     ]  # fmt: skip
     parts += ["yellow ring: touched, not retrieved"] if legend["wet"] else []

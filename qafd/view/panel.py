@@ -155,11 +155,14 @@ def panel_data(
     Raises
     ------
     ParameterError
-        When the captions do not match the retrievals.
+        When the captions, or the largest importances, do not match the retrievals.
     """
     if captions and len(captions) != len(retrievals):
         raise ParameterError(f"{len(captions)} captions for {len(retrievals)} retrievals; "
                              "give one for each or none")
+    if largest and len(largest) != len(retrievals):
+        raise ParameterError(f"{len(largest)} largest importances for {len(retrievals)} "
+                             "retrievals; give one for each or none")
     tops = largest or [largest_of(r.nodes) for r in retrievals]
     hidden = [drawing.contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
     if drawing.contract:
@@ -232,8 +235,8 @@ def largest_of(nodes: Iterable[RetrievedNode]) -> float:
 
 
 def share_of(importance: float, largest: float) -> float:
-    """An importance over the largest one, in [0, 1]; 0 when that is 0."""
-    return importance / largest if largest > 0 else 0.0
+    """An importance over the largest one; 0 when either is not above 0."""
+    return max(importance, 0.0) / largest if largest > 0 else 0.0
 
 
 def counted(count: int, word: str) -> str:
@@ -401,7 +404,10 @@ def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, drawing: Dra
         "importance", "edge weight" if drawing.thickness == "weight" else "flow")
     best = max((n.importance for nodes in shown for n in nodes), default=0.0)
     alone = len(shown) == 1
-    if ranked:
+    note = "" if ranked else "square-root scale"
+    if best <= 0:
+        low = high = note = ""
+    elif ranked:
         low, high = "lowest rank", "highest"
     elif drawing.measures:
         low, high = "0", number(best)
@@ -419,7 +425,7 @@ def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, drawing: Dra
         widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
     return {
         "color": f"{color} by rank" if ranked else color, "low": low, "high": high,
-        "note": "" if ranked else "square-root scale",
+        "note": note,
         "thickness": width,
         "widths": [[round(w, 3), text] for w, text in widths],
         "wet": any(n.state == WET for nodes in shown for n in nodes),
