@@ -191,7 +191,7 @@ def test_the_preset_follow_ranks_like_qafd_with_the_walk_in_the_place_of_x():
     score = np.zeros(len(graph))
     for node in found.nodes:
         score[graph.row[node.id]] = node.importance
-    order, scores = rank(SHELF.passages, match(SHELF.passages, plan), score)
+    order, scores, _ = rank(layer, SHELF.passages, match(SHELF.passages, plan), score)
     assert [p.id for p in found.ranking] == [graph.ids[row] for row in order]
     assert [p.score for p in found.ranking] == pytest.approx(scores)
 
