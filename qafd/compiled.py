@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from qafd.certificate import MANY, net_inflow
 from qafd.weights import positive
 
+# As in `qafd.certificate` and `qafd.diffusion`; numba's cache would miss a change of those files.
 ROUNDING = 4e-15
 WIDE = 1e12
 COARSE = 1e-2

@@ -214,7 +214,7 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
     over = region.source - region.sink
     late = np.flatnonzero(over > 0)
     for rounds in range(1, budget.rounds + 1):
-        if rounds > PATIENCE and not direct and region.thin():
+        if rounds > PATIENCE and not direct and region.afford_factors():
             direct, inner = True, rtol
         if rounds > PATIENCE and direct:
             flood(region, late, over, max(inner, rtol), budget.touched)
@@ -225,7 +225,7 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
         direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
         if direct:
             try:
-                if not (region.width <= WIDE and region.thin() and region.factorize()):
+                if not (region.width <= WIDE and region.afford_factors() and region.factorize()):
                     region.eliminate(REFINEMENTS if settled else 0)
             except TooDenseError:
                 return rounds, (f"the weights span {region.width:.0e} and {region.active.sum()} "

@@ -93,7 +93,7 @@ class _Flood:
             for j, w in zip(*self.edges(k), strict=True):
                 if self.behind[j]:
                     joint[place[j], column] = w
-        height = solve(joint.copy())
+        height = solve(joint)
         through = joint.T @ height
         lost = region.leaks(~ahead)[inside] @ height
         for column, k in enumerate(front.tolist()):

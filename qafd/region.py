@@ -26,7 +26,7 @@ Flags = npt.NDArray[np.bool_]
 REFINEMENTS = 12
 STEPS = 4
 REFINED = 1e-11
-# What an edge costs in `eliminate`, in multiplications of an iteration.
+# What an edge costs in an `Elimination`, in multiplications of an iteration.
 COSTLY = 100
 
 
@@ -191,11 +191,12 @@ class Region:
         leaving = (outside & ~self.active)[self.end]
         return sum_at(self.start[leaving], self.weight[leaving], len(self.rows))
 
-    def thin(self) -> bool:
-        """Whether factors of L_SS cost less than all solves so far: on chains, trees, strips.
+    def afford_factors(self) -> bool:
+        """Whether factors of L_SS cost less than all solves so far; their cost is then spent.
 
-        Their cost is at most the number of nodes times the square of the width: one more than
-        the number of independent cycles, or the band of a numbering along the graph's length.
+        So it is on chains, trees and strips. The cost is at most the number of nodes times the
+        square of the width: one more than the number of independent cycles, or the band of a
+        numbering along the graph's length.
         """
         u, v, _, _, inside = self.system()
         k = len(inside)
@@ -218,7 +219,7 @@ class Region:
         self._refine(inside, Elimination(len(inside), u, v, weight, leak).solve, refinements)
 
     def factorize(self) -> bool:
-        """`eliminate` by triangular factors, which are faster where the active nodes are `thin`.
+        """`eliminate` by triangular factors, which are faster where `afford_factors`.
 
         False when they lose too many digits, as they may when weights span many orders.
         """

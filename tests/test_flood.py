@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from oracles import dense_weights, random_graph, rational_solution
 from scipy.sparse import coo_matrix
 from solver import path, scatter  # noqa: F401
 
 from qafd import kernel
 from qafd.diffusion import Budget, solve
+from qafd.flood import flood
 from qafd.graph import Graph
+from qafd.region import REFINEMENTS, Region
+from qafd.sources import fit
 from qafd.weights import PLAIN
 
 
@@ -117,3 +121,43 @@ def test_a_star_of_many_leaves_is_certified():
     assert solution.certificate.optimal, solution.certificate.reason
     assert scatter(solution, solution.mass)[1:] == pytest.approx(19_969 / 19_999, rel=1e-12)
     assert solution.mass[solution.find(0)] == pytest.approx(1, abs=1e-10)
+
+
+def add_by_floods(graph, rows, mass):
+    """Flood alone, in stages, adds nodes of the exact support only, and in the end all of them."""
+    n = len(graph)
+    fitted = fit(graph, rows, mass, "unit")
+    source = np.bincount(fitted.rows, fitted.mass, n)
+    x, _ = rational_solution(dense_weights(graph, PLAIN), source, np.ones(n))
+    support = {i for i, value in enumerate(x) if value > 0}
+    region = Region(graph, PLAIN, fitted, np.ones(n))
+    try:
+        over = region.source - region.sink
+        for least in (30.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, *[1e-9] * n):
+            late = np.flatnonzero(~region.active & (over > least))
+            if len(late):
+                flood(region, late, over, least, 1000)
+                assert set(region.rows[region.active].tolist()) <= support
+                region.eliminate(REFINEMENTS)
+                over, _ = region.excess()
+    finally:
+        region.close()
+    assert set(region.rows[region.active].tolist()) == support
+
+
+@pytest.mark.parametrize("extra", [0, 15, 60, 200])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_flood_alone_adds_no_node_by_mistake(seed, extra):
+    """With 200 more edges nodes have more neighbors than a flood joins."""
+    rng = np.random.default_rng([seed, extra])
+    graph = random_graph(rng, 24, extra)
+    add_by_floods(graph, rng.choice(24, 2, replace=False), rng.uniform(6, 11, 2))
+
+
+@pytest.mark.parametrize("seed", [6, 7])
+def test_a_flood_of_twenty_arms_adds_no_node_by_mistake(seed):
+    """More late nodes at once than are coupled; what leaks back must not be sent on."""
+    rng = np.random.default_rng([seed, 1])
+    arms = [(0 if i <= 20 else i - 20, i) for i in range(1, 61)]
+    graph = built(arms, rng.uniform(0.05, 1, 60))
+    add_by_floods(graph, np.array([0]), rng.uniform(0.3, 0.95, 1) * 61)
