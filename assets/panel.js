@@ -450,16 +450,19 @@ function hover(p, id, at, event, e) {
       on.add(c.nodes.get(id));
       for (const [n, line] of c.near.get(id) ?? []) { on.add(n); marked.add(line); }
     } else if (e) {
+      const ends = [e.u.id, e.v.id];
       for (const line of c.edges.values())
-        if (line.u.id === e.u.id && line.v.id === e.v.id || line.u.id === e.v.id && line.v.id === e.u.id) {
+        if (ends.includes(line.u.id) && ends.includes(line.v.id)) {
           on.add(line.u).add(line.v);
           marked.add(line);
         }
     }
     c.svg.classList.toggle("dim", !!p.over);
-    for (const n of c.nodes.values()) n.el.classList.toggle("on", on.has(n));
+    for (const n of c.nodes.values()) {
+      n.el.classList.toggle("on", on.has(n));
+      n.el.classList.toggle("hot", n.id === id);
+    }
     for (const line of c.edges.values()) line.el.classList.toggle("on", marked.has(line));
-    for (const n of c.nodes.values()) n.el.classList.toggle("hot", n.id === id);
     reveal(p, c, on, id ? marked : new Set());
   }
   if (p.over) tip(p, id, at, event, e);
@@ -514,10 +517,10 @@ function tip(p, id, at, event, e) {
       .filter(Boolean).join(" · "));
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
-      const others = html("div", "others", p.tip);
-      html("div", "kind", others, `${n.facts?.[0]?.[0] ?? "importance"} by panel`);
+      const all = html("div", "others", p.tip);
+      html("div", "kind", all, "by panel");
       for (const c of p.cards) {
-        const there = c.nodes.get(id), line = html("div", "row", others);
+        const there = c.nodes.get(id), line = html("div", "row", all);
         html("span", "", line, c.panel.title);
         html("b", "", line, there.state === "ghost" ? "–" : there.value);
       }
