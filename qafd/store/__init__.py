@@ -188,10 +188,11 @@ class Store(LogStore, FileStore, SearchStore):
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""
         with self.snapshot() as connection:
+            # The + keeps SQLite from looking up each pair of nodes, 16 s for 5,000.
             rows = connection.execute(
                 "WITH wanted AS (SELECT value FROM json_each(?)) "
                 "SELECT source, target, label FROM edges WHERE kind IN ('relation', 'by_hand') "
-                "AND label <> '' AND source IN wanted AND target IN wanted "
+                "AND label <> '' AND source IN wanted AND +target IN wanted "
                 "ORDER BY kind = 'by_hand', source, target, label",
                 (json.dumps(list(ids)),))
             return {frozenset(row[:2]): row[2] for row in rows}
