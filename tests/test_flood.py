@@ -123,26 +123,26 @@ def test_a_star_of_many_leaves_is_certified():
     assert solution.mass[solution.find(0)] == pytest.approx(1, abs=1e-10)
 
 
-def add_by_floods(graph, rows, mass):
-    """Flood alone, in stages, adds nodes of the exact support only, and in the end all of them."""
+def added_by_floods(graph, rows, mass):
+    """The active nodes after each flood, in stages and nothing else, and the exact support."""
     n = len(graph)
     fitted = fit(graph, rows, mass, "unit")
     source = np.bincount(fitted.rows, fitted.mass, n)
     x, _ = rational_solution(dense_weights(graph, PLAIN), source, np.ones(n))
     support = {i for i, value in enumerate(x) if value > 0}
-    region = Region(graph, PLAIN, fitted, np.ones(n))
+    region, stages = Region(graph, PLAIN, fitted, np.ones(n)), []
     try:
         over = region.source - region.sink
         for least in (30.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, *[1e-9] * n):
             late = np.flatnonzero(~region.active & (over > least))
             if len(late):
                 flood(region, late, over, least, 1000)
-                assert set(region.rows[region.active].tolist()) <= support
+                stages.append(set(region.rows[region.active].tolist()))
                 region.eliminate(REFINEMENTS)
                 over, _ = region.excess()
     finally:
         region.close()
-    assert set(region.rows[region.active].tolist()) == support
+    return stages, support
 
 
 @pytest.mark.parametrize("extra", [0, 15, 60, 200])
@@ -151,7 +151,10 @@ def test_a_flood_alone_adds_no_node_by_mistake(seed, extra):
     """With 200 more edges nodes have more neighbors than a flood joins."""
     rng = np.random.default_rng([seed, extra])
     graph = random_graph(rng, 24, extra)
-    add_by_floods(graph, rng.choice(24, 2, replace=False), rng.uniform(6, 11, 2))
+    stages, support = added_by_floods(graph, rng.choice(24, 2, replace=False),
+                                      rng.uniform(6, 11, 2))
+    assert all(stage <= support for stage in stages)
+    assert stages[-1] == support
 
 
 @pytest.mark.parametrize("seed", [6, 7])
@@ -160,4 +163,6 @@ def test_a_flood_of_twenty_arms_adds_no_node_by_mistake(seed):
     rng = np.random.default_rng([seed, 1])
     arms = [(0 if i <= 20 else i - 20, i) for i in range(1, 61)]
     graph = built(arms, rng.uniform(0.05, 1, 60))
-    add_by_floods(graph, np.array([0]), rng.uniform(0.3, 0.95, 1) * 61)
+    stages, support = added_by_floods(graph, np.array([0]), rng.uniform(0.3, 0.95, 1) * 61)
+    assert all(stage <= support for stage in stages)
+    assert stages[-1] == support

@@ -66,4 +66,3 @@ def _quoted(answer: Answer) -> dict[tuple[str, int, int], Quoted]:
         return {}
     found = ((s, answer.citations[s.citation - 1]) for s in answer.sentences)
     return {(c.passage.document, s.start, s.end): (s, c) for s, c in found}
-

@@ -20,9 +20,14 @@ Method = TypeVar("Method")
 Span = Callable[[FlowDiffusion], tuple[float, float]]
 
 
+def unknown(_: FlowDiffusion) -> tuple[float, float]:
+    """No masses are known between which the result changes."""
+    return 0.0, 0.0
+
+
 def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
              advanced: DeltaGenerator, fixed: Mapping[str, Any] = MappingProxyType({}),
-             span: Span = lambda _: (0.0, 0.0)) -> Method:
+             span: Span = unknown) -> Method:
     """The method with the values of its controls, which are drawn into two containers.
 
     `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
@@ -55,7 +60,7 @@ def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
 
 
 def start_anew(method: Any, prefix: str, graph: Graph,
-               span: Span = lambda _: (0.0, 0.0)) -> None:
+               span: Span = unknown) -> None:
     """Set the controls of a method to what is suggested for a graph, before they are drawn."""
     fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
               method.fitted(graph))
@@ -64,7 +69,7 @@ def start_anew(method: Any, prefix: str, graph: Graph,
 
 
 def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
-             span: Span = lambda _: (0.0, 0.0)) -> Any:
+             span: Span = unknown) -> Any:
     """The control of one parameter, made from its range or options."""
     value, meta = getattr(method, spec.name), spec.metadata
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
