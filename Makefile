@@ -20,12 +20,12 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e .
 	$(BIN)/qafd doctor --quick
-	$(BIN)/python -c 'import qafd.ui.serve'
+	$(BIN)/python -c 'import qafd.app.serve'
 	touch $@
 
 $(TEST_STAMP): $(STAMP)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e ".[test]"
-	$(BIN)/python -m qafd.kernel
+	$(BIN)/python -m qafd.flow.kernel
 	sh tests/install_chromium.sh
 	touch $@
 

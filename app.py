@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from qafd.app.pages import for_a_class, pages
+from qafd.app.shortcuts import listen
+from qafd.app.signing import refuse_unasked
+from qafd.app.workspaces import keep_workers_going, run
 from qafd.package import assets
-from qafd.ui.pages import for_a_class, pages
-from qafd.ui.shortcuts import listen
-from qafd.ui.signing import refuse_unasked
-from qafd.ui.workspaces import keep_workers_going, run
 
 st.set_page_config("QAFD Explorer", assets() / "logo.png", layout="wide")
 refuse_unasked()

@@ -17,8 +17,8 @@ import numpy as np
 from results import write
 from retrieval_quality import workspace
 
-from qafd import kernel
 from qafd.evaluate.gold import read_questions
+from qafd.flow import kernel
 
 FOREIGN = 40
 

@@ -13,9 +13,9 @@ import numpy as np
 from planted import planted
 from results import write
 
-from qafd.guarantees import Model, converge, recover, separate
-from qafd.sources import source_mass
-from qafd.weights import Gates, Weights
+from qafd.flow.guarantees import Model, converge, recover, separate
+from qafd.flow.sources import source_mass
+from qafd.flow.weights import Gates, Weights
 
 MODEL = Model(nodes=1000, relevant=50, dimensions=16)
 DRAWS = 10

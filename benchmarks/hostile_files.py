@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import files  # noqa: E402
 
 from qafd.errors import ParseError  # noqa: E402
-from qafd.index.parsing import parse  # noqa: E402
+from qafd.reading.parsing import parse  # noqa: E402
 
 SEED = 20
 BOUNDS = {"seconds": 26.0, "calling_process_mb": 100.0}

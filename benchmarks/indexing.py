@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 from benchmarks import results
-from qafd.index import index
-from qafd.store import Store
+from qafd.ingest import index
+from qafd.storage.sqlite import Store
 
 SEED = 0
 

@@ -23,10 +23,10 @@ from faults import FaultServer  # noqa: E402
 
 from qafd.errors import DeadlineError  # noqa: E402
 from qafd.knowledge import KnowledgeGraph  # noqa: E402
-from qafd.llm import Message  # noqa: E402
-from qafd.llm.cost import Meter, Metered, Price  # noqa: E402
-from qafd.llm.endpoint import Endpoint  # noqa: E402
-from qafd.store.ledger import LedgerStore  # noqa: E402
+from qafd.models import Message  # noqa: E402
+from qafd.models.cost import Meter, Metered, Price  # noqa: E402
+from qafd.models.endpoint import Endpoint  # noqa: E402
+from qafd.storage.sqlite.ledger import LedgerStore  # noqa: E402
 
 CALLS, SECONDS = 100, 10.0
 LAST = "End. "

@@ -15,10 +15,10 @@ import networkx as nx
 import numpy as np
 from results import write
 
-from qafd import kernel
-from qafd.diffusion import solve
+from qafd.flow import kernel
+from qafd.flow.solver import solve
+from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
-from qafd.weights import PLAIN
 
 SEED, FILLED = 0, 0.999
 

@@ -19,16 +19,16 @@ import numpy as np
 from planted import planted
 from results import write
 
-from qafd import kernel
 from qafd.assemble import node_id
+from qafd.flow import kernel
 from qafd.graph import Graph, kind_bit
-from qafd.layers import LAYERS, build
-from qafd.layers.texts import Texts
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus
+from qafd.retrieve.layers import LAYERS, build
+from qafd.retrieve.layers.texts import Texts
 from qafd.retrieve.pagerank import PRESETS
-from qafd.seeds import passages_of
+from qafd.retrieve.seeds import passages_of
 
 QUESTIONS = 6
 SENTENCES = 3

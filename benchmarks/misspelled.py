@@ -22,9 +22,9 @@ import numpy as np
 from results import write
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.models import LocalEmbedder
+from qafd.models.embedder import LocalEmbedder
 from qafd.plan.linking import names_of
-from qafd.text import canonical
+from qafd.reading.text import canonical
 
 LETTERS = "aeiourstln"
 COSINE = 0.5

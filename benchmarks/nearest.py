@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from results import write
 
-from qafd.models import LocalEmbedder
+from qafd.models.embedder import LocalEmbedder
 from qafd.nearest import SignCodes, nearest
 
 COUNT = 40

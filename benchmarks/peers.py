@@ -30,10 +30,10 @@ from results import write
 from scipy import sparse
 from sknetwork.ranking import PageRank
 
-from qafd import kernel
-from qafd.diffusion import solve
-from qafd.sources import fit, source_mass
-from qafd.weights import Gates, Weights
+from qafd.flow import kernel
+from qafd.flow.solver import solve
+from qafd.flow.sources import fit, source_mass
+from qafd.flow.weights import Gates, Weights
 
 RTOL = 1e-6
 CAP = 100_000_000

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qafd.flow.weights import clip
 from qafd.graph import Graph
-from qafd.weights import clip
 
 CLUSTER = 150
 DIMENSIONS = 384

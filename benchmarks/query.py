@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is importe
 
 from results import write
 
-from qafd import kernel
+from qafd.flow import kernel
 from qafd.knowledge import KnowledgeGraph
 
 WARM = 3  # questions

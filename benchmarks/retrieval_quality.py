@@ -21,24 +21,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from qafd import kernel, retrieve
-from qafd.diffusion import solve
+from qafd import retrieve
 from qafd.evaluate import Evaluation, Score, evaluate
 from qafd.evaluate.collection import collection
 from qafd.evaluate.gold import read_passages, read_questions
 from qafd.evaluate.measures import interval
-from qafd.extract import LocalExtractor
-from qafd.index import refresh
+from qafd.flow import kernel
+from qafd.flow.reference import RELEASED_PUSHES, push
+from qafd.flow.solver import solve
+from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.models import LocalEmbedder
-from qafd.rank import Ranking, rank
+from qafd.models.embedder import LocalEmbedder
+from qafd.reading.names import LocalExtractor
+from qafd.reading.text import chunk
 from qafd.records import Floats, QueryPlan
-from qafd.reference import RELEASED_PUSHES, push
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, Retriever, Work, params_of
 from qafd.retrieve.pagerank import PRESETS as PAGERANK
 from qafd.retrieve.pagerank import entry_weights, pagerank
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem, importance_of
-from qafd.text import chunk
+from qafd.retrieve.rank import Ranking, rank
 
 RESULTS = Path(__file__).parent / "results" / "retrieval_quality.json"
 SEED = 20261121

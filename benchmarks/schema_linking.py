@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from results import write
 
-from qafd import kernel
+from qafd.flow import kernel
 from qafd.knowledge import local_embedder
 from qafd.plan import Planner
 from qafd.retrieve.base import SATURATED

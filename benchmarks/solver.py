@@ -22,11 +22,11 @@ import numpy as np
 from planted import planted
 from results import ROOT, write
 
-from qafd import kernel
-from qafd.diffusion import solve
-from qafd.homotopy import entry_alphas
-from qafd.sources import source_mass
-from qafd.weights import Gates, Weights
+from qafd.flow import kernel
+from qafd.flow.homotopy import entry_alphas
+from qafd.flow.solver import solve
+from qafd.flow.sources import source_mass
+from qafd.flow.weights import Gates, Weights
 
 RTOL = 1e-6
 OTHER_WORK = np.ones(20_000_000)  # 160 MB, more than any cache of the machine holds
@@ -35,10 +35,10 @@ import time, sys
 sys.path.insert(0, "benchmarks")
 import numpy as np
 from planted import planted
-from qafd import kernel
-from qafd.diffusion import solve
-from qafd.sources import source_mass
-from qafd.weights import Gates, Weights
+from qafd.flow import kernel
+from qafd.flow.solver import solve
+from qafd.flow.sources import source_mass
+from qafd.flow.weights import Gates, Weights
 data = planted(10000, queries=1)
 if sys.argv[1] == "compiled":
     kernel.load()

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from qafd.ui.columns import (
+from qafd.app.compare import compare_controls, compare_picture, compared, enough, ready
+from qafd.app.compare.columns import (
     answers_tab,
     column_passages_tab,
     differences_tab,
@@ -11,10 +12,9 @@ from qafd.ui.columns import (
     overlap_tab,
     table_tab,
 )
-from qafd.ui.compare import compare_controls, compare_picture, compared, enough, ready
-from qafd.ui.explore import ask_something, drawing_controls, empty_workspace, question_box
-from qafd.ui.pages import heading
-from qafd.ui.workspaces import workspace
+from qafd.app.explore import ask_something, drawing_controls, empty_workspace, question_box
+from qafd.app.pages import heading
+from qafd.app.workspaces import workspace
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,
         "Passages": column_passages_tab, "Overlap": overlap_tab, "Numbers": numbers_tab,

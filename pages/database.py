@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.ui.database import (
+from qafd.app.database import (
     asked_of,
     chosen_database,
     database_picture,
@@ -11,9 +11,9 @@ from qafd.ui.database import (
     question_box,
     status_line,
 )
-from qafd.ui.pages import heading
-from qafd.ui.sql import certificate_tab, schema_tab, sql_tab, why_tab
-from qafd.ui.workspaces import workspace
+from qafd.app.database.sql import certificate_tab, schema_tab, sql_tab, why_tab
+from qafd.app.pages import heading
+from qafd.app.workspaces import workspace
 
 TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}
 

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from qafd.ui.document import opened
-from qafd.ui.documents import intake, jobs_panel
-from qafd.ui.listing import documents_table
-from qafd.ui.models import ledger, plan_card, reading_controls
-from qafd.ui.search import search
-from qafd.ui.workspaces import workspace
+from qafd.app.documents import intake, jobs_panel
+from qafd.app.documents.document import opened
+from qafd.app.documents.listing import documents_table
+from qafd.app.documents.models import ledger, plan_card, reading_controls
+from qafd.app.documents.search import search
+from qafd.app.workspaces import workspace
 
 knowledge = workspace()
 st.title("Documents")

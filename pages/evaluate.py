@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.ui.evaluate import (
+from qafd.app.evaluate import (
     chart,
     chosen_methods,
     measured,
@@ -10,10 +10,10 @@ from qafd.ui.evaluate import (
     questions_table,
     verdict,
 )
-from qafd.ui.explore import empty_workspace
-from qafd.ui.gold import question_set
-from qafd.ui.judged import judged
-from qafd.ui.workspaces import workspace
+from qafd.app.evaluate.gold import question_set
+from qafd.app.evaluate.judged import judged
+from qafd.app.explore import empty_workspace
+from qafd.app.workspaces import workspace
 
 knowledge = workspace()
 st.title("Evaluate")

@@ -2,12 +2,7 @@
 
 import streamlit as st
 
-from qafd.ui.along import edge_detail
-from qafd.ui.answer import answer_tab
-from qafd.ui.contrast import contrast_tab
-from qafd.ui.detail import card, node_detail
-from qafd.ui.explained import next_in
-from qafd.ui.explore import (
+from qafd.app.explore import (
     ask_something,
     drawing_controls,
     empty_workspace,
@@ -18,15 +13,20 @@ from qafd.ui.explore import (
     question_box,
     status_line,
 )
-from qafd.ui.keeping import keep_button
-from qafd.ui.overview import overview_map
-from qafd.ui.pages import heading
-from qafd.ui.paths import chosen_path, paths_tab
-from qafd.ui.reading import layered, reader
-from qafd.ui.tabs import certificate_tab, code_tab, passages_tab, table_tab
-from qafd.ui.whatif import whatif_tab
-from qafd.ui.why import why_tab
-from qafd.ui.workspaces import workspace
+from qafd.app.explore.answer import answer_tab
+from qafd.app.explore.contrast import contrast_tab
+from qafd.app.explore.edge import edge_detail
+from qafd.app.explore.explained import next_in
+from qafd.app.explore.keeping import keep_button
+from qafd.app.explore.node import card, node_detail
+from qafd.app.explore.overview import overview_map
+from qafd.app.explore.paths import chosen_path, paths_tab
+from qafd.app.explore.reading import layered, reader
+from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table_tab
+from qafd.app.explore.whatif import whatif_tab
+from qafd.app.explore.why import why_tab
+from qafd.app.pages import heading
+from qafd.app.workspaces import workspace
 
 TABS = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
         "Passages": passages_tab, "What if": whatif_tab, "Contrast": contrast_tab,

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from qafd.ui.curate import ALIKE, ENTITIES, EXPORT, MAP, entity_table, history, pairs, view
-from qafd.ui.documents import jobs_panel
-from qafd.ui.explore import empty_workspace
-from qafd.ui.overview import overview_map
-from qafd.ui.whole import exports
-from qafd.ui.workspaces import workspace
+from qafd.app.documents import jobs_panel
+from qafd.app.explore import empty_workspace
+from qafd.app.explore.overview import overview_map
+from qafd.app.graph import ALIKE, ENTITIES, EXPORT, MAP, entity_table, history, pairs, view
+from qafd.app.graph.whole import exports
+from qafd.app.workspaces import workspace
 
 knowledge = workspace()
 st.title("Graph")

@@ -2,9 +2,7 @@
 
 import streamlit as st
 
-from qafd.ui.bounds import guarantees_tab, scale_tab
-from qafd.ui.embeddings import embeddings_tab
-from qafd.ui.explore import (
+from qafd.app.explore import (
     ask_something,
     empty_workspace,
     explored,
@@ -12,9 +10,11 @@ from qafd.ui.explore import (
     question_box,
     status_line,
 )
-from qafd.ui.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
-from qafd.ui.pages import heading
-from qafd.ui.workspaces import keep_linked, workspace
+from qafd.app.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
+from qafd.app.lab.bounds import guarantees_tab, scale_tab
+from qafd.app.lab.embeddings import embeddings_tab
+from qafd.app.pages import heading
+from qafd.app.workspaces import keep_linked, workspace
 
 ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
          "Gates": gates_tab, "Robustness": robustness_tab}

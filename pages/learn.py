@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.ui.learn import chosen_card, show, taught
+from qafd.app.learn import chosen_card, show, taught
 
 card = taught()
 if card is not None:

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from qafd.ui.explore import drawing_controls
-from qafd.ui.opened import bundle_view, open_bundle
-from qafd.ui.runs import history, many_runs, one_run, two_runs
-from qafd.ui.workspaces import workspace
+from qafd.app.explore import drawing_controls
+from qafd.app.runs import history, many_runs, one_run, two_runs
+from qafd.app.runs.opened import bundle_view, open_bundle
+from qafd.app.workspaces import workspace
 
 knowledge = workspace()
 st.title("Runs")

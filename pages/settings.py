@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from qafd.app.settings import remake, versions, wipe, workspace_settings
+from qafd.app.settings.endpoint import endpoint_settings
+from qafd.app.shortcuts import keyboard_settings
+from qafd.app.signing import signing_settings
+from qafd.app.workspaces import path_of, said, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
-from qafd.ui.endpoint import endpoint_settings
-from qafd.ui.settings import remake, versions, wipe, workspace_settings
-from qafd.ui.shortcuts import keyboard_settings
-from qafd.ui.signing import signing_settings
-from qafd.ui.workspaces import path_of, said, workspace
 
 st.title("Settings")
 knowledge = KnowledgeGraph(path_of(st.session_state["ws"]))

@@ -6,7 +6,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `import qafd` costs nothing.
-_HOMES = {"diffuse": "qafd.interop", "KnowledgeGraph": "qafd.knowledge"}
+_HOMES = {"diffuse": "qafd.flow.interop", "KnowledgeGraph": "qafd.knowledge"}
 
 
 def __getattr__(name: str) -> Any:

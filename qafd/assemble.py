@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from qafd.models import PassageEmbedder
 from qafd.pace import silent
+from qafd.reading.text import NameIndex, canonical, count_tokens, title_of_file
+from qafd.reading.text.scripts import is_latin
 from qafd.records import WEIGHT, Chunk, Edge, Extraction, Floats, Mention, Node, Nodes, Vectors
-from qafd.text import NameIndex, canonical, count_tokens, title_of_file
-from qafd.text.scripts import is_latin
+
+if TYPE_CHECKING:
+    from qafd.models.embedder import PassageEmbedder
 
 FLOOR = 1e-3  # of a similarity, so that every weight stays positive
 TITLE_FACTOR = 4.0
@@ -86,7 +89,7 @@ class _Entity:
         return any(end - start > length + NUMBERING for (start, end), length in spans)
 
 
-def read(chunk: Chunk, extraction: Extraction, embedder: PassageEmbedder) -> Reading:
+def read(chunk: Chunk, extraction: Extraction, embedder: "PassageEmbedder") -> Reading:
     """The chunk with its vectors: one pass over title and text gives them all."""
     above = f"{chunk.title}\n" if chunk.title else ""
     spans = [(len(above) + start, len(above) + end) for start, end in extraction.sentences]

@@ -14,7 +14,7 @@ import numpy as np
 from qafd.assemble import Reading, assemble
 from qafd.errors import StoreError
 from qafd.records import Check, Vectors
-from qafd.store import (
+from qafd.storage.sqlite import (
     Store,
     checksum,
     embedding_key,
@@ -24,8 +24,8 @@ from qafd.store import (
     tables,
     vector_keys,
 )
-from qafd.store.edits import connected, edited
-from qafd.store.log import CHUNK
+from qafd.storage.sqlite.edits import connected, edited
+from qafd.storage.sqlite.log import CHUNK
 
 SQLITE = (3, 37, 0)
 REBUILD = "rebuild the graph (`qafd index --rebuild`)"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from qafd import kernel
 from qafd.errors import ModelError, QafdError
-from qafd.extract import TAGGERS
-from qafd.llm.address import OPENAI, Address, check_address
-from qafd.models import MODEL_FILE, TOKENIZER_FILE, checked_file
+from qafd.flow import kernel
+from qafd.models.address import OPENAI, Address, check_address
+from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, checked_file
+from qafd.reading.names import TAGGERS
 from qafd.records import Check
 
 PYTHON = (3, 11)
@@ -112,7 +112,7 @@ def _solver() -> Check:
     if kernel.cached():
         return Check("compiled solver", True, "It is compiled.")
     return Check("compiled solver", True, "It is not compiled yet, which the app does in its first "
-                 "minute; python -m qafd.kernel does it now.", warning=True)
+                 "minute; python -m qafd.flow.kernel does it now.", warning=True)
 
 
 def _folder(home: Path, place: Path) -> Iterator[Check]:

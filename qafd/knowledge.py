@@ -13,38 +13,38 @@ from qafd.answer import Answer, Draft, Written, draft, written
 from qafd.answer.context import BUDGET as TOKENS
 from qafd.answer.context import MOST, WAYS
 from qafd.answer.quote import extract_answer
-from qafd.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
 from qafd.explain.united import explained
 from qafd.export.whole import whole
 from qafd.graph import Graph
-from qafd.index.embedding import MeteredEmbedder
-from qafd.layers import LAYERS, LayerState, Report, bring_up_to_date, states
-from qafd.llm import LLM, Reply
-from qafd.llm.cost import Meter
-from qafd.llm.prompts_answer import ANSWER_TOKENS
+from qafd.ingest.embedding import MeteredEmbedder
 from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
-from qafd.methods import canonical, method_of, name_of, tuned
-from qafd.models import Embedder, LocalEmbedder
+from qafd.models import LLM, Reply
+from qafd.models.cost import Meter
+from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.models.prompts_answer import ANSWER_TOKENS
 from qafd.pace import silent
 from qafd.plan import Planner, plan_by
+from qafd.reading.text.plaintext import one_line, storable
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
+from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
+from qafd.retrieve.layers import LAYERS, LayerState, Report, bring_up_to_date, states
+from qafd.retrieve.methods import canonical, method_of, name_of, tuned
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import copied
-from qafd.store import Evidence, Store, curate
-from qafd.store.earlier import earlier_graph
-from qafd.store.neighbors import connect, disconnect
-from qafd.store.rows import Edit
-from qafd.text.plaintext import one_line, storable
+from qafd.storage.sqlite import Evidence, Store, curate
+from qafd.storage.sqlite.earlier import earlier_graph
+from qafd.storage.sqlite.neighbors import connect, disconnect
+from qafd.storage.sqlite.rows import Edit
 
 if TYPE_CHECKING:
     import networkx
     import openai
 
-    from qafd.erase import Footprint
-    from qafd.index.reader import Choice
+    from qafd.ingest.erase import Footprint
+    from qafd.ingest.reader import Choice
 
 T = TypeVar("T")
 
@@ -101,21 +101,21 @@ class KnowledgeGraph:
         """Index files and folders; returns the names of the files that were worked on.
 
         A file without readable text becomes a failed row of `documents` and harms no other.
-        `say` takes a sentence about files that share a name, see `qafd.index.folders.files_below`.
+        `say` takes a sentence about files that share a name, see `qafd.ingest.folders.files_below`.
 
         Raises
         ------
         ParameterError
             A path does not exist, cannot be read, or is neither a file nor a folder.
         """
-        from qafd.index import index
-        from qafd.index.folders import files_below
+        from qafd.ingest import index
+        from qafd.ingest.folders import files_below
 
         return index(self.path, files_below(paths, say), processes=processes, **listeners)
 
     def add_text(self, name: str, text: str) -> tuple[str, ...]:
         """Index a text under a document name."""
-        from qafd.index import index
+        from qafd.ingest import index
 
         return index(self.path, [(name, storable(text).encode())], embedder=local_embedder,
                      processes=1)
@@ -124,7 +124,7 @@ class KnowledgeGraph:
                      processes: int = 2, **listeners: Any) -> tuple[str, ...]:
         """Add a graph that exists already; its entities and relations are taken as they are.
 
-        `paths` are those of `qafd.index.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV
+        `paths` are those of `qafd.ingest.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV
         of edges, the Parquet tables of GraphRAG, or the folder that it or LightRAG wrote.
 
         Raises
@@ -134,8 +134,8 @@ class KnowledgeGraph:
         ParseError
             The files hold no graph.
         """
-        from qafd.index import index
-        from qafd.index.imports import read_graph
+        from qafd.ingest import index
+        from qafd.ingest.imports import read_graph
 
         name, graph = read_graph(paths)
         return index(self.path, [(name, graph.to_json())], processes=processes, **listeners)
@@ -143,7 +143,7 @@ class KnowledgeGraph:
     def rename(self, entity: str, name: str) -> int:
         """Give an entity another name, or make it one with the entity of that name.
 
-        Like all edits it returns its number, which `undo_edit` takes; see `qafd.store.curate.call`.
+        Like all edits it returns its number, which `undo_edit` takes; see `qafd.storage.sqlite.curate.call`.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class KnowledgeGraph:
         return self._edited(partial(curate.hide, known=entity))
 
     def retype(self, entity: str, kind: str) -> int:
-        """Say of what type an entity is, such as "person"; see `qafd.store.curate.retype`.
+        """Say of what type an entity is, such as "person"; see `qafd.storage.sqlite.curate.retype`.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class KnowledgeGraph:
             return store.edits()
 
     def _edited(self, change: Callable[[Store], T]) -> T:
-        from qafd.index import refresh
+        from qafd.ingest import refresh
 
         with self.store() as store:
             done = change(store)
@@ -242,7 +242,7 @@ class KnowledgeGraph:
         return self._remote[1]
 
     def _chosen(self) -> Embedder:
-        from qafd.index.reader import chosen
+        from qafd.ingest.reader import chosen
 
         with self.store() as store:
             return self.embedder_by(chosen(store))
@@ -255,7 +255,7 @@ class KnowledgeGraph:
         MissingKeyError
             Its endpoint needs a key.
         """
-        from qafd.index.reader import embedder_of
+        from qafd.ingest.reader import embedder_of
 
         with self.store() as store:
             meter = self._meter or Meter(choice.cap)
@@ -322,7 +322,7 @@ class KnowledgeGraph:
         question : str or QueryPlan
             A plan saves reading the question again.
         method : str or Retriever
-            A name (`qafd.methods.canonical`) with its `params`, or a configured method. Without
+            A name (`qafd.retrieve.methods.canonical`) with its `params`, or a configured method. Without
             `mass`, it suits graph and question as in the app, see `FlowDiffusion.fitted` and
             `FlowDiffusion.started`. `alpha` is the paper's word: `alpha=50` is short for rule
             "source-degree" with mass 50.
@@ -389,7 +389,7 @@ class KnowledgeGraph:
         ----------
         methods : iterable of str or Retriever
             Two to six; names of `qafd.retrieve.METHODS`, the systems they re-implement
-            (`qafd.methods.ALIASES`) in any case, or configured methods. One that fails keeps its
+            (`qafd.retrieve.methods.ALIASES`) in any case, or configured methods. One that fails keeps its
             column, with the reason, and harms no other.
         budget : int
             Tokens of passages per method.
@@ -424,7 +424,7 @@ class KnowledgeGraph:
         """Build the layers that are missing or stale, by default of all; returns their names.
 
         `progress` is called with a layer's name, how many of its texts are embedded, and how
-        many there are. `qafd.jobs.enqueue(store, layers=...)` does it in the background.
+        many there are. `qafd.ingest.jobs.enqueue(store, layers=...)` does it in the background.
 
         Raises
         ------
@@ -476,14 +476,14 @@ class KnowledgeGraph:
                          partial(self.retrieve, plan, graph=graph))
 
     def erase(self, *names: str) -> "Footprint":
-        """Remove files or documents for good and say what went; see `qafd.erase.erase`.
+        """Remove files or documents for good and say what went; see `qafd.ingest.erase.erase`.
 
         Raises
         ------
         StoreError
             There is none of a name, its file waits to be read, or another process is indexing.
         """
-        from qafd.erase import erase
+        from qafd.ingest.erase import erase
 
         return erase(self.path, names, keys=self._keys)
 
@@ -513,7 +513,7 @@ class KnowledgeGraph:
         budget : int
             Tokens of what it is shown.
         length : str
-            A key of `qafd.llm.prompts_answer.LENGTHS`.
+            A key of `qafd.models.prompts_answer.LENGTHS`.
 
         Raises
         ------
@@ -569,8 +569,8 @@ class KnowledgeGraph:
     def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
         if hasattr(client, "complete"):
             return cast("LLM", client)
-        from qafd.index.reader import chosen
-        from qafd.llm.endpoint import Endpoint
+        from qafd.ingest.reader import chosen
+        from qafd.models.endpoint import Endpoint
 
         url = str(client.base_url)
         if not model:

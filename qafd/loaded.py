@@ -9,11 +9,11 @@ from threading import Lock
 
 from qafd.assemble import node_id
 from qafd.graph import Graph
-from qafd.layers import LAYERS, layers_of
+from qafd.reading.text import passage_names
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
-from qafd.seeds import passages_of
-from qafd.store import Store
-from qafd.text import passage_names
+from qafd.retrieve.layers import LAYERS, layers_of
+from qafd.retrieve.seeds import passages_of
+from qafd.storage.sqlite import Store
 
 
 class Graphs:

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from qafd.errors import ParameterError
-from qafd.index.reader import Choice, choose, chosen
-from qafd.llm.address import OPENAI
-from qafd.llm.cost import Cap, Price
-from qafd.store import Store
+from qafd.ingest.reader import Choice, choose, chosen
+from qafd.models.address import OPENAI
+from qafd.models.cost import Cap, Price
+from qafd.storage.sqlite import Store
 
 
 @dataclass(frozen=True)

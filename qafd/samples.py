@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from qafd.errors import ParameterError, StoreError
 from qafd.package import assets
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 SAMPLES = {
     "apple-amazon": "Apple and Amazon: two names, four things",

@@ -9,8 +9,8 @@ KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "success
 def page(name: str, **query: str | list[str]) -> AppTest:
     """A page by its name in PAGES, run once with these query parameters."""
     app = AppTest.from_string(
-        "import streamlit as st\nfrom qafd.ui.pages import pages\n"
-        f"from qafd.ui.workspaces import run\nrun(st.navigation(pages({name!r})))",
+        "import streamlit as st\nfrom qafd.app.pages import pages\n"
+        f"from qafd.app.workspaces import run\nrun(st.navigation(pages({name!r})))",
         default_timeout=60)
     for key, value in query.items():
         app.query_params[key] = value

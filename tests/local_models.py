@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from qafd.extract import LocalExtractor
-from qafd.models import LocalEmbedder
+from qafd.models.embedder import LocalEmbedder
+from qafd.reading.names import LocalExtractor
 
 
 @cache

@@ -9,8 +9,8 @@ from dataclasses import replace
 import streamlit as st
 from panel_example import apple, hostile, large
 
+from qafd.app.component import panels, selected
 from qafd.retrieve.base import Retrieval
-from qafd.view.component import panels, selected
 from qafd.view.layout import Positions, layout
 from qafd.view.panel import Caption, Drawing, panel_data
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from conftest import free_port
 
 from qafd.errors import MalformedReplyError, UnreachableError
-from qafd.index import index
-from qafd.index.reader import Choice, choose
+from qafd.ingest import index
+from qafd.ingest.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm.endpoint import Endpoint
-from qafd.llm.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
-from qafd.store import Store
+from qafd.models.endpoint import Endpoint
+from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
+from qafd.storage.sqlite import Store
 
 DOCUMENTS = {
     "ada.txt": b"Ada Lovelace wrote notes on the Analytical Engine of Charles Babbage in London.",

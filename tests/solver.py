@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from oracles import dense_weights, random_graph
 
-from qafd import kernel
+from qafd.flow import kernel
+from qafd.flow.sources import fit
+from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph
-from qafd.sources import fit
-from qafd.weights import VARIANTS, Gates, Weights
 
 
 @pytest.fixture(params=["numpy", "compiled"])

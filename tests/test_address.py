@@ -7,9 +7,9 @@ import pytest
 from faults import FaultServer
 
 from qafd.errors import MissingKeyError, ParameterError, RefusedError, UnreachableError
-from qafd.llm import Message
-from qafd.llm.address import check_address, destinations, is_local, resolve
-from qafd.llm.endpoint import Endpoint
+from qafd.models import Message
+from qafd.models.address import check_address, destinations, is_local, resolve
+from qafd.models.endpoint import Endpoint
 
 ASK = [Message("user", "color?")]
 NAMES = {

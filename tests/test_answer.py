@@ -11,13 +11,13 @@ from files import pdf
 from qafd.answer import NAMELESS, WEAK, Answer, Written
 from qafd.answer.quote import english
 from qafd.errors import DeadlineError, ModelError, ParameterError
-from qafd.index.reader import Choice, choose
+from qafd.ingest.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm import Recorded, Reply
-from qafd.llm.prompts_answer import ABSENT, LENGTHS, answer_messages, fence
+from qafd.models import Recorded, Reply
+from qafd.models.prompts_answer import ABSENT, LENGTHS, answer_messages, fence
+from qafd.reading.text import count_tokens
+from qafd.reading.text.markdown import answer_html
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.text import count_tokens
-from qafd.text.markdown import answer_html
 
 BORN = "Where was the singer of Paper Lanterns born?"
 

@@ -8,10 +8,10 @@ import pytest
 from clicks import page, press, shown
 from faults import FaultServer
 
+from qafd.app.provider import from_
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm.prompts_answer import PAPER
+from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, load, save
-from qafd.ui.provider import from_
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"
@@ -226,7 +226,7 @@ def test_a_public_app_calls_no_address_of_a_visitor(
     import streamlit
 
     usual = streamlit.get_option
-    monkeypatch.setattr("qafd.ui.provider.st.get_option", lambda name: (
+    monkeypatch.setattr("qafd.app.provider.st.get_option", lambda name: (
         "0.0.0.0" if name == "server.address" else usual(name)))
     app = page("settings", ws="songbook")
     assert app.text_input(key="url_custom").disabled
@@ -239,7 +239,7 @@ def test_a_public_app_calls_no_address_of_a_visitor(
 def test_the_graph_is_made_anew_as_a_job(
         button: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Path] = []
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda path, _: started.append(path))
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda path, _: started.append(path))
     knowledge = KnowledgeGraph(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     with knowledge.store() as store:
@@ -248,7 +248,7 @@ def test_the_graph_is_made_anew_as_a_job(
     press(app, button)
     assert started
     assert len(knowledge.graph) == 0
-    from qafd.jobs import work
+    from qafd.ingest.jobs import work
     work(knowledge.path, processes=1)
     with knowledge.store() as store:
         assert store.digest() == before

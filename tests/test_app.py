@@ -10,10 +10,10 @@ import pytest
 from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
+from qafd.app.workspaces import path_of, said
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.qafd import PRESETS
-from qafd.ui.workspaces import path_of, said
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["explore", "evaluate", "graph", "runs", "documents", "settings"]
@@ -36,7 +36,7 @@ print(*sys.modules)"""
     assert run.returncode == 0, run.stderr
     pages = ("compare", "columns", "evaluate", "gold", "lab", "embeddings", "learn", "documents",
              "models", "settings", "endpoint", "bounds")
-    unwanted = {*(f"qafd.ui.{name}" for name in pages), "qafd.lab.sweep", "qafd.learn.cards",
+    unwanted = {*(f"qafd.app.{name}" for name in pages), "qafd.lab.sweep", "qafd.learn.cards",
                 "numba", "networkx", "openai", "onnx", "pandas", "pyvis", "spacy", "sqlite_utils"}
     assert not unwanted & set(run.stdout.split())
 
@@ -298,10 +298,10 @@ def states(knowledge: KnowledgeGraph) -> dict[str, tuple[str, bool]]:
 
 def test_delete_undo_and_retry_do_what_they_say(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qafd.ui.listing import apply
+    from qafd.app.documents.listing import apply
 
     started: list[Path] = []
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda path, _: started.append(path))
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda path, _: started.append(path))
     apply(two_files, "delete", ["ada.txt"])
     assert states(two_files)["ada.txt"] == ("done", True)
     apply(two_files, "undo", ["ada.txt"])
@@ -314,7 +314,7 @@ def test_delete_undo_and_retry_do_what_they_say(
 
 def test_undo_without_a_choice_brings_back_what_was_deleted_last(
         two_files: KnowledgeGraph, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     with two_files.store() as store:
         store.delete("bad.pdf")
         store.delete("ada.txt")
@@ -326,9 +326,9 @@ def test_undo_without_a_choice_brings_back_what_was_deleted_last(
 
 def test_undo_without_a_choice_brings_back_all_that_were_deleted_together(
         two_files: KnowledgeGraph, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qafd.ui.listing import apply
+    from qafd.app.documents.listing import apply
 
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     apply(two_files, "delete", ["bad.pdf", "ada.txt"])
     page("documents", ws="mine").button(key="undo").click().run()
     assert not any(deleted for _, deleted in states(two_files).values())
@@ -336,7 +336,7 @@ def test_undo_without_a_choice_brings_back_all_that_were_deleted_together(
 
 def test_pasting_twice_under_one_name_keeps_both_texts(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     for text in ("Grace Hopper met Howard Aiken.", "Alan Turing met Max Newman."):
         app = page("documents", ws="mine")
         app.text_area[0].set_value(text)
@@ -346,7 +346,7 @@ def test_pasting_twice_under_one_name_keeps_both_texts(
 
 def test_pasting_under_a_name_that_is_another_when_cleaned_replaces_nothing(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     app = page("documents", ws="mine")
     next(box for box in app.text_input if box.label == "Name").set_value("ada\u200b.txt")
     app.text_area[0].set_value("Grace Hopper met Howard Aiken.")
@@ -358,7 +358,7 @@ def test_pasting_under_a_name_that_is_another_when_cleaned_replaces_nothing(
 
 def test_two_uploads_of_one_name_are_kept_apart_and_it_is_said(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     app = page("documents", ws="mine")
     app.get("file_uploader")[0].set_value([
         ("notes.txt", b"Grace Hopper met Howard Aiken.", "text/plain"),
@@ -371,7 +371,7 @@ def test_two_uploads_of_one_name_are_kept_apart_and_it_is_said(
 
 def test_one_file_is_spoken_of_as_one(
         home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     one = KnowledgeGraph.open(home / "one.db")
     one.add_text("ada.txt", "Ada Lovelace met Charles Babbage.")
     app = page("documents", ws="one")
@@ -465,10 +465,10 @@ def test_deleted_files_are_not_counted_and_have_no_progress(two_files: Knowledge
 
 def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qafd.jobs import enqueue
+    from qafd.ingest.jobs import enqueue
 
     started: list[Path] = []
-    monkeypatch.setattr("qafd.ui.workspaces.start_worker",
+    monkeypatch.setattr("qafd.app.workspaces.start_worker",
                         lambda path, _: started.append(path))
     with two_files.store() as store:
         enqueue(store, [("late.txt", b"Grace Hopper met Howard Aiken.")])
@@ -478,9 +478,9 @@ def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
 
 def test_explore_says_that_documents_are_still_being_read(
         two_files: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qafd.jobs import enqueue
+    from qafd.ingest.jobs import enqueue
 
-    monkeypatch.setattr("qafd.ui.workspaces.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.workspaces.start_worker", lambda *_: None)
     asked = {"ws": two_files.path.stem, "q": "Whom did Ada Lovelace meet?"}
     assert "still being read" not in shown(page("explore", **asked))
     with two_files.store() as store:

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from local_models import embedder, extractor
 
 from qafd.assemble import Reading, assemble, node_id, read, sure_names
+from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Extraction, Mention
-from qafd.text import canonical
 
 AXES = ["apple", "steve jobs", "mac", "jobs", "amazon", "app store", "amazon river", "fuji"]
 

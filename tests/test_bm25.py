@@ -3,7 +3,7 @@ from math import log
 import numpy as np
 import pytest
 
-from qafd.text.bm25 import Bm25, words
+from qafd.reading.text.bm25 import Bm25, words
 
 TEXTS = ["red apple red", "green apple", "a long river runs far away"]
 

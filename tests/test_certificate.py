@@ -1,4 +1,4 @@
-"""Tests of qafd.certificate on the chain a - b - c with T = 1 and Delta = 2.5 on a."""
+"""Tests of qafd.flow.certificate on the chain a - b - c with T = 1 and Delta = 2.5 on a."""
 
 import json
 from math import fsum
@@ -6,7 +6,7 @@ from math import fsum
 import numpy as np
 import pytest
 
-from qafd.certificate import certify, net_inflow
+from qafd.flow.certificate import certify, net_inflow
 
 X = np.array([2.0, 0.5, 0.0])
 SOURCE = np.array([2.5, 0.0, 0.0])

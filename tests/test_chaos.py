@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny_index
 
-from qafd.index import extend, index
+from qafd.ingest import extend, index
+from qafd.reading.text import chunk
 from qafd.records import Document
-from qafd.store import Store, opening, schema, tables
-from qafd.text import chunk
+from qafd.storage.sqlite import Store, opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
 

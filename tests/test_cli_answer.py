@@ -10,7 +10,7 @@ from faults import FaultServer
 
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm.cost import Price
+from qafd.models.cost import Price
 from qafd.preferences import Preferences, save
 
 pytestmark = [pytest.mark.usefixtures("alone"),

@@ -9,10 +9,10 @@ from faults import FaultServer
 from test_llm_extract import answering
 
 from qafd.cli import main
-from qafd.index.reader import choose, chosen
-from qafd.llm.cost import Cap
+from qafd.ingest.reader import choose, chosen
+from qafd.models.cost import Cap
 from qafd.preferences import Preferences, save
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 pytestmark = [pytest.mark.usefixtures("alone"), pytest.mark.replies(reply=answering)]
 TEXT = "Ada Lovelace met Charles Babbage in London. London is large."

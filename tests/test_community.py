@@ -7,11 +7,11 @@ import pytest
 
 from qafd.assemble import node_id
 from qafd.graph import Graph
-from qafd.layers.communities import Communities
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.community import CommunityReports
-from qafd.seeds import passages_of
+from qafd.retrieve.layers.communities import Communities
+from qafd.retrieve.seeds import passages_of
 
 
 def toward(*cosines: float) -> np.ndarray:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.compare import MOST, Column, Comparison, chosen, listed, make_column
 from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.methods import ALIASES, canonical, label_of
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
+from qafd.retrieve.compare import MOST, Column, Comparison, chosen, listed, make_column
+from qafd.retrieve.methods import ALIASES, canonical, label_of
 from qafd.retrieve.qafd import FlowDiffusion
 
 QUESTION = "Introduce Steve Jobs's products in Apple."

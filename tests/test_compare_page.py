@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from clicks import page, shown
 
-from qafd.compare import DEFAULT
+from qafd.app import compare as compare_ui
 from qafd.evaluate.collection import save_questions
 from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
-from qafd.methods import label_of
 from qafd.retrieve import METHODS
-from qafd.ui import compare as compare_ui
+from qafd.retrieve.compare import DEFAULT
+from qafd.retrieve.methods import label_of
 from qafd.view.panel import Drawing
 
 ROOT = Path(__file__).parents[1]
@@ -160,7 +160,7 @@ def test_a_large_graph_is_asked_before_layers_are_built(
     started: list[Path] = []
     monkeypatch.setattr(compare_ui, "AT_ONCE", 0)
     monkeypatch.setattr(compare_ui, "start", lambda knowledge: started.append(knowledge.path))
-    monkeypatch.setattr("qafd.ui.documents.start", lambda _: None)
+    monkeypatch.setattr("qafd.app.documents.start", lambda _: None)
     app = page("compare", methods=["qafd", "community"])
     assert f"{label_of('community')} needs communities" in shown(app)
     next(b for b in app.button if b.label == "Build").click().run()

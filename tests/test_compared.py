@@ -12,7 +12,6 @@ from hostile import STRINGS
 from lxml import html as lxml_html
 
 from qafd.cli import main
-from qafd.compare import Column, Comparison
 from qafd.evaluate import MEASURES, Trial
 from qafd.evaluate.collection import save_questions
 from qafd.evaluate.gold import Question
@@ -24,6 +23,7 @@ from qafd.retrieve.base import (
     RetrievedNode,
     RetrievedPassage,
 )
+from qafd.retrieve.compare import Column, Comparison
 from qafd.runs.comparison import page, report, rows, rows_csv
 
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import served
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from qafd.view.component import asset
+from qafd.app.component import asset
 
 pytestmark = pytest.mark.browser
 TESTS = Path(__file__).parent

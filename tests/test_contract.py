@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from qafd.diffusion import solve
+from qafd.flow.solver import solve
+from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, Vectors
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval, Retriever
 from qafd.retrieve.pagerank import PRESETS as PAGERANKS
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
-from qafd.seeds import Seeds, passages_of
-from qafd.weights import PLAIN
+from qafd.retrieve.seeds import Seeds, passages_of
 from tests.tiny import tiny_corpus
 
 CASES = [pytest.param(method(), id=name) for name, method in METHODS.items()]

@@ -14,12 +14,12 @@ from qafd.errors import (
     RefusedError,
     SpendingCapError,
 )
-from qafd.index import index
-from qafd.index.reader import Choice, choose
-from qafd.llm import Message, Recorded, Reply
-from qafd.llm.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
-from qafd.llm.estimate import plan_run
-from qafd.store import Store
+from qafd.ingest import index
+from qafd.ingest.reader import Choice, choose
+from qafd.models import Message, Recorded, Reply
+from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
+from qafd.models.estimate import plan_run
+from qafd.storage.sqlite import Store
 
 ASK = [Message("user", "Name a color.")]
 

@@ -10,7 +10,7 @@ from clicks import page, shown
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import copied
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 DAMAGE = {
     "no nodes": "DROP TABLE nodes",

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qafd import jobs
 from qafd.cli import main
 from qafd.errors import MissingLayerError, ParameterError, StoreError
 from qafd.graph import Graph
+from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph
-from qafd.layers import LAYERS, bring_up_to_date, build, layers_of, pack, texts_of, unpack
-from qafd.layers.communities import LARGEST, Communities, partition
-from qafd.layers.summaries import Summaries
-from qafd.layers.tree import Tree, clusters, soft_means
 from qafd.records import Vectors
-from qafd.store import Store
+from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, layers_of, pack, texts_of, unpack
+from qafd.retrieve.layers.communities import LARGEST, Communities, partition
+from qafd.retrieve.layers.summaries import Summaries
+from qafd.retrieve.layers.tree import Tree, clusters, soft_means
+from qafd.storage.sqlite import Store
 from tests.tiny import TinyEmbedder, tiny_index, tiny_texts, tiny_work
 
 RAIN = "while the long and winding river carried all the old boats down to a distant harbor"

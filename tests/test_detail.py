@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from clicks import page, shown
 
+from qafd.app.explore.node import quoted
 from qafd.knowledge import KnowledgeGraph
-from qafd.store.rows import Evidence
-from qafd.ui.detail import quoted
+from qafd.storage.sqlite.rows import Evidence
 
 RECORDS = """\
 {"id": "1", "title": "Nordlys", "text": "A small ship left Bergen with Ivar Aasen in 1850."}

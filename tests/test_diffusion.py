@@ -1,4 +1,4 @@
-"""Tests of qafd.diffusion: against exact fractions, a convex solver and laws."""
+"""Tests of qafd.flow.solver: against exact fractions, a convex solver and laws."""
 
 import threading
 from dataclasses import replace
@@ -13,13 +13,13 @@ from oracles import dense_weights, random_graph, rational_solution
 from scipy.optimize import minimize
 from solver import path, problem, scatter  # noqa: F401
 
-from qafd import kernel
-from qafd.diffusion import Budget, _find_support, solve
 from qafd.errors import ParameterError
+from qafd.flow import kernel
+from qafd.flow.region import Region
+from qafd.flow.solver import Budget, _find_support, solve
+from qafd.flow.sources import fit
+from qafd.flow.weights import PLAIN, VARIANTS, Gates, Weights
 from qafd.graph import Graph
-from qafd.region import Region
-from qafd.sources import fit
-from qafd.weights import PLAIN, VARIANTS, Gates, Weights
 
 
 def solved(p, mass=None, **options):

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from qafd.app.pages import PAGES as PAGES_OF_THE_APP
 from qafd.cli import _parser
 from qafd.errors import QafdError
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
-from qafd.ui.pages import PAGES as PAGES_OF_THE_APP
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```\n+```\n(.*?)```", re.S)

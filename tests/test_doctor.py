@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from tiny import TinyEmbedder, started, tiny_index
 
-from qafd import jobs
 from qafd.doctor import doctor
 from qafd.errors import StoreError
-from qafd.index import bring_up_to_date
+from qafd.ingest import bring_up_to_date, jobs
 from qafd.records import Keyword, QueryPlan
-from qafd.store import Store, tables
+from qafd.storage.sqlite import Store, tables
 
 FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
          ("dan.txt", b"Dan never met Cyd.")]

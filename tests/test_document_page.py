@@ -11,8 +11,8 @@ from hostile import STRINGS
 
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
-from qafd.store import Store
-from qafd.store.excerpt import SIZE, outline
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.excerpt import SIZE, outline
 
 TEXT = "Ada Lovelace met Charles Babbage in London. They spoke of the engine. She wrote notes."
 

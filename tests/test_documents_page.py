@@ -10,19 +10,19 @@ import pytest
 from clicks import page, press, shown
 from files import pdf
 
+from qafd.app import documents, listing
 from qafd.cli import main
-from qafd.index import Progress
-from qafd.jobs import _Report, cancel, enqueue, open_jobs, unparsed
+from qafd.ingest import Progress
+from qafd.ingest.jobs import _Report, cancel, enqueue, open_jobs, unparsed
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
-from qafd.store import Store
-from qafd.store.ledger import Call
-from qafd.ui import documents, listing
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.ledger import Call
 
 
 @pytest.fixture
 def mine(home: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     knowledge = KnowledgeGraph(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     return knowledge
@@ -61,7 +61,7 @@ def test_contents_are_those_counted_row_by_row(sample: str, home: Path) -> None:
 
 
 def test_a_file_that_left_the_graph_brings_nothing(mine: KnowledgeGraph) -> None:
-    from qafd.index import refresh
+    from qafd.ingest import refresh
 
     with mine.store() as store:
         assert store.contents()["ada.txt"].entities >= 3

@@ -16,15 +16,15 @@ from qafd.cli import main
 from qafd.doctor import doctor
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import kind_names
-from qafd.index import refresh
+from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, Node
 from qafd.retrieve import METHODS
-from qafd.store import Store, opening, schema, tables
-from qafd.store.curate import entity
-from qafd.store.edits import STRENGTH, connected, edges_by_hand
-from qafd.store.neighbors import Neighbor, added, disconnect, neighbors
-from qafd.store.rows import Edit
+from qafd.storage.sqlite import Store, opening, schema, tables
+from qafd.storage.sqlite.curate import entity
+from qafd.storage.sqlite.edits import STRENGTH, connected, edges_by_hand
+from qafd.storage.sqlite.neighbors import Neighbor, added, disconnect, neighbors
+from qafd.storage.sqlite.rows import Edit
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",

@@ -15,11 +15,11 @@ from qafd.answer.expected import names_in
 from qafd.cli import main
 from qafd.doctor import doctor
 from qafd.errors import ParameterError, StoreError
-from qafd.index import refresh
+from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.store import curate
-from qafd.store.edits import entity_names, entity_types
-from qafd.store.rows import Edit
+from qafd.storage.sqlite import curate
+from qafd.storage.sqlite.edits import entity_names, entity_types
+from qafd.storage.sqlite.rows import Edit
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM on "
@@ -363,7 +363,7 @@ def test_the_command_line_lists_edits_and_undoes(graph, capsys):
 
 
 def test_edits_of_two_processes_both_hold(graph):
-    code = ("import sys; from qafd.store import Store; from qafd.store import curate\n"
+    code = ("import sys; from qafd.storage.sqlite import Store; from qafd.storage.sqlite import curate\n"
             "with Store.open(sys.argv[1]) as store: curate.hide(store, sys.argv[2])")
     children = [subprocess.Popen([sys.executable, "-c", code, str(graph.path), name])
                 for name in ("IBM", "New York")]
@@ -429,7 +429,7 @@ def test_names_like_what_was_typed_come_the_likest_first(graph):
 
 
 def test_in_a_large_graph_names_are_typed_and_near_ones_named(graph, home, monkeypatch):
-    monkeypatch.setattr("qafd.ui.curate.LISTED", 3)
+    monkeypatch.setattr("qafd.app.graph.LISTED", 3)
     (home / "edits.db").write_bytes(graph.path.read_bytes())
     knowledge = KnowledgeGraph.open(home / "edits.db")
     app = page("graph", ws="edits", find="IBM")
@@ -449,7 +449,7 @@ def test_in_a_large_graph_names_are_typed_and_near_ones_named(graph, home, monke
 
 
 def test_a_new_name_like_another_is_given_when_pressed_again(graph, home, monkeypatch):
-    monkeypatch.setattr("qafd.ui.curate.LISTED", 3)
+    monkeypatch.setattr("qafd.app.graph.LISTED", 3)
     (home / "edits.db").write_bytes(graph.path.read_bytes())
     app = page("graph", ws="edits", find="IBM")
     next(box for box in app.text_input if box.label == "Call it").set_value("Business Machines")

@@ -1,11 +1,11 @@
-"""Tests of qafd.elimination against exact fractions."""
+"""Tests of qafd.flow.elimination against exact fractions."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from qafd.elimination import eliminate
+from qafd.flow.elimination import eliminate
 
 
 def exact(n, u, v, weight, leak, b):

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, TinyExtractor
 
-from qafd import index
-from qafd.jobs import cancel, enqueue, go_on, jobs, work
+from qafd import ingest as index
+from qafd.ingest.jobs import cancel, enqueue, go_on, jobs, work
 from qafd.records import Vectors
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 PASSAGES, BATCH = 20, 4
 
@@ -33,7 +33,7 @@ class Counting(TinyEmbedder):
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("qafd.index.VECTORS", BATCH)
+    monkeypatch.setattr("qafd.ingest.VECTORS", BATCH)
     place = tmp_path / "anew.db"
     index.index(place, [(f"{i}.txt", f"Ada{i} met Bob{i} in Rome{i}.".encode())
                         for i in range(PASSAGES)],

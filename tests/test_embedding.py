@@ -10,13 +10,13 @@ from test_llm_extract import answering, lines
 from tiny import TinyEmbedder, TinyExtractor, killed, started
 
 from qafd.errors import ParameterError, RefusedError, SpendingCapError
-from qafd.index import index, plan
-from qafd.index.embedding import MeteredEmbedder
-from qafd.index.reader import Choice, choose
+from qafd.ingest import index, plan
+from qafd.ingest.embedding import MeteredEmbedder
+from qafd.ingest.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm.cost import Cap, Meter, Price, Spent
-from qafd.llm.endpoint_embedder import EndpointEmbedder
-from qafd.store import Store
+from qafd.models.cost import Cap, Meter, Price, Spent
+from qafd.models.endpoint_embedder import EndpointEmbedder
+from qafd.storage.sqlite import Store
 
 pytestmark = pytest.mark.replies(reply=answering)
 

@@ -9,13 +9,13 @@ from tiny import TinyEmbedder, TinyExtractor
 from qafd.doctor import doctor
 from qafd.errors import MissingLayerError, StoreError
 from qafd.graph import Graph
-from qafd.index import index
+from qafd.ingest import index
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.embeddings import neighbors_kept, side
-from qafd.layers import bring_up_to_date
 from qafd.plan import Planner
+from qafd.retrieve.layers import bring_up_to_date
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.store import Store, embedding_key
+from qafd.storage.sqlite import Store, embedding_key
 
 FILES = [(f"{i}.txt", f"Ada{i} met Bob{i % 3} in Rome{i}. Bob{i % 3} met Cyd.".encode())
          for i in range(6)]

@@ -17,10 +17,10 @@ from qafd.errors import (
     RefusedError,
     UnreachableError,
 )
-from qafd.llm import Message, Recorded, Reply, with_json
-from qafd.llm.address import check_address, is_local
-from qafd.llm.endpoint import Endpoint
-from qafd.llm.endpoint_embedder import EndpointEmbedder
+from qafd.models import Message, Recorded, Reply, with_json
+from qafd.models.address import check_address, is_local
+from qafd.models.endpoint import Endpoint
+from qafd.models.endpoint_embedder import EndpointEmbedder
 
 KEY = "sk-CANARY-0123456789"
 ASK = [Message("user", "Name a color.")]

@@ -10,10 +10,10 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.assemble import node_id
 from qafd.doctor import doctor
-from qafd.erase import Footprint, erase, footprint
 from qafd.errors import BusyError, ModelError, StoreError
-from qafd.store import Store
-from qafd.store.ledger import Call
+from qafd.ingest.erase import Footprint, erase, footprint
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.ledger import Call
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 SECRET = ("secret.txt", b"Ada hid the Xylophone of Quimper under Zanzibar.")

@@ -26,10 +26,10 @@ from qafd.evaluate.measures import contains, exact_match, f1, interval, interval
 from qafd.evaluate.opinions import quoted
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.methods import configured, label_of
 from qafd.package import assets
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work
+from qafd.retrieve.methods import configured, label_of
 from qafd.retrieve.qafd import PRESETS
 from qafd.samples import SAMPLES
 

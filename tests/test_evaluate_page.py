@@ -7,10 +7,10 @@ from urllib.parse import parse_qs
 from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
+from qafd.app.evaluate import measuring
 from qafd.evaluate.collection import save_questions, saved_questions
 from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
-from qafd.ui.evaluate import measuring
 
 ROOT = Path(__file__).parents[1]
 FEW = "lexical"

@@ -6,9 +6,9 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.errors import StoreError
-from qafd.index import refresh
-from qafd.store import Store
-from qafd.store.excerpt import Named, around, excerpt, number_of, outline
+from qafd.ingest import refresh
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.excerpt import Named, around, excerpt, number_of, outline
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 LONG = ("long.txt", b"\n\n".join(b"Cyd went to room %d, and saw nobody there at all. " % i * 12

@@ -8,15 +8,15 @@ import pytest
 from oracles import random_graph
 from solver import scatter
 
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
 from qafd.explain import Change, Streams, changed, entries, entry_of
 from qafd.explain.leaning import Places, leans_on, worth
 from qafd.explain.whynot import enough, why_not
+from qafd.flow.solver import solve
+from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion, Problem
-from qafd.seeds import Seeds
-from qafd.weights import VARIANTS, Gates, Weights
+from qafd.retrieve.seeds import Seeds
 
 CASES = [(variant, seed) for variant in VARIANTS for seed in range(3)]
 NOTHING: Any = None

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from solver import problem
 
-from qafd.diffusion import Diffusion, solve
 from qafd.explain import Streams
-from qafd.weights import VARIANTS
+from qafd.flow.solver import Diffusion, solve
+from qafd.flow.weights import VARIANTS
 
 CASES = [(variant, seed) for variant in VARIANTS for seed in range(5)]
 

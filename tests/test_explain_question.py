@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation, contrast, core, mass_balance
+from qafd.flow.solver import solve
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.qafd import PRESETS

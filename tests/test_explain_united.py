@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
 from qafd.explain import Change, Explanation, UnitedExplanation
+from qafd.flow.solver import solve
 from qafd.knowledge import KnowledgeGraph
 
 BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"

@@ -1,8 +1,8 @@
 import pytest
 from local_models import extractor
 
-from qafd.extract import LocalExtractor
-from qafd.extract.columns import is_table
+from qafd.reading.names import LocalExtractor
+from qafd.reading.names.columns import is_table
 from qafd.records import Chunk
 
 APPLE = ("Apple Inc. is an American technology company with its head office in Cupertino, "

@@ -6,13 +6,13 @@ from oracles import dense_weights, random_graph, rational_solution
 from scipy.sparse import coo_matrix
 from solver import path, scatter  # noqa: F401
 
-from qafd import kernel
-from qafd.diffusion import Budget, solve
-from qafd.flood import flood
+from qafd.flow import kernel
+from qafd.flow.flood import flood
+from qafd.flow.region import REFINEMENTS, Region
+from qafd.flow.solver import Budget, solve
+from qafd.flow.sources import fit
+from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
-from qafd.region import REFINEMENTS, Region
-from qafd.sources import fit
-from qafd.weights import PLAIN
 
 
 def built(edges, weight=None):

@@ -10,12 +10,12 @@ import pytest
 
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.layers.sentences import Sentences
-from qafd.layers.summaries import Summaries
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
 from qafd.retrieve.flow_path import FlowPaths, best_paths, spread
-from qafd.seeds import passages_of
+from qafd.retrieve.layers.sentences import Sentences
+from qafd.retrieve.layers.summaries import Summaries
+from qafd.retrieve.seeds import passages_of
 
 # Rows 0 to 2 are the entities a, b, c, rows 3 and 4 the passages p and r.
 # p has a twice and b once, r has b once and c three times.

@@ -8,8 +8,8 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.index.folders import Given, files_below, numbered, told_apart
-from qafd.store import Store, clean_name
+from qafd.ingest.folders import Given, files_below, numbered, told_apart
+from qafd.storage.sqlite import Store, clean_name
 
 
 def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import pytest
 from texts_in_languages import CHINESE, FRENCH, GERMAN, JAPANESE, SPANISH
 
-from qafd.extract import LocalExtractor
-from qafd.extract.foreign import sentences
-from qafd.extract.languages import language_of
+from qafd.reading.names import LocalExtractor
+from qafd.reading.names.foreign import sentences
+from qafd.reading.names.languages import language_of
 from qafd.records import Chunk, Extraction
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from qafd.errors import ParseError
 from qafd.export import graphml, node_link
-from qafd.index.parsing import parse, parse_with_notices
+from qafd.reading.parsing import parse, parse_with_notices
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
 PAIR = nx.Graph([("Ada Lovelace", "Charles Babbage")])

@@ -1,12 +1,12 @@
-"""Tests of qafd.guarantees: where the theorems hold they hold, and where they fail it shows."""
+"""Tests of qafd.flow.guarantees: where the theorems hold they hold, and where they fail it shows."""
 
 import numpy as np
 import pytest
 from oracles import random_graph
 
 from qafd.errors import ParameterError
-from qafd.guarantees import Model, converge, draw, recover, separate
-from qafd.weights import PLAIN
+from qafd.flow.guarantees import Model, converge, draw, recover, separate
+from qafd.flow.weights import PLAIN
 
 SMALL = Model(nodes=240, relevant=24, inside=0.4, outside=0.4)
 

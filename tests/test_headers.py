@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from conftest import served
 
+from qafd.app.headers import Headers
+from qafd.app.pages import PAGES
 from qafd.cli import main
-from qafd.ui.headers import Headers
-from qafd.ui.pages import PAGES
 
 Start = dict[str, Any]
 

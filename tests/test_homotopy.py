@@ -1,16 +1,16 @@
-"""Tests of qafd.homotopy: every breakpoint against direct solves on both sides of it."""
+"""Tests of qafd.flow.homotopy: every breakpoint against direct solves on both sides of it."""
 
 import numpy as np
 import pytest
 from oracles import random_graph
 from solver import problem
 
-from qafd import kernel
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
+from qafd.flow import kernel
+from qafd.flow.homotopy import entry_alphas
+from qafd.flow.solver import solve
+from qafd.flow.weights import PLAIN, VARIANTS, Gates, Weights
 from qafd.graph import Graph
-from qafd.homotopy import entry_alphas
-from qafd.weights import PLAIN, VARIANTS, Gates, Weights
 
 
 @pytest.fixture(autouse=True)

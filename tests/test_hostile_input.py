@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from qafd.app.explore.paths import sankey
+from qafd.app.workspaces import plain
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.evaluate import evaluate
@@ -14,8 +16,6 @@ from qafd.evaluate.gold import Question, read_questions
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.ui.paths import sankey
-from qafd.ui.workspaces import plain
 
 # Where the extended autolinks of GitHub's markdown begin, also in text that was escaped.
 AUTOLINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.", re.IGNORECASE)

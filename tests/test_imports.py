@@ -20,29 +20,29 @@ from pyarrow import parquet
 from qafd import export
 from qafd.doctor import doctor
 from qafd.errors import ParameterError, ParseError
-from qafd.extract import LocalExtractor
-from qafd.formats.draft import Limits
-from qafd.formats.graphs import read_graph_files
-from qafd.formats.graphs.graph import (
+from qafd.ingest import extend, index, plan
+from qafd.ingest.engine import Here
+from qafd.ingest.imports import files_of, read_graph
+from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
+from qafd.ingest.reader import Choice
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import Recorded
+from qafd.models.embedder import LocalEmbedder
+from qafd.reading.formats.draft import Limits
+from qafd.reading.formats.graphs import read_graph_files
+from qafd.reading.formats.graphs.graph import (
     IMPORTED,
     ImportedEdge,
     ImportedGraph,
     ImportedNode,
     ImportedText,
 )
-from qafd.formats.graphs.passages import drafts_of, given_for
-from qafd.index import extend, index, plan
-from qafd.index.engine import Here
-from qafd.index.imports import files_of, read_graph
-from qafd.index.llm_extract import ModelEngine, ModelExtractor
-from qafd.index.parsing import parse_graph, parse_with_notices
-from qafd.index.reader import Choice
-from qafd.knowledge import KnowledgeGraph
-from qafd.llm import Recorded
-from qafd.models import LocalEmbedder
+from qafd.reading.formats.graphs.passages import drafts_of, given_for
+from qafd.reading.names import LocalExtractor
+from qafd.reading.parsing import parse_graph, parse_with_notices
+from qafd.reading.text import canonical, chunk
 from qafd.records import Document
-from qafd.store import Store
-from qafd.text import canonical, chunk
+from qafd.storage.sqlite import Store
 
 JOBS = ImportedGraph("a test", (
     ImportedNode("1", "Steve Jobs", "person", "Steve Jobs sold computers. He wore black."),

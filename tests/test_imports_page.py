@@ -13,7 +13,7 @@ EDGES = b"from,to,relation,year\nAda,Engine,described,1843\nBabbage,Engine,built
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     return KnowledgeGraph.open(tmp_path / "mine.db")
 
 

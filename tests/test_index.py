@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index, tiny_work
 
-from qafd import jobs
 from qafd.errors import BusyError, ModelError, ParameterError
-from qafd.index import BATCH, Progress, index
-from qafd.index.engine import Here, Pool
-from qafd.store import Store
+from qafd.ingest import BATCH, Progress, index, jobs
+from qafd.ingest.engine import Here, Pool
+from qafd.storage.sqlite import Store
 
 MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met Name{i + 1}."})
                 .encode() + b"\n" for i in range(5 * BATCH))

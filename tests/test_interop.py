@@ -1,4 +1,4 @@
-"""Tests of qafd.interop and of what `import qafd` offers."""
+"""Tests of qafd.flow.interop and of what `import qafd` offers."""
 
 import subprocess
 import sys

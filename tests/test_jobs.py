@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_index, tiny_work
 
-from qafd import jobs
 from qafd.errors import BusyError, ModelError
-from qafd.store import Store
+from qafd.ingest import jobs
+from qafd.storage.sqlite import Store
 
 FILES = [("ada.txt", b"Ada met Bob."), ("bob.txt", b"Bob met Cyd."), ("cyd.txt", b"Cyd met Ada.")]
 
@@ -289,7 +289,7 @@ def test_the_real_worker_survives_its_starter_and_resumes_after_being_killed(pat
     with Store.open(path) as store:
         jobs.enqueue(store, files)
         # the starter, like a server, is gone at once
-        subprocess.run([sys.executable, "-c", "import sys; from qafd.jobs import start_worker; "
+        subprocess.run([sys.executable, "-c", "import sys; from qafd.ingest.jobs import start_worker; "
                         "start_worker(sys.argv[1])", str(path)], check=True)
         until(lambda: any(file.extracted for file in store.files()))
         worker = store.writer

@@ -7,8 +7,8 @@ import pytest
 
 from qafd.errors import DeadlineError, MalformedReplyError, ModelError, ParameterError
 from qafd.evaluate.judge import graded, judge
-from qafd.llm import Recorded, Reply
-from qafd.llm.prompts_answer import EMPOWERMENT, PAPER, judge_messages, read_grades
+from qafd.models import Recorded, Reply
+from qafd.models.prompts_answer import EMPOWERMENT, PAPER, judge_messages, read_grades
 
 NAMES = [criterion.name for criterion in PAPER]
 

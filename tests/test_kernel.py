@@ -1,11 +1,11 @@
-"""Tests of qafd.kernel: nothing is compiled on a request."""
+"""Tests of qafd.flow.kernel: nothing is compiled on a request."""
 
 import subprocess
 import sys
 
 import pytest
 
-from qafd import kernel
+from qafd.flow import kernel
 
 
 def test_a_solve_neither_imports_nor_compiles_numba():

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_models import extractor
 
-from qafd.extract.columns import closings, greeting, label_names
-from qafd.extract.kinds import (
+from qafd.reading.names.columns import closings, greeting, label_names
+from qafd.reading.names.kinds import (
     column_kind,
     is_given,
     kind_of,
@@ -15,7 +15,7 @@ from qafd.extract.kinds import (
     told_by,
     without_title,
 )
-from qafd.extract.noise import (
+from qafd.reading.names.noise import (
     is_doubtful,
     is_heading,
     is_label,
@@ -24,8 +24,8 @@ from qafd.extract.noise import (
     lead,
     opens,
 )
+from qafd.reading.text import canonical
 from qafd.records import Chunk, Mention
-from qafd.text import canonical
 
 
 def types(text: str) -> dict[str, str]:

@@ -148,7 +148,7 @@ def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Pa
     before = knowledge.retrieve("Who wrote to Charles Babbage?")
     with knowledge.store() as store:
         store.delete("note.txt")
-    from qafd.index import refresh
+    from qafd.ingest import refresh
     refresh(knowledge.path)
     after = knowledge.retrieve("Who wrote to Charles Babbage?")
     assert before.passages
@@ -167,8 +167,8 @@ def test_a_wiped_workspace_forgets_its_old_graph(tmp_path: Path) -> None:
 
 
 def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_path: Path) -> None:
-    from qafd.index import refresh
-    from qafd.seeds import passages_of
+    from qafd.ingest import refresh
+    from qafd.retrieve.seeds import passages_of
 
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from oracles import dense_weights, random_graph, rational_solution
 
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
+from qafd.flow.guarantees import Model
+from qafd.flow.reference import push
+from qafd.flow.solver import solve
+from qafd.flow.weights import PLAIN, Weights
 from qafd.graph import Graph
-from qafd.guarantees import Model
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.gatehouse import CLOSED, gates
 from qafd.lab.jitter import returns
@@ -20,10 +22,8 @@ from qafd.lab.scale import clustered, scale
 from qafd.lab.sweep import masses_for, sweep
 from qafd.lab.timeline import reach, timeline, upstream
 from qafd.records import QueryPlan
-from qafd.reference import push
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.weights import PLAIN, Weights
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 METHOD = FlowDiffusion(mass=20.0)

@@ -12,13 +12,13 @@ from clicks import page, shown
 from faults import serving
 from streamlit.testing.v1 import AppTest
 
-from qafd.index import index
-from qafd.index.reader import Choice, choose
+from qafd.app.movie import movie_data
+from qafd.ingest import index
+from qafd.ingest.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.learn.cards import CARDS
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.store import Store
-from qafd.view.movie import movie_data
+from qafd.storage.sqlite import Store
 from qafd.view.panel import NAME_LENGTH
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from texts_in_languages import CHINESE, CHINESE_QUESTIONS, JAPANESE, JAPANESE_QU
 from qafd.answer.expected import NUMBER, PERSON, PLACE, TIME, asked_for, brings
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions
-from qafd.store.curate import entities, find
+from qafd.storage.sqlite.curate import entities, find
 
 LANGUAGES = {"zh": (CHINESE, CHINESE_QUESTIONS), "ja": (JAPANESE, JAPANESE_QUESTIONS)}
 

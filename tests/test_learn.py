@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from oracles import dense_weights, rational_solution
 
+from qafd.flow.weights import VARIANTS
 from qafd.lab.movie import states
 from qafd.learn.card import Card, entries, filmed, problem, promise, proof, settings_of
 from qafd.learn.cards import CARDS
-from qafd.weights import VARIANTS
 
 BY_KEY = {card.key: card for card in CARDS}
 EACH = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from qafd.graph import Graph
-from qafd.layers.sentences import Sentences
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.linear import TriGraph, activate
-from qafd.seeds import passages_of
+from qafd.retrieve.seeds import passages_of
 
 ASKED = np.array([1, 0, 0], np.float32)
 

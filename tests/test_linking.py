@@ -6,7 +6,6 @@ from difflib import SequenceMatcher
 import numpy as np
 import pytest
 
-from qafd.extract import tagger
 from qafd.graph import Graph
 from qafd.plan.linking import (
     ALIKE,
@@ -17,7 +16,8 @@ from qafd.plan.linking import (
     named_in,
     slips_between,
 )
-from qafd.text import canonical
+from qafd.reading.names import tagger
+from qafd.reading.text import canonical
 
 
 def names_in(*names: str, vectors: np.ndarray | None = None) -> Names:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from qafd.store.listing import Line, listing
-from qafd.store.rows import Contents, File
+from qafd.storage.sqlite.listing import Line, listing
+from qafd.storage.sqlite.rows import Contents, File
 
 
 def file(status: str = "done", passages: int = 4, extracted: int = 4, error: str = "",

@@ -16,14 +16,14 @@ from qafd.errors import (
     MissingKeyError,
     SpendingCapError,
 )
-from qafd.index import index, plan
-from qafd.index.llm_extract import ModelEngine, ModelExtractor, grounded
-from qafd.index.reader import Choice, choose, chosen
-from qafd.llm import Recorded, Reply
-from qafd.llm.cost import Cap
-from qafd.llm.prompts import Records, extract_messages, read_records
+from qafd.ingest import index, plan
+from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, grounded
+from qafd.ingest.reader import Choice, choose, chosen
+from qafd.models import Recorded, Reply
+from qafd.models.cost import Cap
+from qafd.models.prompts import Records, extract_messages, read_records
 from qafd.records import Chunk, Description, Extraction
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Babbage built engines."
 CHUNK = Chunk("c1", "a.txt", "Notes", TEXT, 0, len(TEXT))

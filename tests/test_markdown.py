@@ -8,7 +8,7 @@ from hostile import STRINGS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qafd.text.markdown import LONGEST, answer_html, numbers, plain_pieces, plain_text
+from qafd.reading.text.markdown import LONGEST, answer_html, numbers, plain_pieces, plain_text
 
 ALLOWED = {"p", "b", "i", "code", "pre", "ul", "ol", "li", "br", "sup", "a", "s"}
 HOSTILE = [

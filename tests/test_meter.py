@@ -2,7 +2,7 @@
 
 from qafd.cli import meter
 from qafd.cli.meter import Meter
-from qafd.index import Progress
+from qafd.ingest import Progress
 from qafd.pace import Pace
 
 

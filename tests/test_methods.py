@@ -10,8 +10,8 @@ import pytest
 
 from qafd.assemble import node_id
 from qafd.errors import ParameterError
+from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
-from qafd.rank import rank
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.ego import EgoNet
@@ -20,9 +20,9 @@ from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.pagerank import PRESETS, PageRank, entry_weights, net_flow, pagerank
 from qafd.retrieve.path import RelationalPaths, flow_paths
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.rank import rank
+from qafd.retrieve.seeds import match, passages_of
 from qafd.retrieve.vector import DensePassages
-from qafd.seeds import match, passages_of
-from qafd.weights import PLAIN, Gates, Weights
 from tests.oracles import random_graph
 
 

@@ -6,12 +6,12 @@ import pytest
 from clicks import page, press, shown
 from faults import FaultServer
 
-from qafd.index.reader import Choice, choose, chosen
-from qafd.jobs import enqueue, work
+from qafd.ingest.jobs import enqueue, work
+from qafd.ingest.reader import Choice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm.cost import Cap, Price
+from qafd.models.cost import Cap, Price
 from qafd.preferences import Preferences, save
-from qafd.store.ledger import Call
+from qafd.storage.sqlite.ledger import Call
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"
@@ -54,7 +54,7 @@ def test_another_number_of_dimensions_is_refused_with_the_remedy(
 def test_vectors_are_computed_anew_with_the_model_of_the_settings(
         home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[object] = []
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda _, given: keys.append(given))
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda _, given: keys.append(given))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     save(home / "settings.json", Preferences("custom", server.url, "tiny", "vectors"))
@@ -74,7 +74,7 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(
 
 def test_a_failed_job_goes_on_at_a_button(
         home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker",
+    monkeypatch.setattr("qafd.app.documents.models.start_worker",
                         lambda path, given: work(path, processes=1, keys=given))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
@@ -106,7 +106,7 @@ def read_by_a_model(home: Path, server: FaultServer) -> KnowledgeGraph:
 def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
         read_by_a_model: KnowledgeGraph, server: FaultServer,
         monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker",
+    monkeypatch.setattr("qafd.app.documents.models.start_worker",
                         lambda path, given: work(path, processes=1, keys=given))
     app = page("documents", ws="mine")
     app.text_area[0].set_value("Ada Lovelace was born in London.")
@@ -132,7 +132,7 @@ def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
 
 def test_a_running_job_shows_vectors_and_what_it_has_spent(
         read_by_a_model: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker", lambda *_: None)
+    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     with read_by_a_model.store() as store:
         job = enqueue(store)
         store.put_call(Call("k", "extract", "tiny", "ok", "r", 900, 100, cost=0.0011,
@@ -168,7 +168,7 @@ def test_a_model_answers_for_each_method_blind_and_once(
 
 def test_what_an_endpoint_embeds_waits_for_its_plan_too(
         home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ui.models.start_worker",
+    monkeypatch.setattr("qafd.app.documents.models.start_worker",
                         lambda path, given: work(path, processes=1, keys=given))
     save(home / "settings.json", Preferences(
         "custom", server.url, "", "vectors", most_calls=7, prices=(("vectors", Price(2.0, 0.0)),)))

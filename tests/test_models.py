@@ -5,7 +5,7 @@ from onnxruntime import InferenceSession
 from tokenizers import Tokenizer
 
 from qafd.errors import ModelError
-from qafd.models import MODEL_FILE, TOKENIZER_FILE, LocalEmbedder, checked_file
+from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, LocalEmbedder, checked_file
 
 TEXTS = ["Malus domestica", "the Andes", "Steve Jobs", "A river in South America carries water.",
          "", "iOS", "Granny Smith", "x " * 700, "Apple", "\u82f9\u679c"]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from clicks import page, press, shown
 
+from qafd.app.explore import ASPECT, DRAWN
 from qafd.errors import ParseError
 from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
@@ -22,8 +23,7 @@ from qafd.runs.bundle import bundled, check_size, examined
 from qafd.runs.difference import settings_of
 from qafd.runs.replay import recorded
 from qafd.runs.report import report
-from qafd.store import Store
-from qafd.ui.explore import ASPECT, DRAWN
+from qafd.storage.sqlite import Store
 from qafd.view.panel import Drawing, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
@@ -276,7 +276,7 @@ def test_whatever_is_changed_in_a_run_it_is_refused_or_it_can_be_drawn(run: Run)
 def test_the_limit_of_an_upload_is_that_of_the_configuration() -> None:
     import tomllib
 
-    from qafd.ui.opened import UPLOAD
+    from qafd.app.runs.opened import UPLOAD
     file = Path(__file__).parents[1] / ".streamlit" / "config.toml"
     assert tomllib.loads(file.read_text("utf-8"))["server"]["maxUploadSize"] == UPLOAD
     assert bundle.LARGEST >= UPLOAD * 2**20

@@ -18,11 +18,11 @@ from qafd.evaluate.gold import Question
 from qafd.evaluate.judge import graded
 from qafd.evaluate.opinions import Answers, estimate, opinions, quoted
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm import Recorded
-from qafd.llm.cost import Cap, Meter, Metered, Price
-from qafd.llm.prompts_answer import PAPER
-from qafd.methods import configured
+from qafd.models import Recorded
+from qafd.models.cost import Cap, Meter, Metered, Price
+from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, save
+from qafd.retrieve.methods import configured
 
 ASKED = (Answers("Who?", {"b": "BBB", "a": "AAA"}), Answers("Where?", {"a": "AAA", "b": "BBB"}),
          Answers("When?", {"b": "BBB", "a": "AAA"}))

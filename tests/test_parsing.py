@@ -25,7 +25,7 @@ from files import (
 from hostile import STRINGS
 
 from qafd.errors import ParseError
-from qafd.index.parsing import Limits, parse, parse_with_notices
+from qafd.reading.parsing import Limits, parse, parse_with_notices
 from qafd.records import Mark
 
 PAGES = (["Ada Lovelace wrote the first program."], ["Charles Babbage designed the engine."])
@@ -502,7 +502,7 @@ def test_the_reader_is_told_no_secret(tmp_path, monkeypatch):
 def test_a_reader_can_neither_write_nor_connect_nor_start_programs(attempt, tmp_path):
     (tmp_path / "kept").write_text("kept")
     code = ("import sys; sys.path[:] = sys.argv[1:]\n"
-            "from qafd.formats.child import confine, Limits\n"
+            "from qafd.reading.formats.child import confine, Limits\n"
             f"confine(Limits())\nopen(sys.executable, 'rb').close()\n{attempt}")
     run = subprocess.run([sys.executable, "-c", code, os.getcwd(), *sys.path],
                          capture_output=True, text=True, cwd=tmp_path, check=False)

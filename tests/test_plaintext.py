@@ -7,7 +7,7 @@ from hostile import STRINGS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qafd.text.plaintext import clean, decode, label, one_line
+from qafd.reading.text.plaintext import clean, decode, label, one_line
 
 PERSIAN = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"  # "I want", with a non-joiner
 

@@ -8,7 +8,7 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan import READ, Planner
-from qafd.text import canonical
+from qafd.reading.text import canonical
 
 NAMES = ["Apple", "Steve Jobs", "iPhone", "Amazon River", "Paper Lanterns", "Gala",
          "operating system", "studio album", "Captain America"]

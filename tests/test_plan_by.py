@@ -7,8 +7,8 @@ import pytest
 
 from qafd.errors import DeadlineError, MalformedReplyError
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm import Recorded
-from qafd.llm.prompts_answer import PLAN_SCHEMA, read_plan
+from qafd.models import Recorded
+from qafd.models.prompts_answer import PLAN_SCHEMA, read_plan
 from qafd.records import Keyword
 
 BORN = "Where was the singer of Paper Lanterns born?"

@@ -7,10 +7,10 @@ import pytest
 from faults import serving
 
 from qafd.errors import ParameterError
-from qafd.llm.cost import Cap, Price
-from qafd.llm.endpoint import Endpoint
-from qafd.llm.endpoint_embedder import EndpointEmbedder
-from qafd.llm.probe import probe
+from qafd.models.cost import Cap, Price
+from qafd.models.endpoint import Endpoint
+from qafd.models.endpoint_embedder import EndpointEmbedder
+from qafd.models.probe import probe
 from qafd.preferences import Preferences, load, save
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from qafd.assemble import node_id
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.rank import PARTS, Ranking, log_scale, rank, stated, within_budget
-from qafd.seeds import Match, Passages
+from qafd.retrieve.rank import PARTS, Ranking, log_scale, rank, stated, within_budget
+from qafd.retrieve.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
 

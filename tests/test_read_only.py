@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tiny import tiny_index
 
-from qafd import jobs
 from qafd.errors import StoreError
+from qafd.ingest import jobs
 from qafd.samples import copied
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of another kind")
 

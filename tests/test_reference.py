@@ -1,16 +1,16 @@
-"""Tests of qafd.reference: Algorithm 2 ends where the exact solver does."""
+"""Tests of qafd.flow.reference: Algorithm 2 ends where the exact solver does."""
 
 import numpy as np
 import pytest
 from oracles import random_graph
 from solver import scatter
 
-from qafd import kernel
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
+from qafd.flow import kernel
+from qafd.flow.reference import ORDERS, RELEASED_PUSHES, push
+from qafd.flow.solver import solve
+from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
-from qafd.reference import ORDERS, RELEASED_PUSHES, push
-from qafd.weights import PLAIN, Gates, Weights
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from faults import FaultServer
 from streamlit.testing.v1 import AppTest
 from tiny import TinyEmbedder, TinyExtractor
 
+from qafd.app.explore import SEPARATOR
 from qafd.assemble import node_id
-from qafd.index import index
-from qafd.index.imports import ImportedEdge, ImportedGraph, ImportedNode
-from qafd.index.reader import Choice, choose
+from qafd.ingest import index
+from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
+from qafd.ingest.reader import Choice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.store import Store
-from qafd.store.remarks import Remark, remarks
-from qafd.ui.explore import SEPARATOR
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.remarks import Remark, remarks
 
 ADA, BOB = node_id("entity", "ada"), node_id("entity", "bob")
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from qafd.errors import ParseError, StoreError
+from qafd.flow.verify import verify
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
 from qafd.runs.replay import recorded
 from qafd.runs.stored import plain_of, record_of
-from qafd.store import Store
-from qafd.verify import verify
+from qafd.storage.sqlite import Store
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -147,7 +147,7 @@ def test_a_run_of_a_graph_that_has_moved_on_names_no_digest_and_says_what_is_gon
     assert run.missing_from(graph) == ()
     with knowledge.store() as store:
         store.delete("b.txt")
-    from qafd.index import index
+    from qafd.ingest import index
     index(path, processes=1)
     names = {n.name for n in run.missing_from(knowledge.graph)}
     assert "Howard Aiken" in names

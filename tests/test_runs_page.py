@@ -87,7 +87,7 @@ def test_a_run_of_an_earlier_graph_says_what_is_gone_and_is_drawn(
     key = keep_one(knowledge, mass=8.0)
     with knowledge.store() as store:
         store.delete("a.txt")
-    from qafd.index import index
+    from qafd.ingest import index
     index(knowledge.path, processes=1)
     app = page("runs", ws="mine", run=key)
     found = re.search(r"Made on an earlier graph: (\d+) of (\d+) nodes no longer exist",

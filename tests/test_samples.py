@@ -11,7 +11,7 @@ from qafd.package import assets
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import EXAMPLES, SAMPLES
-from qafd.store.tables import STEPS
+from qafd.storage.sqlite.tables import STEPS
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from qafd.index.llm_extract import grounded
-from qafd.llm.prompts import Records
+from qafd.ingest.llm_extract import grounded
+from qafd.models.prompts import Records
+from qafd.reading.text import NameIndex, canonical
+from qafd.reading.text.bm25 import Bm25, content_words, words
+from qafd.reading.text.scripts import form_of, is_other, length
 from qafd.records import Chunk, Description, Extraction
-from qafd.text import NameIndex, canonical
-from qafd.text.bm25 import Bm25, content_words, words
-from qafd.text.scripts import form_of, is_other, length
 
 CASES = [
     ("乔布斯与沃兹尼亚克于1976年在加州创立了苹果公司。",

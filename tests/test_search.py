@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tiny import tiny_index
 
-from qafd.store import Store
-from qafd.store.search import MOST, Hit
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.search import MOST, Hit
 
 DOCUMENTS = {
     "lamp.txt": "The lamp was lit. The keeper of the lamp slept.",

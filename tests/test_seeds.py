@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan
-from qafd.seeds import (
+from qafd.retrieve.seeds import (
     Match,
     Passages,
     keyword_seeds,

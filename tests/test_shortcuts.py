@@ -10,8 +10,8 @@ from clicks import page as page_of
 from clicks import shown
 from playwright.sync_api import expect
 
-from qafd.ui.shortcuts import SHORTCUTS
-from qafd.view.component import asset
+from qafd.app.component import asset
+from qafd.app.shortcuts import SHORTCUTS
 
 PAINTED = "[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'

@@ -17,8 +17,8 @@ from clicks import shown
 from conftest import served
 from streamlit.testing.v1 import AppTest
 
-from qafd.ui import signing
-from qafd.ui.signing import COOKIE, FREE, KNOWN, LONGEST, Gate
+from qafd.app import signing
+from qafd.app.signing import COOKIE, FREE, KNOWN, LONGEST, Gate
 
 PASSWORD = "open sésame & co"
 ROUTES = ("/", "/runs?run=1", "/static/js/index.js", "/_stcore/host-config", "/media/x",

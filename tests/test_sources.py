@@ -1,11 +1,11 @@
-"""Tests of qafd.sources, on a star (center 0, leaves 1 to 4), a pair (5, 6) and a loner (7)."""
+"""Tests of qafd.flow.sources, on a star (center 0, leaves 1 to 4), a pair (5, 6) and a loner (7)."""
 
 import numpy as np
 import pytest
 
 from qafd.errors import InfeasibleError, ParameterError
+from qafd.flow.sources import FILL, fit, source_mass
 from qafd.graph import Graph
-from qafd.sources import FILL, fit, source_mass
 
 
 @pytest.fixture

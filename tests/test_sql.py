@@ -13,8 +13,9 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import MalformedReplyError, SqlError
+from qafd.flow.verify import sealed, verify
 from qafd.knowledge import local_embedder
-from qafd.llm import Recorded
+from qafd.models import Recorded
 from qafd.package import assets
 from qafd.sql.box import Value
 from qafd.sql.database import Asked, Database
@@ -23,7 +24,6 @@ from qafd.sql.joins import join_tree
 from qafd.sql.link import METHOD
 from qafd.sql.schema import Column, Join, Schema, Table, quoted, stem, words
 from qafd.sql.write import read_sql, sql_messages, write_sql
-from qafd.verify import sealed, verify
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
 # Which tables each question needs, and its answer by SQL written by hand.

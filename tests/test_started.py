@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from qafd.errors import InfeasibleError
+from qafd.flow.sources import RULES
 from qafd.knowledge import KnowledgeGraph
-from qafd.methods import tuned
+from qafd.retrieve.methods import tuned
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.sources import RULES
 
 
 @pytest.fixture(scope="module")

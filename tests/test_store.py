@@ -25,10 +25,18 @@ from qafd.errors import (
     ParameterError,
     StoreError,
 )
-from qafd.index import Progress, bring_up_to_date, extend, index
+from qafd.ingest import Progress, bring_up_to_date, extend, index
 from qafd.records import Chunk, Document, Extraction, Keyword, Mention, QueryPlan
-from qafd.store import DocumentNameError, Store, clean_name, embedding_key, opening, schema, tables
-from qafd.store.workspace import remove
+from qafd.storage.sqlite import (
+    DocumentNameError,
+    Store,
+    clean_name,
+    embedding_key,
+    opening,
+    schema,
+    tables,
+)
+from qafd.storage.sqlite.workspace import remove
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
@@ -725,8 +733,8 @@ def test_only_one_process_holds_the_lease(store, path):
 @pytest.mark.parametrize("left", ["a dead process", "a process that fell silent",
                                   "a host whose clock was ahead"])
 def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, monkeypatch):
-    monkeypatch.setattr("qafd.store.workspace.HEARTBEAT_SECONDS", 600.0)  # it beats no more
-    monkeypatch.setattr("qafd.store.workspace.time.sleep", lambda _: None)
+    monkeypatch.setattr("qafd.storage.sqlite.workspace.HEARTBEAT_SECONDS", 600.0)  # it beats no more
+    monkeypatch.setattr("qafd.storage.sqlite.workspace.time.sleep", lambda _: None)
     (waiting,) = put(store, "new.txt", "T", "Eve.")
     found = Extraction(waiting.id, "tiny-1", (), (), ())
     with Store.open(path) as gone, gone.lease():
@@ -745,10 +753,10 @@ def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, mo
 
 @pytest.mark.parametrize("jump", [3600, -3600])
 def test_a_clock_that_jumps_gives_no_second_lease(store, path, jump, monkeypatch):
-    monkeypatch.setattr("qafd.store.workspace.HEARTBEAT_SECONDS", 0.3)
+    monkeypatch.setattr("qafd.storage.sqlite.workspace.HEARTBEAT_SECONDS", 0.3)
     with Store.open(path) as other, other.lease():
         real = time.time
-        monkeypatch.setattr("qafd.store.workspace.time.time", lambda: real() + jump)
+        monkeypatch.setattr("qafd.storage.sqlite.workspace.time.time", lambda: real() + jump)
         with pytest.raises(BusyError, match="is indexing this workspace"), store.lease():
             pass
         other.check_lease()

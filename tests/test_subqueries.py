@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from local_models import embedder
 
+from qafd.flow.verify import sealed, verify
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan import Planner
+from qafd.reading.text import canonical
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.text import canonical
-from qafd.verify import sealed, verify
 
 NAMES = ["Ada Lovelace", "Charles Babbage", "Paper Lanterns", "Salt Road", "Simon and Garfunkel"]
 BOTH = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"

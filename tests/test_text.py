@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qafd.reading.text import NameIndex, canonical, chunk, count_tokens, passage_names
 from qafd.records import Chunk, Document, Mark
-from qafd.text import NameIndex, canonical, chunk, count_tokens, passage_names
 
 
 def document(text: str, *marks: Mark, name: str = "notes.txt") -> Document:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from qafd.graph import Graph
-from qafd.layers.tree import Tree
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
+from qafd.retrieve.layers.tree import Tree
+from qafd.retrieve.seeds import passages_of
 from qafd.retrieve.tree import CollapsedTree
-from qafd.seeds import passages_of
 
 
 def toward(*cosines: float) -> np.ndarray:

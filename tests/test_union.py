@@ -1,14 +1,14 @@
-"""Tests of qafd.union: parts add up, and every node remembers who brought it."""
+"""Tests of qafd.flow.union: parts add up, and every node remembers who brought it."""
 
 import numpy as np
 import pytest
 from oracles import random_graph
 
-from qafd.diffusion import solve
 from qafd.errors import ParameterError
+from qafd.flow.solver import solve
+from qafd.flow.union import solve_each, union
+from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
-from qafd.union import solve_each, union
-from qafd.weights import PLAIN, Gates, Weights
 
 
 def test_two_seeds_of_a_chain_by_hand():

@@ -9,11 +9,11 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.cli import main
 from qafd.errors import SpendingCapError, StoreError
-from qafd.index import index
-from qafd.index.reader import Choice, choose
-from qafd.llm.cost import Cap
-from qafd.store import Store
-from qafd.store.unread import nameless, unread
+from qafd.ingest import index
+from qafd.ingest.reader import Choice, choose
+from qafd.models.cost import Cap
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.unread import nameless, unread
 
 RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 

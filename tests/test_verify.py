@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.diffusion import solve
+from qafd.flow.solver import solve
+from qafd.flow.verify import sealed, verify
+from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage, Work
-from qafd.verify import sealed, verify
-from qafd.weights import PLAIN
 
 
 def stored(graph, seeds, mass, capacity="unit"):

@@ -1,11 +1,11 @@
-"""Tests of qafd.weights: every variant against its equation, worked out by hand."""
+"""Tests of qafd.flow.weights: every variant against its equation, worked out by hand."""
 
 import numpy as np
 import pytest
 
 from qafd.errors import ParameterError
+from qafd.flow.weights import Gates, Similarity, Weights, clip, rbf, shift
 from qafd.graph import Graph
-from qafd.weights import Gates, Similarity, Weights, clip, rbf, shift
 
 H, U, V = np.array([0.5]), np.array([0.8]), np.array([0.2])
 

@@ -20,9 +20,9 @@ from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.export.whole import whole
 from qafd.export.whole_files import DRAWN, MIME, ending, write
-from qafd.index.imports import ImportedEdge, ImportedGraph, ImportedNode
+from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -252,7 +252,7 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
     code = """
 import resource, sys
 from qafd.assemble import node_id
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 from qafd.export.whole import whole
 from qafd.export.whole_files import write
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

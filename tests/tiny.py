@@ -13,16 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from qafd import jobs
 from qafd.graph import Graph, kind_names
-from qafd.index import index
-from qafd.index.engine import Here
-from qafd.layers import LAYERS, build
-from qafd.layers.texts import Texts, gather
+from qafd.ingest import index, jobs
+from qafd.ingest.engine import Here
 from qafd.records import Assertion, Chunk, Edge, Extraction, Mention, Vectors
 from qafd.retrieve.base import Corpus
-from qafd.seeds import passages_of
-from qafd.store import Store, opening
+from qafd.retrieve.layers import LAYERS, build
+from qafd.retrieve.layers.texts import Texts, gather
+from qafd.retrieve.seeds import passages_of
+from qafd.storage.sqlite import Store, opening
 
 
 class TinyExtractor:
@@ -89,7 +88,7 @@ def tiny_work(path: Path) -> None:
 
 
 def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
-    """The texts of a graph made by hand, as `qafd.layers` reads them.
+    """The texts of a graph made by hand, as `qafd.retrieve.layers` reads them.
 
     `passages` are in the order of the passages' ids; a sentence ends with a period. A name that
     an edge mentions stands in the sentences that have it, else in the first.
@@ -147,7 +146,7 @@ def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -
     context = multiprocessing.get_context("forkserver")
     # What the children load; the server that forks them has no path to this folder.
     context.set_forkserver_preload(
-        ["qafd.jobs", "qafd.layers", "sqlite_utils", "hypothesis.stateful", "pytest"])
+        ["qafd.ingest.jobs", "qafd.retrieve.layers", "sqlite_utils", "hypothesis.stateful", "pytest"])
     target = (_crash_at, (crash_at, run, arguments)) if crash_at else (run, arguments)
     process = context.Process(target=target[0], args=target[1])
     process.start()

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from qafd.answer.context import BUDGET, Context, Source, build_context
-from qafd.extract.columns import is_row
-from qafd.llm import Message, Reply
-from qafd.llm.prompts_answer import ABSENT, answer_messages
-from qafd.models import Embedder
+from qafd.models import Message, Reply
+from qafd.models.embedder import Embedder
+from qafd.models.prompts_answer import ABSENT, answer_messages
+from qafd.reading.names.columns import is_row
+from qafd.reading.text.markdown import CITED, numbers
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
-from qafd.store import Store
-from qafd.text.markdown import CITED, numbers
+from qafd.storage.sqlite import Store
 
 WEAK = 0.3  # best cosine below which the documents do not answer the question
 NAMELESS = 0.45  # and where no passage read has a name of the question
@@ -77,7 +77,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Written:
-    """An answer in a model's words, not to be trusted: see `qafd.text.markdown`.
+    """An answer in a model's words, not to be trusted: see `qafd.reading.text.markdown`.
 
     `citations` are the sources it cites, `unknown` the numbers it cites that do not exist.
     """

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from qafd.reading.text import count_tokens
+from qafd.reading.text.markdown import CITED
+from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
-from qafd.store import Store
-from qafd.text import count_tokens
-from qafd.text.markdown import CITED
-from qafd.text.plaintext import one_line
+from qafd.storage.sqlite import Store
 
 BUDGET = 3000  # tokens
 SHARES = {"Entities": 0.15, "Relations": 0.15, "Reasoning paths": 0.1}  # passages have the rest

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from qafd.assemble import node_id
-from qafd.store import Store
-from qafd.store.edits import MENTION_KINDS, entity_types
-from qafd.text.bm25 import words
+from qafd.reading.text.bm25 import words
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.edits import MENTION_KINDS, entity_types
 
 PERSON, PLACE, TIME, NUMBER = "person", "place", "time", "number"
 _OF = r"(?:what|which)(?: \w+)?"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from qafd.text.bm25 import words
+from qafd.reading.text.bm25 import words
 
 PREFIX = 4  # letters that words of one family share: "founder", "founded"
 

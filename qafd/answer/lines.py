@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from qafd.answer.expected import ASKING, FOUND, GENERIC, TIME, asked_for
 from qafd.answer.forms import PREFIX, families
-from qafd.extract.columns import is_row, is_table
+from qafd.reading.names.columns import is_row, is_table
+from qafd.reading.text.bm25 import FUNCTION_WORDS, words
 from qafd.records import Vectors
 from qafd.retrieve.base import RetrievedPassage
-from qafd.text.bm25 import FUNCTION_WORDS, words
 
 LONG = 8  # words from which a line that no sentence mark ends may be a sentence
 VALUE = 7  # words up to which the value of a label may be no statement although a period ends it

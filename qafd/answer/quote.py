@@ -10,12 +10,12 @@ from qafd.answer import NAMELESS, SAID, WEAK, Answer, Citation, Sentence, cite
 from qafd.answer.expected import ASKING, GENERIC, asked_for, brings, names_in, unsaid
 from qafd.answer.forms import PREFIX, families, stem, stems
 from qafd.answer.lines import LONG, Span, asks_for_line, is_whole, parted
-from qafd.models import LocalEmbedder
+from qafd.models.embedder import LocalEmbedder
+from qafd.reading.text.bm25 import FUNCTION_LETTERS, FUNCTION_WORDS, words
+from qafd.reading.text.scripts import is_latin, is_unspaced, length
 from qafd.records import Floats, QueryPlan, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
-from qafd.store import Store
-from qafd.text.bm25 import FUNCTION_LETTERS, FUNCTION_WORDS, words
-from qafd.text.scripts import is_latin, is_unspaced, length
+from qafd.storage.sqlite import Store
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4

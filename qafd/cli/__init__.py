@@ -76,7 +76,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _clean(arguments: argparse.Namespace) -> None:
     """Replace what is no UTF-8 in all arguments but the names of files, which have it by right."""
-    from qafd.text.plaintext import storable
+    from qafd.reading.text.plaintext import storable
 
     for name, value in vars(arguments).items():
         if name not in ("files", "file"):

@@ -22,16 +22,16 @@ from qafd.cli.common import (
 )
 from qafd.cli.model import cap_of
 from qafd.errors import ModelError, ParameterError, SpendingCapError
-from qafd.llm.address import OPENAI
-from qafd.text.plaintext import one_line
+from qafd.models.address import OPENAI
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from qafd.answer import Answer, Citation
     from qafd.knowledge import KnowledgeGraph
-    from qafd.llm.cost import Metered
-    from qafd.llm.endpoint import Endpoint
+    from qafd.models.cost import Metered
+    from qafd.models.endpoint import Endpoint
     from qafd.records import Check
     from qafd.retrieve.base import Retrieval
 
@@ -66,7 +66,7 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 
 def endpoint_of(arguments: argparse.Namespace) -> "Endpoint":
     """The endpoint that the options name."""
-    from qafd.llm.endpoint import Endpoint
+    from qafd.models.endpoint import Endpoint
 
     if not arguments.model:
         raise ParameterError("no language model is named; add --model NAME or set QAFD_MODEL")
@@ -82,8 +82,8 @@ def key_of(arguments: argparse.Namespace) -> str | None:
 
 def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
     """What the named endpoint can do, for the doctor."""
-    from qafd.llm.endpoint_embedder import EndpointEmbedder
-    from qafd.llm.probe import probe
+    from qafd.models.endpoint_embedder import EndpointEmbedder
+    from qafd.models.probe import probe
 
     url = arguments.base_url or OPENAI
     embedder = (EndpointEmbedder(arguments.embed_model, url, key_of(arguments))
@@ -93,9 +93,9 @@ def endpoint_checks(arguments: argparse.Namespace) -> "list[Check]":
 
 def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Metered":
     """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
-    from qafd.llm.address import is_local
-    from qafd.llm.cost import FREE, Meter, Metered
-    from qafd.store import now
+    from qafd.models.address import is_local
+    from qafd.models.cost import FREE, Meter, Metered
+    from qafd.storage.sqlite import now
 
     endpoint, chosen = endpoint_of(arguments), settings()
     price = chosen.price(endpoint.name) or (FREE if is_local(endpoint.base_url) else None)
@@ -140,9 +140,9 @@ def _answer(arguments: argparse.Namespace) -> int:
 def _written(arguments: argparse.Namespace, knowledge: "KnowledgeGraph", retrieval: "Retrieval",
              client: "Metered", quoted: "Answer") -> "Answer":
     """The answer with a model's words, which are printed as they come unless JSON is wanted."""
-    from qafd.llm.cost import streamed
-    from qafd.llm.prompts_answer import ANSWER_TOKENS
-    from qafd.text.markdown import plain_pieces
+    from qafd.models.cost import streamed
+    from qafd.models.prompts_answer import ANSWER_TOKENS
+    from qafd.reading.text.markdown import plain_pieces
 
     draft = knowledge.draft(retrieval, budget=arguments.tokens, length=arguments.length)
     with knowledge.store():  # else the call would open and close the file

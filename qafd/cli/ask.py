@@ -23,8 +23,8 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError, QafdError
-from qafd.rank import stated
-from qafd.text.plaintext import decode, one_line
+from qafd.reading.text.plaintext import decode, one_line
+from qafd.retrieve.rank import stated
 
 if TYPE_CHECKING:
     from qafd.knowledge import KnowledgeGraph
@@ -69,7 +69,7 @@ def retrieve(arguments: argparse.Namespace) -> "Retrieval":
 
 def _query(arguments: argparse.Namespace) -> int:
     from qafd.cli.answer import print_answer
-    from qafd.verify import sealed
+    from qafd.flow.verify import sealed
 
     retrieval = retrieve(arguments)
     knowledge = open_workspace(arguments)
@@ -164,8 +164,8 @@ def _export_graph(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
+    from qafd.flow.verify import verify
     from qafd.runs.bundle import MAGIC, check
-    from qafd.verify import verify
 
     stored = read_file(arguments.file)
     try:

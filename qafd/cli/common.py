@@ -14,7 +14,7 @@ from qafd.errors import ParameterError, QafdError
 
 if TYPE_CHECKING:
     from qafd.graph import Graph
-    from qafd.index.reader import Keys
+    from qafd.ingest.reader import Keys
     from qafd.knowledge import KnowledgeGraph
     from qafd.preferences import Preferences
     from qafd.records import QueryPlan
@@ -100,8 +100,7 @@ def add_question(commands: Commands, name: str, run: Callable[[argparse.Namespac
 
 def method_of(arguments: argparse.Namespace, graph: "Graph") -> "Retriever":
     """The method that the options name, with their parameters."""
-    from qafd import methods
-    from qafd.retrieve import METHODS
+    from qafd.retrieve import METHODS, methods
     from qafd.retrieve.qafd import PRESETS
 
     if arguments.method not in METHODS:
@@ -136,7 +135,7 @@ def print_json(value: Any) -> None:
 def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
     """The workspace named by --db or $QAFD_DB."""
     from qafd.knowledge import KnowledgeGraph
-    from qafd.llm.cost import Meter
+    from qafd.models.cost import Meter
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -202,7 +201,7 @@ def home() -> Path:
 
 def keys_of_environment() -> "Keys":
     """$OPENAI_API_KEY, for the address of $OPENAI_BASE_URL, else of OpenAI."""
-    from qafd.llm.address import OPENAI
+    from qafd.models.address import OPENAI
 
     key = os.environ.get("OPENAI_API_KEY")
     return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}

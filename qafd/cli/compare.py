@@ -19,16 +19,16 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
-    from qafd.compare import Comparison
     from qafd.knowledge import KnowledgeGraph
+    from qafd.retrieve.compare import Comparison
 
 
 def add(commands: Commands) -> None:
     """Add the command of this file."""
-    from qafd.compare import BUDGET, DEFAULT
+    from qafd.retrieve.compare import BUDGET, DEFAULT
 
     compare = command(commands, "compare", _compare,
                       "ask several methods the same question and say how they differ")

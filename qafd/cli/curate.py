@@ -15,7 +15,7 @@ from qafd.cli.common import (
     settings,
 )
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 from qafd.view.panel import counted
 
 
@@ -50,8 +50,8 @@ def add(commands: Commands) -> None:
 
 
 def _entities(arguments: argparse.Namespace) -> int:
-    from qafd.store.curate import entities, entity, find, suggestions
-    from qafd.store.neighbors import neighbors
+    from qafd.storage.sqlite.curate import entities, entity, find, suggestions
+    from qafd.storage.sqlite.neighbors import neighbors
 
     knowledge = open_workspace(arguments)
     words = " ".join(arguments.words)
@@ -87,9 +87,9 @@ def _entities(arguments: argparse.Namespace) -> int:
 
 
 def _edit(arguments: argparse.Namespace) -> int:
-    from qafd.index import refresh
-    from qafd.store import curate
-    from qafd.store.neighbors import connect, disconnect
+    from qafd.ingest import refresh
+    from qafd.storage.sqlite import curate
+    from qafd.storage.sqlite.neighbors import connect, disconnect
 
     if (arguments.label or arguments.note) and not arguments.connect:
         raise ParameterError("--label and --note say something of --connect; name two entities "

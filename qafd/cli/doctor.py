@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from qafd.cli.answer import add_endpoint, endpoint_checks
 from qafd.cli.common import DONE, FAILED, Commands, command, home, print_json
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 
 def add(commands: Commands) -> None:

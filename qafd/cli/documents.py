@@ -16,7 +16,7 @@ from qafd.cli.common import (
     settings,
 )
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.knowledge import KnowledgeGraph
@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
 
 
 def _docs(arguments: argparse.Namespace) -> int:
-    from qafd.index import refresh
+    from qafd.ingest import refresh
 
     asked = [name for name in ("search", "errors") if getattr(arguments, name) is not None]
     changes = arguments.delete or arguments.undo or arguments.erase
@@ -90,7 +90,7 @@ def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
 
 
 def _errors(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
-    from qafd.store.unread import unread
+    from qafd.storage.sqlite.unread import unread
 
     with knowledge.store() as store:
         found = unread(store, arguments.errors)
@@ -115,7 +115,7 @@ def _errors(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
 
 def _refuse(knowledge: "KnowledgeGraph", names: list[str]) -> None:
     """Raise ParameterError that says what erasing these would take."""
-    from qafd.erase import STAYS, footprint
+    from qafd.ingest.erase import STAYS, footprint
 
     with knowledge.store() as store:
         going = footprint(store, names).sentence

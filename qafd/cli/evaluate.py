@@ -49,7 +49,7 @@ def _retrieval(arguments: argparse.Namespace) -> int:
     from qafd.evaluate.collection import collection
     from qafd.evaluate.gold import read_passages, read_questions
     from qafd.knowledge import KnowledgeGraph
-    from qafd.methods import configured
+    from qafd.retrieve.methods import configured
 
     if arguments.limit is not None and arguments.limit < 1:
         raise ParameterError(f"--limit is {arguments.limit}; it is at least 1")

@@ -15,11 +15,11 @@ from qafd.cli.common import (
     print_json,
 )
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.explain import Explanation
-    from qafd.store.rows import Evidence
+    from qafd.storage.sqlite.rows import Evidence
 
 
 def add(commands: Commands) -> None:

@@ -16,7 +16,7 @@ from qafd.cli.common import (
 )
 from qafd.cli.meter import Meter
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 
 def add(commands: Commands) -> None:
@@ -30,9 +30,9 @@ def add(commands: Commands) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from qafd.index import index
-    from qafd.index.imports import read_graph
-    from qafd.store import Store, clean_name
+    from qafd.ingest import index
+    from qafd.ingest.imports import read_graph
+    from qafd.storage.sqlite import Store, clean_name
 
     if arguments.db is None and not arguments.dry_run:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")

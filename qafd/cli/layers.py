@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
 
 
 def _layers(arguments: argparse.Namespace) -> int:
-    from qafd.layers import LAYERS
+    from qafd.retrieve.layers import LAYERS
 
     knowledge = open_workspace(arguments)
     if arguments.build:

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from qafd.pace import Pace
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
-    from qafd.index import Progress
+    from qafd.ingest import Progress
 
 EVERY = 10.0  # seconds between lines where nothing can be written over
 ASKED = 1.0  # seconds between two questions after what is ahead

@@ -17,13 +17,13 @@ from qafd.cli.common import (
     settings,
 )
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qafd.index.reader import Choice
-    from qafd.llm.cost import Cap
+    from qafd.ingest.reader import Choice
+    from qafd.models.cost import Cap
 
 
 LOCAL = "local"  # as --model or --embed-model: what is bundled
@@ -68,8 +68,8 @@ def add_reader(index: argparse.ArgumentParser) -> None:
 
 def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
     """The choice of a workspace with the options that were given."""
-    from qafd.llm.address import OPENAI
-    from qafd.llm.cost import Price
+    from qafd.models.address import OPENAI
+    from qafd.models.cost import Price
 
     names = {"model": "model", "base_url": "base_url", "language": "language",
              "gleaning": "gleanings", "in_flight": "in_flight", "deadline": "deadline",
@@ -111,7 +111,7 @@ def cap_of(arguments: argparse.Namespace, usual: "Cap") -> "Cap":
 def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice",
             as_json: bool, anew: bool = False) -> int:
     """Print the plan of a run; `anew` when all vectors are to be computed again."""
-    from qafd.index import plan
+    from qafd.ingest import plan
 
     if not choice.model and not choice.embedder:
         raise ParameterError("no model behind an endpoint is chosen, so nothing is to be paid; "
@@ -130,7 +130,7 @@ def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice"
 
 def print_spent(path: Path, run: str) -> None:
     """What a run has cost so far, on stderr."""
-    from qafd.store import Store
+    from qafd.storage.sqlite import Store
 
     if not path.exists():  # it was deleted meanwhile
         return

@@ -21,12 +21,12 @@ from qafd.cli.common import (
     write_out,
 )
 from qafd.errors import ParameterError, ParseError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.runs import Kept, Run
     from qafd.runs.difference import Difference
-    from qafd.store import Store
+    from qafd.storage.sqlite import Store
 
 
 def add(commands: Commands) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qafd.cli.common import DONE, NOTHING_FOUND, Commands, command, print_json, text_of
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.sql.box import Rows
@@ -50,7 +50,7 @@ def _sql(arguments: argparse.Namespace) -> int:
 
 
 def _print_json(asked: "Asked", rows: "Rows | None") -> None:
-    from qafd.verify import sealed
+    from qafd.flow.verify import sealed
 
     print_json({
         "question": asked.plan.question, "tables": asked.tables,

@@ -63,7 +63,7 @@ def _app(arguments: argparse.Namespace) -> int:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(script.parent), os.environ.get("PYTHONPATH")]))
     os.execv(sys.executable, [
-        sys.executable, "-P", "-m", "qafd.ui.serve", str(script),
+        sys.executable, "-P", "-m", "qafd.app.serve", str(script),
         "--server.port", str(arguments.port), "--server.address", arguments.host,
         "--frames", arguments.frames or ""])
 

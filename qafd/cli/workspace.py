@@ -20,7 +20,7 @@ from qafd.cli.common import (
 from qafd.cli.meter import Meter
 from qafd.cli.model import add_reader, choice_of, dry_run, print_spent
 from qafd.errors import ParameterError
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
 
 
 def add(commands: Commands) -> None:
@@ -41,11 +41,11 @@ def add(commands: Commands) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    from qafd.index import index
-    from qafd.index.folders import files_below
-    from qafd.index.reader import Choice, choose, chosen
-    from qafd.store import Store, now
-    from qafd.store.unread import nameless
+    from qafd.ingest import index
+    from qafd.ingest.folders import files_below
+    from qafd.ingest.reader import Choice, choose, chosen
+    from qafd.storage.sqlite import Store, now
+    from qafd.storage.sqlite.unread import nameless
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -100,8 +100,8 @@ def _index(arguments: argparse.Namespace) -> int:
 
 def _ahead(path: Path) -> float:
     """About how many passages are in files that wait to be parsed."""
-    from qafd.jobs import unparsed
-    from qafd.store import Store
+    from qafd.ingest.jobs import unparsed
+    from qafd.storage.sqlite import Store
 
     with Store.open(path) as store:
         return unparsed(store)

@@ -27,12 +27,12 @@ from qafd.evaluate.measures import (
     intervals,
 )
 from qafd.graph import Graph
-from qafd.index import Progress, never
+from qafd.ingest import Progress, never
 from qafd.knowledge import KnowledgeGraph
-from qafd.methods import label_of
 from qafd.pace import silent
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
+from qafd.retrieve.methods import label_of
 
 CUTS = (2, 5, 10)
 SEED = 20261122

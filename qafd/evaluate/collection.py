@@ -9,12 +9,12 @@ from pathlib import Path
 from qafd.errors import ParameterError
 from qafd.evaluate.gold import Passage, Question, read_questions, to_jsonl
 from qafd.graph import Graph
-from qafd.index import Progress, index, never
+from qafd.ingest import Progress, index, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.plan.linking import entities_named
-from qafd.store.workspace import meta, set_meta
-from qafd.text.plaintext import one_line
+from qafd.reading.text.plaintext import one_line
+from qafd.storage.sqlite.workspace import meta, set_meta
 
 ID = 80  # characters of a record's id that its document is named by
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from qafd.errors import MalformedReplyError, ParameterError
-from qafd.llm import LLM, Message, Reply
-from qafd.llm.prompts_answer import (
+from qafd.models import LLM, Message, Reply
+from qafd.models.prompts_answer import (
     JUDGE_TOKENS,
     PAPER,
     Criterion,
@@ -68,7 +68,7 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     repeats : int
         Rounds, at least 1; an even number shows every answer equally often first and last.
     criteria : sequence of Criterion
-        `qafd.llm.prompts_answer.PAPER` or `EMPOWERMENT`.
+        `qafd.models.prompts_answer.PAPER` or `EMPOWERMENT`.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def rounds(question: str, answers: Mapping[str, str], repeats: int,
 
 
 def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
-    """Whether a reply grades so many answers; `qafd.llm.cost.Metered` keeps those that do."""
+    """Whether a reply grades so many answers; `qafd.models.cost.Metered` keeps those that do."""
     def readable(reply: Reply) -> bool:
         try:
             read_grades(reply.text, count, criteria)

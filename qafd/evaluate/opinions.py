@@ -12,11 +12,11 @@ from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED, Evaluation, quote
 from qafd.evaluate.judge import Judgment, Verdict, judge, rounds
 from qafd.evaluate.measures import Interval, intervals
-from qafd.index import Progress, never
+from qafd.ingest import Progress, never
 from qafd.knowledge import KnowledgeGraph
-from qafd.llm import LLM
-from qafd.llm.cost import Metered, tokens_of
-from qafd.llm.prompts_answer import ABSENT, JUDGE_TOKENS, PAPER, judge_schema
+from qafd.models import LLM
+from qafd.models.cost import Metered, tokens_of
+from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS, PAPER, judge_schema
 from qafd.pace import silent
 from qafd.retrieve.base import Retriever
 from qafd.view.panel import counted

@@ -11,8 +11,8 @@ from qafd.explain.balance import mass_balance
 from qafd.explain.paths import shown
 from qafd.explain.whynot import Gate, gate_of
 from qafd.retrieve.base import Retrieval
-from qafd.store.neighbors import added
-from qafd.store.rows import Evidence
+from qafd.storage.sqlite.neighbors import added
+from qafd.storage.sqlite.rows import Evidence
 from qafd.view.contraction import drawn_contracted
 
 if TYPE_CHECKING:

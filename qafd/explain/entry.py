@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.diffusion import Diffusion, solve
-from qafd.elimination import eliminate
 from qafd.errors import ParameterError
+from qafd.flow.elimination import eliminate
+from qafd.flow.homotopy import Path, entry_alphas
+from qafd.flow.solver import Diffusion, solve
+from qafd.flow.sources import FILL
 from qafd.graph import sum_at
-from qafd.homotopy import Path, entry_alphas
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
-from qafd.sources import FILL
 
 HIGHEST = 1e4
 """Mass beyond which no entry is looked for."""

@@ -17,8 +17,8 @@ from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
-from qafd.store import Store
-from qafd.store.rows import Evidence
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.rows import Evidence
 
 if TYPE_CHECKING:
     from qafd.explain.run import RunExplanation

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from qafd.explain.streams import FlowPath
 from qafd.graph import Graph, kind_names
+from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge, Node
-from qafd.text.plaintext import one_line
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.diffusion import Diffusion
 from qafd.errors import ParameterError
 from qafd.explain.leaning import Places
+from qafd.flow.solver import Diffusion
 from qafd.graph import Graph
 from qafd.records import Edge
 from qafd.retrieve.qafd import Problem
-from qafd.store import Store
+from qafd.storage.sqlite import Store
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from qafd.diffusion import Diffusion
 from qafd.errors import ParameterError
 from qafd.explain.along import joining
 from qafd.explain.balance import balance_sentence, mass_balance
@@ -17,10 +16,11 @@ from qafd.explain.streams import Streams
 from qafd.explain.whatif import Change, Difference, changed
 from qafd.explain.why import Inflow, SeedShare, Why, summary
 from qafd.explain.whynot import WhyNot, why_not
-from qafd.homotopy import Path
+from qafd.flow.homotopy import Path
+from qafd.flow.solver import Diffusion
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
-from qafd.store.neighbors import added
+from qafd.storage.sqlite.neighbors import added
 
 INFLOWS = 3
 

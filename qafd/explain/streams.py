@@ -17,7 +17,7 @@ from graphlib import TopologicalSorter
 import numpy as np
 import numpy.typing as npt
 
-from qafd.diffusion import Diffusion
+from qafd.flow.solver import Diffusion
 from qafd.graph import sum_at
 from qafd.records import Floats, Nodes
 

@@ -16,8 +16,8 @@ from qafd.explain.whynot import WhyNot
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.store import Store
-from qafd.store.rows import Evidence
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.rows import Evidence
 
 
 @dataclass(frozen=True, eq=False)

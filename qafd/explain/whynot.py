@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.diffusion import Diffusion
 from qafd.explain.entry import Entry, entry_of, response
 from qafd.explain.paths import shown
 from qafd.explain.whatif import Change, changed, factors
+from qafd.flow.solver import Diffusion
+from qafd.flow.sources import FILL
 from qafd.graph import Graph
 from qafd.retrieve.qafd import Problem
-from qafd.sources import FILL
 
 SEED_COUNTS = 2.0
 MARGIN = 1e-6  # by which a remedy is exceeded when it is verified

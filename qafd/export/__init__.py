@@ -18,8 +18,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import SubElement
 
+from qafd.reading.text.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
-from qafd.text.plaintext import FORMULA
 from qafd.view.layout import layout
 from qafd.view.panel import Drawing, panel_data
 

@@ -10,11 +10,11 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from qafd.assemble import node_id
+from qafd.reading.text import passage_names
 from qafd.records import WEIGHT
 from qafd.retrieve.base import Imprint
-from qafd.store import Store
-from qafd.store.edits import MENTION_KINDS, edges_by_hand, entity_types, told
-from qafd.text import passage_names
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.edits import MENTION_KINDS, edges_by_hand, entity_types, told
 
 if TYPE_CHECKING:
     import networkx

@@ -1,7 +1,7 @@
 """The whole graph of a workspace as a file: GraphML, GEXF, node-link JSON, CSV, a page.
 
 Rows are written as they are read, so a graph of any size takes the memory of a row, except for
-the page. What is written here, `qafd.index.imports.read_graph` reads as the same entities, passages
+the page. What is written here, `qafd.ingest.imports.read_graph` reads as the same entities, passages
 and relations again.
 """
 

@@ -8,7 +8,7 @@ from qafd.explain.paths import shown
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.lab.gatehouse import Gate, gates
-from qafd.models import Embedder
+from qafd.models.embedder import Embedder
 from qafd.plan import Planner
 from qafd.records import Nodes, Vectors
 from qafd.retrieve.base import Retrieval

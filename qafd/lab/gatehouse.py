@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.diffusion import Diffusion
 from qafd.explain.paths import shown
+from qafd.flow.solver import Diffusion
 from qafd.retrieve.qafd import Problem
 
 CLOSED = 0.01

@@ -8,11 +8,11 @@ import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.explain.paths import shown
+from qafd.flow.weights import Similarity
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.weights import Similarity
 
 LARGEST = 50_000  # nodes whose embeddings are jittered in well under a second
 

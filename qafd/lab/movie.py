@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from qafd.diffusion import solve
+from qafd.flow.reference import ORDERS, RELEASED_PUSHES, push
+from qafd.flow.solver import solve
+from qafd.flow.sources import fit
+from qafd.flow.weights import Gates
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes
-from qafd.reference import ORDERS, RELEASED_PUSHES, push
-from qafd.sources import fit
-from qafd.weights import Gates
 
 MOST_PUSHES = 2000
 

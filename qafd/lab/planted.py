@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.guarantees import Model, Recovery, Separation, recover, separate
+from qafd.flow.guarantees import Model, Recovery, Separation, recover, separate
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.diffusion import solve
+from qafd.flow.solver import solve
+from qafd.flow.weights import Gates, Weights, clip
 from qafd.graph import Graph
-from qafd.weights import Gates, Weights, clip
 
 CLUSTER = 150
 DIMENSIONS = 32

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.diffusion import Diffusion, solve
 from qafd.errors import ParameterError
+from qafd.flow.solver import Diffusion, solve
 from qafd.graph import Graph, kind_bit
-from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion, Problem, importance_of
+from qafd.retrieve.rank import rank
 
 RECALL_AT = 5
 

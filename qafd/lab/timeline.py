@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from qafd.diffusion import Diffusion, solve
 from qafd.explain.paths import shown
-from qafd.homotopy import entry_alphas
+from qafd.flow.homotopy import entry_alphas
+from qafd.flow.solver import Diffusion, solve
 from qafd.retrieve.qafd import Problem
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.certificate import certify
-from qafd.diffusion import solve
+from qafd.flow.certificate import certify
+from qafd.flow.homotopy import entry_alphas
+from qafd.flow.solver import solve
+from qafd.flow.weights import Gates, Weights
 from qafd.graph import Graph, sum_at
-from qafd.homotopy import entry_alphas
 from qafd.lab.movie import Movie, film
 from qafd.records import Floats, Nodes
-from qafd.weights import Gates, Weights
 
 
 @dataclass(frozen=True)

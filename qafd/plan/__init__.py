@@ -6,18 +6,18 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from qafd.errors import ModelError, ParameterError
-from qafd.extract import tagger
-from qafd.extract.cjk import TERM
-from qafd.extract.foreign import names_of as names_in_other
-from qafd.extract.languages import ENGLISH, function_words, language_of
 from qafd.graph import Graph
-from qafd.llm import LLM
-from qafd.llm.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
-from qafd.models import Embedder, LocalEmbedder
+from qafd.models import LLM
+from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.models.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
 from qafd.plan.linking import Found, Named, named_in, names_of
 from qafd.plan.subqueries import decompose
+from qafd.reading.names import tagger
+from qafd.reading.names.cjk import TERM
+from qafd.reading.names.foreign import names_of as names_in_other
+from qafd.reading.names.languages import ENGLISH, function_words, language_of
+from qafd.reading.text import canonical, words_of
 from qafd.records import Keyword, QueryPlan
-from qafd.text import canonical, words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

@@ -12,12 +12,12 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from qafd.assemble import node_id
-from qafd.extract import TYPES, proper_runs
 from qafd.graph import Graph
-from qafd.models import TOKENIZER_FILE, checked_file
+from qafd.models.embedder import TOKENIZER_FILE, checked_file
+from qafd.reading.names import TYPES, proper_runs
+from qafd.reading.text import NameIndex, as_typed, canonical, words_of
+from qafd.reading.text.scripts import bears_no_capital, is_written_small
 from qafd.records import Nodes, Vectors
-from qafd.text import NameIndex, as_typed, canonical, words_of
-from qafd.text.scripts import bears_no_capital, is_written_small
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from qafd.assemble import node_id
-from qafd.extract.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.graph import Graph, kind_bit
-from qafd.store import Store
-from qafd.store.curate import Entity, entities
-from qafd.text import canonical
+from qafd.reading.names.languages import CHINESE, ENGLISH, JAPANESE, language_of
+from qafd.reading.text import canonical
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.curate import Entity, entities
 
 LONGEST = 60  # characters of a name in a question
 SAMPLED = 20  # passages by which the language of a workspace is told

@@ -10,7 +10,7 @@ from qafd import __version__
 from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
 from qafd.records import QueryPlan
-from qafd.seeds import Passages
+from qafd.retrieve.seeds import Passages
 
 if TYPE_CHECKING:
     import networkx
@@ -84,7 +84,7 @@ class RetrievedPassage:
 class RankedPassage:
     """A passage's node id and its score, before its text is fetched.
 
-    `parts` are what the score is the sum of (`qafd.rank.PARTS`), empty for methods whose score
+    `parts` are what the score is the sum of (`qafd.retrieve.rank.PARTS`), empty for methods whose score
     has none.
     """
 
@@ -185,7 +185,7 @@ class Retrieval:
 class Corpus:
     """What a method retrieves from: the graph, its passages, and the layers built for it.
 
-    `layers` maps the names of `qafd.layers.LAYERS` to what was built; a method names those it
+    `layers` maps the names of `qafd.retrieve.layers.LAYERS` to what was built; a method names those it
     cannot do without in `needs`.
     """
 

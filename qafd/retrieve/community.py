@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.clause import ranks
+from qafd.flow.weights import clip
 from qafd.graph import Graph
-from qafd.layers.communities import Communities
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.layers.communities import Communities
+from qafd.retrieve.seeds import match, named_rows
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
-from qafd.seeds import match, named_rows
-from qafd.weights import clip
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class CommunityReports(Method):
     nearest reports; passages in the order of the communities, then by how many members they
     mention. A passage's score is 1 / rank.
 
-    Deviations: reports are extractive (`qafd.layers.communities`); the map-reduce over all
+    Deviations: reports are extractive (`qafd.retrieve.layers.communities`); the map-reduce over all
     reports of global search is a choice by similarity; the names in the question come before the
     nearest entities; an entity is compared by its passages and sentences, not by a written
     description; ties of passages go to the cosine with the question. `communities` stands for

@@ -11,8 +11,8 @@ import numpy as np
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.seeds import Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import edges, ends, entries_around, foremost, nodes, ranked
-from qafd.seeds import Seeds, keyword_seeds, match, select_seeds
 
 MODES = ("hybrid", "local", "global")
 

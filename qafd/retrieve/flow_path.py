@@ -11,9 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.clause import ranks
+from qafd.flow.weights import clip
 from qafd.graph import Graph, sum_at
-from qafd.layers.sentences import Sentences
-from qafd.layers.summaries import Summaries
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     SATURATED,
@@ -27,8 +26,9 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
+from qafd.retrieve.layers.sentences import Sentences
+from qafd.retrieve.layers.summaries import Summaries
 from qafd.retrieve.subgraph import foremost, nodes, ranked
-from qafd.weights import clip
 
 NAME = 60  # characters of a sentence that a reason quotes
 

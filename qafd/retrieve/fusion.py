@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob
+from qafd.retrieve.seeds import match, minmax
 from qafd.retrieve.vector import passages_by
-from qafd.seeds import match, minmax
 
 
 @dataclass(frozen=True)

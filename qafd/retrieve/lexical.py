@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from qafd.reading.text.bm25 import content_words
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob
+from qafd.retrieve.seeds import match
 from qafd.retrieve.vector import passages_by
-from qafd.seeds import match
-from qafd.text.bm25 import content_words
 
 SHOWN = 4  # words that a reason names
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from qafd.clause import ranks
 from qafd.graph import Graph
-from qafd.layers.sentences import Sentences
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     WET,
@@ -22,10 +21,11 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
+from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.pagerank import net_flow, pagerank
 from qafd.retrieve.qafd import SHARE
+from qafd.retrieve.seeds import NEAREST, match, minmax
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
-from qafd.seeds import NEAREST, match, minmax
 
 SHOWN = 5  # passages that count as seeds when no entity does
 

@@ -8,21 +8,13 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.clause import ranks
+from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph, sum_at
-from qafd.rank import rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.qafd import LAYERS, SHARE
-from qafd.retrieve.subgraph import (
-    edges,
-    ends,
-    entries_among,
-    entries_around,
-    foremost,
-    nodes,
-    ranked,
-)
-from qafd.seeds import (
+from qafd.retrieve.rank import rank
+from qafd.retrieve.seeds import (
     NAMED,
     Match,
     Seeds,
@@ -33,7 +25,15 @@ from qafd.seeds import (
     passage_counts,
     select_seeds,
 )
-from qafd.weights import VARIANTS, Gates, Weights
+from qafd.retrieve.subgraph import (
+    edges,
+    ends,
+    entries_among,
+    entries_around,
+    foremost,
+    nodes,
+    ranked,
+)
 
 WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
         "passages": LAYERS["passages"]}

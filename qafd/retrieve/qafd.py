@@ -8,10 +8,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.diffusion import Diffusion, solve
 from qafd.errors import InfeasibleError, ParameterError
+from qafd.flow.solver import Diffusion, solve
+from qafd.flow.sources import RULES, seed_paths, source_mass
+from qafd.flow.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 from qafd.graph import CAPACITIES, Graph, kind_names
-from qafd.rank import Order, rank
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
@@ -26,11 +27,10 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
+from qafd.retrieve.rank import Order, rank
+from qafd.retrieve.seeds import Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import ranked
 from qafd.retrieve.united import unite
-from qafd.seeds import Match, Seeds, keyword_seeds, match, select_seeds
-from qafd.sources import RULES, seed_paths, source_mass
-from qafd.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 
 LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand"}),
           "entities": frozenset({"relation", "synonym"})}
@@ -49,7 +49,7 @@ class FlowDiffusion(Method):
     """Query-aware flow diffusion (QAFD-RAG): mass enters at the seeds and fills what it reaches.
 
     Nodes are retrieved when they are full, x > 0 in problem (5); passages are ranked by x,
-    meaning and words (`qafd.rank`). The defaults are the measured best of docs/retrieval.md;
+    meaning and words (`qafd.retrieve.rank`). The defaults are the measured best of docs/retrieval.md;
     `PRESETS` has them and the paper's.
     """
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from qafd.flow.weights import clip
 from qafd.graph import Graph, kind_names
-from qafd.rank import PARTS
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import SATURATED, RankedPassage, RetrievedEdge, RetrievedNode
-from qafd.weights import clip
+from qafd.retrieve.rank import PARTS
 
 
 def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats, reasons: Sequence[str],

@@ -9,7 +9,6 @@ import numpy as np
 
 from qafd.clause import ranks
 from qafd.graph import Graph
-from qafd.layers.tree import Tree
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     SATURATED,
@@ -23,8 +22,9 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
+from qafd.retrieve.layers.tree import Tree
+from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import nodes, ranked
-from qafd.seeds import match
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class CollapsedTree(Method):
     Sarthi et al., "RAPTOR", collapsed tree retrieval: summaries of all levels compete with the
     passages by their cosine with the question; the first that does not fit ends the list. A
     passage is ranked by its own cosine or that of the best retrieved summary above it, whichever
-    is larger; among passages of one summary by their own. The tree is that of `qafd.layers.tree`,
+    is larger; among passages of one summary by their own. The tree is that of `qafd.retrieve.layers.tree`,
     with its deviations; RAPTOR hands out summaries and does not rank the passages below them.
     """
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from qafd.diffusion import Diffusion
+from qafd.flow.solver import Diffusion
+from qafd.flow.union import union
 from qafd.graph import Graph
 from qafd.retrieve.base import (
     DRY,
@@ -15,7 +16,6 @@ from qafd.retrieve.base import (
     RetrievedNode,
     Work,
 )
-from qafd.union import union
 
 _WORST = ("residual", "overfull", "unfilled", "negative", "relative_gap", "rtol")
 _SUMS = ("gap", "objective", "volume", "source", "touched", "edges", "rounds", "expansions")

@@ -10,8 +10,8 @@ import numpy as np
 from qafd.clause import ranks
 from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
-from qafd.seeds import match
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from typing import Any
 
 from qafd.answer import Answer, where
 from qafd.errors import StoreError
+from qafd.flow.verify import sealed
 from qafd.graph import Graph
+from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
-from qafd.store import Store, now
-from qafd.text.plaintext import one_line
-from qafd.verify import sealed
+from qafd.storage.sqlite import Store, now
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters

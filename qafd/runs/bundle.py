@@ -16,11 +16,11 @@ from typing import Any
 
 from qafd import __version__, export
 from qafd.errors import ParseError
+from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval
 from qafd.runs import Run
 from qafd.runs.report import report
 from qafd.runs.stored import json_of, plain_of, record_of
-from qafd.verify import Verification, verify
 
 RUN, GRAPH, PASSAGES, REPORT, MANIFEST = (
     "run.json", "graph.graphml", "passages.csv", "report.md", "manifest.json")
@@ -91,7 +91,7 @@ def opened(data: bytes) -> Run:
 
 
 def check(data: bytes) -> Verification:
-    """Check a bundle from its own numbers: digests of its files, and `qafd.verify` of its run.
+    """Check a bundle from its own numbers: digests of its files, and `qafd.flow.verify` of its run.
 
     Raises
     ------

@@ -8,11 +8,11 @@ from typing import Any
 
 from qafd import __version__
 from qafd.answer import Answer
-from qafd.compare import TEXTS, Column, Comparison
 from qafd.export import color, head, imprint, table_csv
+from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED
+from qafd.retrieve.compare import TEXTS, Column, Comparison
 from qafd.runs.report import said
-from qafd.text.plaintext import one_line
 from qafd.view.panel import (
     Caption,
     Drawing,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qafd.compare import TEXTS, listed
 from qafd.retrieve.base import RetrievedPassage
+from qafd.retrieve.compare import TEXTS, listed
 from qafd.runs import Run, worded
 
 

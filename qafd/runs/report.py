@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from qafd.explain import balance_sentence, mass_balance
 from qafd.export import imprint
-from qafd.rank import stated
+from qafd.flow.verify import verify
+from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
+from qafd.retrieve.rank import stated
 from qafd.runs import Run
-from qafd.text.plaintext import one_line
-from qafd.verify import verify
 
 FOREMOST = 5  # nodes whose reasons are given
 LISTED = 40  # nodes in the table

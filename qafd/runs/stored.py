@@ -12,8 +12,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from qafd.errors import ParseError
+from qafd.reading.text.plaintext import storable
 from qafd.records import Vectors
-from qafd.text.plaintext import storable
 
 LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 DIMENSIONS = 2  # of an array at most

@@ -11,8 +11,8 @@ from typing import Any
 
 from qafd.child import ask
 from qafd.errors import SqlError
+from qafd.reading.text.plaintext import storable
 from qafd.sql.schema import Column, Join, Schema, Table
-from qafd.text.plaintext import storable
 
 SECONDS = 2.0  # that a statement may take
 MEMORY, COPYING = 400 << 20, 1 << 30  # bytes of memory, for a query and for a copy

@@ -9,11 +9,14 @@ from typing import Any, Self, cast
 from qafd.explain import Explanation, RunExplanation
 from qafd.explain.united import UnitedExplanation
 from qafd.graph import Graph
-from qafd.models import Embedder
+from qafd.models.embedder import Embedder
 from qafd.plan import Planner
+from qafd.reading.text import words_of
+from qafd.reading.text.bm25 import FUNCTION_WORDS
+from qafd.reading.text.plaintext import storable
 from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
-from qafd.seeds import NAMED
+from qafd.retrieve.seeds import NAMED
 from qafd.sql import box
 from qafd.sql.box import Rows, Value
 from qafd.sql.draft import Draft, draft
@@ -27,10 +30,7 @@ from qafd.sql.link import (
     with_labels,
 )
 from qafd.sql.schema import Schema
-from qafd.store import Store
-from qafd.text import words_of
-from qafd.text.bm25 import FUNCTION_WORDS
-from qafd.text.plaintext import storable
+from qafd.storage.sqlite import Store
 
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
 

@@ -11,17 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from qafd.flow.weights import Gates, Similarity, Weights, clip
 from qafd.graph import Graph
-from qafd.models import Embedder
+from qafd.models.embedder import Embedder
+from qafd.reading.text import as_typed
+from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import Edge, Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion, Problem
-from qafd.seeds import NAMED, NEAREST, Passages, Seeds, match
+from qafd.retrieve.seeds import NAMED, NEAREST, Passages, Seeds, match
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Schema, Table, stem, stems, words
-from qafd.text import as_typed
-from qafd.text.bm25 import FUNCTION_WORDS, content_words
-from qafd.weights import Gates, Similarity, Weights, clip
 
 VALUED = "has a value that the question names"
 # Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.

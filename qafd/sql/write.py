@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 
 from qafd.errors import MalformedReplyError
-from qafd.llm import LLM, Message, Reply
-from qafd.llm.prompts_answer import fence
+from qafd.models import LLM, Message, Reply
+from qafd.models.prompts_answer import fence
+from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED
 from qafd.sql.database import Asked
 from qafd.sql.schema import quoted
-from qafd.text.plaintext import one_line
 
 SQL_TOKENS = 1024  # most that a reply may have
 PATHS = 3  # of each subquery

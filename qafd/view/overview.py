@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from qafd.graph import Graph, kind_bit
+from qafd.reading.text.scripts import is_written_small
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
-from qafd.text.scripts import is_written_small
 
 DRAWN = 80
 NEAREST = 3  # edges that a name may ask for

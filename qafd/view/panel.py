@@ -117,7 +117,7 @@ def panel_data(
     late: Collection[str] = (),
     largest: Sequence[float] = (),
 ) -> dict[str, Any]:
-    """The panels of a page as JSON values for `qafd.view.component.panels`.
+    """The panels of a page as JSON values for `qafd.app.component.panels`.
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
     mass, dry ones, up to the limit. What a panel does not show and another panel or `others` does

@@ -1,0 +1,148 @@
+"""Controls made from the parameters of any retrieval method."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from qafd.app.workspaces import keep
+from qafd.graph import Graph
+from qafd.retrieve.qafd import FlowDiffusion
+
+NEAREST = 20  # passages that may be seeds beside the names of the question
+_LABELS = {"variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
+           "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
+Method = TypeVar("Method")
+Span = Callable[[FlowDiffusion], tuple[float, float]]
+
+
+def unknown(_: FlowDiffusion) -> tuple[float, float]:
+    """No masses are known between which the result changes."""
+    return 0.0, 0.0
+
+
+def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
+             advanced: DeltaGenerator, fixed: Mapping[str, Any] = MappingProxyType({}),
+             span: Span = unknown) -> Method:
+    """The method with the values of its controls, which are drawn into two containers.
+
+    `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
+    values given there and no control. `span` gives the masses between which the result of a
+    flow diffusion changes (`Problem.span`), where that is known.
+    """
+    usual: Any = replace(cast("Any", method), **fixed)
+    free = [spec for spec in fields(usual) if spec.name not in fixed]
+    # Rule and seeding come before the controls whose meaning they decide, and the mass after the
+    # seeds, which decide how much is enough; it stands above them.
+    with advanced:
+        chosen = {spec.name: _control(spec, usual, usual, prefix, graph)
+                  for spec in free if spec.metadata["advanced"]}
+    current = replace(usual, **chosen).fitted(graph)
+    with basic:
+        place = st.container()
+        for spec in sorted(free, key=lambda spec: spec.name == "mass"):
+            if not spec.metadata["advanced"]:
+                with place if spec.name == "mass" else basic:
+                    current = replace(current, **{
+                        spec.name: _control(spec, current, usual, prefix, graph, span)})
+    changed: Method = current
+    return changed
+
+
+def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:
+    """`FlowDiffusion.started`, with the span from memory."""
+    fitted = method.fitted(graph)
+    return fitted.within(graph, span(fitted))
+
+
+def start_anew(method: Any, prefix: str, graph: Graph,
+               span: Span = unknown) -> None:
+    """Set the controls of a method to what is suggested for a graph, before they are drawn."""
+    fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
+              method.fitted(graph))
+    for spec in fields(fitted):
+        st.session_state[f"{prefix}_{spec.name}"] = getattr(fitted, spec.name)
+
+
+def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
+             span: Span = unknown) -> Any:
+    """The control of one parameter, made from its range or options."""
+    value, meta = getattr(method, spec.name), spec.metadata
+    key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
+    if meta["options"]:
+        return st.selectbox(label, meta["options"], index=meta["options"].index(value),
+                            key=keep(key), bind="query-params", help=meta["help"])
+    high, whole = meta["high"], isinstance(value, int)
+    step = 1.0 if whole else 0.01 if high <= 2 else 0.1
+    if isinstance(method, FlowDiffusion):
+        if spec.name == "mass":
+            key += "" if method.rule == usual.rule else f"_{method.rule}"
+            whole = method.divided
+            value, high, step = mass_range(method, graph, span(method), set_to(key))
+        elif spec.name == "seeds":
+            most = NEAREST if method.seeding == "question" else high
+            high = max(_most_seeds(method, graph), value, min(int(set_to(key)), most))
+    low, kind = meta["low"], type(spec.default)
+    keep(key)
+    suggested = st.session_state.setdefault("suggested", {})
+    if key in st.session_state:
+        # Graphs grow and shrink: an untouched control follows, and none stays out of range.
+        if st.session_state[key] == suggested.get(key, value):
+            st.session_state[key] = kind(value)
+        st.session_state[key] = kind(min(max(st.session_state[key], low), high))
+    suggested[key] = kind(value)
+    digits = 0 if whole else max(2, math.ceil(-math.log10(step)))
+    number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
+                       format=f"%.{digits}f", bind="query-params", help=meta["help"])
+    if spec.name == "mass":
+        # What enters where is known only when the question has been answered.
+        st.session_state["under_mass"] = st.container(), float(high)
+    return number
+
+
+def set_to(key: str) -> float:
+    """The number that a control was set to, or that the link asks for; 0 for none."""
+    kept = st.session_state.get("kept", {})
+    value = st.session_state.get(key, st.query_params.get(key, kept.get(key, 0)))
+    try:
+        number = float(value)
+    except ValueError:
+        return 0.0
+    untouched = st.session_state.get("suggested", {}).get(key) == number
+    return number if math.isfinite(number) and not untouched else 0.0
+
+
+def mass_range(method: FlowDiffusion, graph: Graph, span: tuple[float, float],
+               asked: float) -> tuple[float, float, float]:
+    """Where the control of the mass begins, where it ends, and its steps.
+
+    It ends where `FlowDiffusion.scale` does, or at what is asked for beyond that.
+    """
+    value, end, step = method.scale(graph, span)
+    return value, max(end, min(asked, method.highest(graph))), step
+
+
+def _most_seeds(method: FlowDiffusion, graph: Graph) -> int:
+    """How many seeds can be asked for: passages beside the names, or nodes of the layer."""
+    if method.seeding == "question":
+        return min(NEAREST, max(1, int((graph.kinds == "passage").sum())))
+    most = int(FlowDiffusion.__dataclass_fields__["seeds"].metadata["high"])
+    return min(most, max(1, method.among(graph)))
+
+
+def _label(name: str, method: Any) -> str:
+    """What a parameter is called, in the words of the chosen rules."""
+    if isinstance(method, FlowDiffusion):
+        if name == "mass":
+            return {"budget": ("Source mass (fills at most this many nodes)"
+                               if method.capacity == "unit" else
+                               "Source mass (in mean capacities)"),
+                    "total": ("Token budget" if method.capacity == "tokens" else "Mass in all"),
+                    }.get(method.rule, "Source mass alpha")
+        if name == "seeds":
+            return "Passage seeds" if method.seeding == "question" else "Seeds N"
+    return _LABELS.get(name, name.replace("_", " ").capitalize())

@@ -1,0 +1,165 @@
+"""The tabs of the Database page: SQL and its rows, why, the schema, and the certificate."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.app.database import why_line
+from qafd.app.explore.node import read_table
+from qafd.app.explore.tabs import proof
+from qafd.app.explore.why import ways_listed
+from qafd.app.pages import page
+from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
+from qafd.app.workspaces import keep, plain, safe, said
+from qafd.errors import ModelError, QafdError
+from qafd.export import table_csv
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.cost import tokens_of
+from qafd.retrieve.base import SATURATED
+from qafd.sql import box
+from qafd.sql.box import Rows
+from qafd.sql.database import Asked, Database
+from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
+from qafd.view.panel import clean, counted
+
+
+def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: Asked) -> None:
+    """The SQL, by rules or by a model, to be edited and run."""
+    draft = asked.draft
+    if st.session_state.get("sql_for", draft.sql) != draft.sql or (
+            "sql_for" not in st.session_state and "sql" not in st.query_params):
+        st.session_state["sql"] = draft.sql
+    st.session_state["sql_for"] = draft.sql
+    if "next_sql" in st.session_state:
+        st.session_state["sql"] = st.session_state.pop("next_sql")
+    st.caption(f"The draft, made by rules without a language model, {plain(draft.said)}.")
+    for notice in draft.notices:
+        st.caption(f":material/warning: {plain(notice)}")
+    sql = st.text_area("SQL", key=keep("sql"), bind="query-params", height=190) or ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Run", type="primary", icon=":material/play_arrow:"):
+            st.session_state["ran"] = (database.path, sql)
+        st.button("Back to the draft", disabled=sql == draft.sql,
+                  on_click=st.session_state.update, kwargs={"sql": draft.sql})
+        _model(knowledge, asked)
+    st.caption(f"Read-only: one SELECT, at most {box.SECONDS:g} s and 1,000 rows.")
+    if st.session_state.get("ran") == (database.path, sql):
+        _result(database, sql)
+
+
+def _model(knowledge: KnowledgeGraph, asked: Asked) -> None:
+    """The button that lets the model of the settings write the SQL."""
+    model = language_model(knowledge.path, "sql", asked.plan.question)
+    if model is None:
+        st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
+        st.page_link(page("settings"), label="Language models", icon=":material/settings:")
+        return
+    model = replace(model, accepts=has_sql)
+    messages = sql_messages(asked)
+    if st.button(f"Let {plain(clean(model.name, 40))} write it"):
+        try:
+            with st.spinner("One call"):
+                st.session_state["next_sql"] = write_sql(asked, model)
+        except ModelError as error:
+            st.error(said(f"{error} The draft needs no model."))
+        else:
+            st.rerun()
+    away = " leave this machine" if leaves_this_machine(preferences()) else " are sent"
+    st.caption(f"About {tokens_of(messages):,} tokens: the question and the retrieved part of the "
+               f"schema{away}, no rows.")
+    with st.popover("What it is sent"):
+        st.code(messages[1].content, language=None, wrap_lines=True)
+    known = model.stored(model.key(messages, None, SQL_TOKENS))
+    if known is not None:
+        st.caption(f"Written by {plain(model.name)} before, {known.tokens_in:,} + "
+                   f"{known.tokens_out:,} tokens.")
+        if read_sql(known.text) == st.session_state.get("sql"):
+            st.caption("A model can be wrong: read the SQL before you trust its rows.")
+
+
+def _result(database: Database, sql: str) -> None:
+    try:
+        rows = _run(database.path, database.path.stat().st_mtime_ns, sql)
+    except QafdError as error:
+        st.error(said(error), icon=":material/error:")
+        return
+    names = _distinct(rows.columns)
+    st.dataframe([dict(zip(names, row, strict=True)) for row in rows.rows]
+                 or {name: [] for name in names}, hide_index=True)
+    st.caption(f"{counted(len(rows.rows), 'row')} · {rows.milliseconds:.1f} ms"
+               + (f" · {rows.cut}" if rows.cut else ""))
+    st.download_button("CSV", lambda: table_csv(names, rows.rows), "result.csv", "text/csv",
+                       on_click="ignore", icon=":material/download:")
+
+
+@st.cache_data(max_entries=16, show_spinner="Running")
+def _run(path: Path, changed: int, sql: str) -> Rows:  # noqa: ARG001
+    return box.run(path, sql)
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """Names of columns on one line, numbered where one occurs again."""
+    names: list[str] = []
+    for column in columns:
+        name = base = clean(column, 100) or "(no name)"
+        while name in names:
+            name = f"{base} ({names.count(base) + sum(n.startswith(f'{base} (') for n in names)})"
+        names.append(name)
+    return names
+
+
+def why_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
+    """Why a table or column is retrieved, or what would bring it in."""
+    graph, explanation = database.graph, asked.explanation
+    found = [n.id for n in sorted(asked.retrieval.nodes, key=lambda n: (
+        n.state != SATURATED, n.seed, -n.importance, -n.mass))]
+    options = list(dict.fromkeys([*found, *graph.ids]))
+    if not found:
+        st.write("Nothing was touched; raise the mass.")
+        return
+    picked = st.query_params.get("node")
+    if picked in options and st.session_state.get("dbabout_for") != picked:
+        st.session_state["dbabout"] = picked
+    st.session_state["dbabout_for"] = picked
+    node = st.selectbox("Why is this here, or not?", options, key=keep("dbabout"),
+                        bind="query-params",
+                        format_func=lambda i: clean(graph.names[graph.row[i]], 120))
+    st.html(f"<p>{safe(why_line(asked, node))}</p>")
+    if not explanation.touched(graph.row[node]):
+        return
+    left, right = st.columns(2, gap="medium")
+    ways = explanation.paths(8, to=node)
+    with left:
+        st.caption("The seeds that its mass was poured on")
+        st.html(read_table(("seed", "why it is a seed", "share"), [
+            (s.name, s.reason, f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
+    with right:
+        st.caption("The paths it came by, through the schema")
+        st.html(read_table(("path", "mass"), ways_listed(ways)))
+
+
+def schema_tab(_: KnowledgeGraph, database: Database, asked: Asked | None) -> None:
+    """All tables with their columns, keys and row counts."""
+    schema = database.schema
+    found = asked.importance if asked else {}
+    st.caption(f"{counted(len(schema.tables), 'table')}, {counted(len(schema.columns), 'column')}, "
+               f"{counted(sum(not j.inferred for j in schema.joins), 'declared reference')} and "
+               f"{sum(j.inferred for j in schema.joins)} inferred from names."
+               + " Retrieved ones are marked." * bool(found))
+    keys = {label: f"→ {other}{' (by its name)' * join.inferred}"
+            for join in schema.joins for label, other in join.pairs}
+    st.dataframe([{
+        "table": clean(t.name, 80), "column": clean(c.name, 80),
+        **({"retrieved": c.label in found} if asked else {}), "type": clean(c.type, 40),
+        "key": "primary" if c.key else clean(keys.get(c.label, ""), 120), "rows": t.rows,
+        "values": clean(", ".join(c.values), 120)}
+        for t in schema.tables for c in t.columns], hide_index=True, height=420, column_config={
+            "column": st.column_config.TextColumn(width=150),
+            "key": st.column_config.TextColumn(width=190)})
+
+
+def certificate_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
+    """The proof that the diffusion over the schema is optimal."""
+    proof(asked.retrieval, database.graph)

@@ -1,0 +1,210 @@
+"""One document to read, passage by passage, and the links that lead into it."""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from qafd.answer import paged
+from qafd.app.workspaces import plain, safe, said
+from qafd.errors import StoreError
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import about
+from qafd.storage.sqlite.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
+from qafd.view.panel import clean, counted
+
+_SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
+STYLE = (
+    "<style>.document section{max-width:46rem;padding:.1em 0 .1em .9em;margin:0 0 .9em;"
+    "border-left:3px solid rgba(128,128,128,.22);scroll-margin-top:4.5rem}"
+    ".document section.asked{border-left-color:rgb(240,180,0);background:rgba(240,180,0,.07)}"
+    ".document p{margin:.15em 0 0;line-height:1.6;overflow-wrap:anywhere}"
+    ".document small,.document .above{opacity:.75}.document a{color:inherit}"
+    ".document dfn{font-style:inherit;background:rgba(90,150,120,.14);border-radius:.2em}"
+    ".document mark{background:rgba(240,180,0,.35);color:inherit}</style>")
+
+
+def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
+                words: str = "open in document") -> str:
+    """A link that opens a passage in its document, as HTML; so are its `words`.
+
+    Parameters
+    ----------
+    spans : iterable of (int, int)
+        Offsets in the document of the sentences to mark there.
+    """
+    address = {"ws": st.session_state.get("ws", ""), "doc": document, "passage": chunk,
+               "at": [f"{start}-{end}" for start, end in spans]}
+    return _link("documents", address, words)
+
+
+def _link(to: str, address: dict[str, str | list[str]], words: str) -> str:
+    # a page of its own: what stands on this one, and a key typed in Settings, stay
+    return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank' "
+            f"style='color:inherit;overflow-wrap:anywhere'>{words}</a>")
+
+
+def opened(knowledge: KnowledgeGraph) -> bool:
+    """Show the document that the link names; False without one."""
+    name = st.query_params.get("doc")
+    if not name:
+        return False
+    st.button("All documents", icon=":material/arrow_back:", type="tertiary",
+              on_click=_leave, args=("at", "from", "passage", "doc"))
+    with knowledge.store() as store:
+        chunk = st.query_params.get("passage", "")
+        asked = number_of(store, name, chunk)
+        start = st.query_params.get("from", "")
+        first = int(start) if start.isdecimal() and len(start) < 9 else around(asked or 1)
+        try:
+            shown = excerpt(store, name, first)
+        except StoreError as error:
+            st.warning(said(error))
+            return True
+    _head(knowledge, shown.document)
+    if chunk and asked is None:
+        st.caption("The passage of the link is no longer in this document, which has changed "
+                   "since; here is its beginning.")
+    _list(knowledge, shown)
+    _way(shown, "top")
+    st.html(STYLE + _text(shown, asked, _spans(st.query_params.get_all("at"))))
+    _way(shown, "bottom")
+    if start or (asked or 0) > 1:
+        _scroll(first if start else asked or 1)
+    return True
+
+
+def _leave(*names: str) -> None:
+    # each is a step of the browser's history: the last before this page shall show something
+    for name in names:
+        st.query_params.pop(name, None)
+
+
+def _head(knowledge: KnowledgeGraph, head: Head) -> None:
+    st.subheader(plain(clean(head.title or head.name, 200)), anchor=False)
+    said = [plain(clean(head.name, 200)), counted(head.passages, "passage"),
+            *([counted(head.pages, "page")] if head.pages else []),
+            counted(head.characters, "character")]
+    st.caption(" · ".join(said) + (" · deleted: not in the graph" if head.deleted_at else ""))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        name = re.sub(r"[^\w.-]+", "_", head.name)[-80:]
+        if head.original:
+            st.download_button("Original file", lambda: _original(knowledge, head.source),
+                               re.sub(r"[^\w.-]+", "_", head.source)[-80:], on_click="ignore",
+                               icon=":material/download:")
+        st.download_button("Text", lambda: _whole(knowledge, head.name),
+                           name if name.endswith(".txt") else f"{name}.txt", "text/plain",
+                           on_click="ignore", icon=":material/download:",
+                           help="The text as it is stored." if head.original else
+                           "The text as it is stored. The file itself is not kept once it is "
+                           "read.")
+
+
+def _original(knowledge: KnowledgeGraph, source: str) -> bytes:
+    with knowledge.store() as store:
+        return store.original(source) or b""
+
+
+def _whole(knowledge: KnowledgeGraph, name: str) -> str:
+    with knowledge.store() as store:
+        return store.document(name).text
+
+
+def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
+    """All passages; a chosen one is gone to."""
+    many = shown.document.passages
+    if many < 2 or not st.toggle(f"List its {many:,} passages", key="passage_list"):
+        return
+    with knowledge.store() as store:
+        lines = outline(store, shown.document.name)
+    rows = [{"passage": line.number, "page": line.page, "heading": line.heading,
+             "begins": " ".join(line.opening.split())} for line in lines]
+    event = st.dataframe(
+        rows, hide_index=True, height=280, on_select="rerun", selection_mode="single-row",
+        key=f"passages {shown.document.name} {st.session_state.get('gone_to', 0)}",
+        column_order=[name for name in rows[0] if any(row[name] for row in rows)],
+        column_config={"passage": st.column_config.NumberColumn(width=70),
+                       "page": st.column_config.NumberColumn(width=60, help="Where it begins")})
+    for row in event["selection"]["rows"]:
+        # a table of another key has no row chosen, and goes nowhere by itself
+        st.session_state["gone_to"] = st.session_state.get("gone_to", 0) + 1
+        _leave("at", "from")
+        st.query_params["passage"] = lines[row].chunk
+        st.rerun()
+
+
+def _way(shown: Excerpt, place: str) -> None:
+    """Which passages these are, and buttons to those before and after them."""
+    many, size = shown.document.passages, len(shown.passages)
+    if size == many:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Earlier", icon=":material/arrow_upward:", key=f"earlier {place}",
+                  disabled=shown.first == 1, on_click=_begin, args=(max(1, shown.first - size),))
+        st.button("Later", icon=":material/arrow_downward:", key=f"later {place}",
+                  disabled=shown.last == many, on_click=_begin, args=(shown.last + 1,))
+        st.caption(f"Passages {shown.first:,} to {shown.last:,} of {many:,}")
+
+
+def _begin(first: int) -> None:
+    st.query_params["from"] = str(first)
+
+
+def _scroll(number: int) -> None:
+    """Bring a passage into view, once for every place that is gone to."""
+    # no text of a document is in it, only a number
+    st.html(f"<script>document.getElementById('passage-{int(number)}')"
+            "?.scrollIntoView({block: 'start'});</script>", unsafe_allow_javascript=True)
+
+
+def _spans(texts: Sequence[str]) -> list[tuple[int, int]]:
+    return [(int(found[1]), int(found[2])) for text in texts[:20]
+            if (found := _SPAN.fullmatch(text))]
+
+
+def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -> str:
+    return "<div class='document'>" + "".join(
+        _section(passage, paged(passage.chunk, shown.marks), passage.number == asked, spans)
+        for passage in shown.passages) + "</div>"
+
+
+def _section(passage: Passage, pages: str, asked: bool, spans: Sequence[tuple[int, int]]) -> str:
+    chunk, ws = passage.chunk, st.session_state.get("ws", "")
+    place = [f"{passage.number:,}", *filter(None, [pages]),
+             *([safe(chunk.heading, 160)] if chunk.heading not in ("", chunk.title) else [])]
+    if passage.subject:
+        place.append(_link("./", {"ws": ws, "q": about(passage.subject)},
+                           f"Ask about {safe(passage.subject, 40)}"))
+    above = ("" if passage.above in ("", chunk.title) else
+             f"<p class='above'>{_lines(passage.above)}</p>")
+    return (f"{above}<section id='passage-{passage.number}'{' class=asked' * asked}>"
+            f"<small>{' · '.join(place)}</small>"
+            f"<p dir='auto'>{_marked(passage, spans if asked else ())}</p></section>")
+
+
+def _marked(passage: Passage, spans: Sequence[tuple[int, int]]) -> str:
+    """The text of a passage with its names set off and the sentences of `spans` marked."""
+    text, start = passage.chunk.text, passage.chunk.start
+    names = [(found.start, found.end) for found in passage.names]
+    marks = [(a - start, b - start) for a, b in spans]
+    cuts = sorted({0, len(text), *(min(max(at, 0), len(text))
+                                   for pair in (*names, *marks) for at in pair)})
+    parts = []
+    for a, b in pairwise(cuts):
+        part = _lines(text[a:b])
+        if any(x <= a and b <= y for x, y in names):
+            part = f"<dfn>{part}</dfn>"
+        if any(x <= a and b <= y for x, y in marks):
+            part = f"<mark>{part}</mark>"
+        parts.append(part)
+    return "".join(parts)
+
+
+def _lines(text: str) -> str:
+    """Text with its line breaks, and the spaces at the ends of its lines."""
+    return "<br>".join(
+        f"{' ' * line[:1].isspace()}{safe(line, len(line) + 1)}{' ' * line[-1:].isspace()}"
+        for line in text.split("\n"))

@@ -1,0 +1,213 @@
+"""What reads the documents: this machine or a language model, its plan, meter and ledger."""
+
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from qafd.app.keys import keys
+from qafd.app.pages import page
+from qafd.app.provider import allow, preferences
+from qafd.app.workspaces import plain
+from qafd.ingest import plan
+from qafd.ingest.jobs import open_jobs, retry, start_worker
+from qafd.ingest.reader import Choice, choose, chosen
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.address import OPENAI, check_address
+from qafd.models.estimate import RunPlan
+from qafd.storage.sqlite.ledger import Total
+from qafd.view.panel import clean
+
+_BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
+       "purpose": "purpose", "model": "model"}
+
+
+def choice_of(knowledge: KnowledgeGraph) -> Choice:
+    """What the workspace is read with, at the prices and under the caps of the settings."""
+    with knowledge.store() as store:
+        return preferences().priced(chosen(store))
+
+
+def start(knowledge: KnowledgeGraph) -> None:
+    """Start a worker with the keys, prices and caps of this session."""
+    with knowledge.store() as store:
+        preferences().hold_for(store)
+    start_worker(knowledge.path, keys())
+
+
+def reading_controls(knowledge: KnowledgeGraph) -> None:
+    """Choose what reads; with a model also what it looks for."""
+    now = choice_of(knowledge)
+    wanted = preferences()
+    model = wanted.model if wanted.provider != "offline" else now.model
+    url = wanted.base_url if wanted.provider != "offline" else now.base_url
+    with st.expander(f"Read by {_name(now)}"):
+        if not model:
+            st.caption("Documents are read on this machine, and nothing leaves it. A language "
+                       "model describes what it finds, at a price; choose one in Settings.")
+            st.page_link(page("settings"), label="Choose a language model",
+                         icon=":material/settings:")
+            return
+        other = Choice(model, url) if now.model != model or now.base_url != url else now
+        options = [Choice(), other] if not now.model or other == now else [Choice(), now, other]
+        with st.form("reader", border=False):
+            at = st.radio("Names and relations are found by", range(len(options)),
+                          index=options.index(now) if now in options else 0, key="reader",
+                          format_func=lambda i: _name(options[i]))
+            types = st.text_input("Entity types", ", ".join(other.types))
+            left, right = st.columns(2)
+            language = left.text_input("Language of descriptions", other.language)
+            gleanings = right.number_input("Ask again for what was missed", 0, 3,
+                                           other.gleanings)
+            st.caption("With another choice all passages are read anew, when you start it below.")
+            if st.form_submit_button("Use this"):
+                pick = options[at]
+                if pick.model:
+                    allow(pick.base_url)
+                    pick = replace(
+                        pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
+                        language=language.strip() or "English", gleanings=int(gleanings))
+                with knowledge.store() as store:
+                    choose(store, wanted.priced(replace(pick, embedder=now.embedder,
+                                                        embedder_url=now.embedder_url)))
+                st.rerun()
+
+
+def _name(choice: Choice) -> str:
+    if not choice.model:
+        return "this machine (no language model)"
+    return f"{plain(clean(choice.model, 60))} at {plain(urlsplit(choice.base_url).netloc)}"
+
+
+def embedders(now: Choice) -> list[Choice]:
+    """The choice with each embedding model that there is: bundled, as now, as in the settings."""
+    wanted = preferences()
+    options = [replace(now, embedder="", embedder_url=OPENAI), now]
+    if wanted.provider != "offline" and wanted.embed_model:
+        options.append(replace(now, embedder=wanted.embed_model, embedder_url=wanted.base_url))
+    return list(dict.fromkeys(options))
+
+
+def embedder_name(choice: Choice) -> str:
+    """The embedding model of a choice, for people."""
+    if not choice.embedder:
+        return "of this installation, on this machine"
+    return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
+
+
+def use_embedder(knowledge: KnowledgeGraph, choice: Choice) -> None:
+    """Let the next run embed as chosen.
+
+    Raises
+    ------
+    MissingKeyError, ParameterError
+        Its address cannot be called.
+    """
+    if choice.embedder:
+        allow(choice.embedder_url)
+        check_address(choice.embedder_url, keys().get(choice.embedder_url))
+    with knowledge.store() as store:
+        choose(store, preferences().priced(choice))
+
+
+def embedding_plan(knowledge: KnowledgeGraph, choice: Choice) -> None:
+    """What all vectors would cost when they are computed anew by an endpoint."""
+    if not choice.embedder:
+        return
+    stamp = repr((knowledge.path, knowledge.graph.revision, choice := preferences().priced(choice)))
+    kept = st.session_state.get("embedding_plan")
+    if kept is None or kept[0] != stamp:
+        kept = st.session_state["embedding_plan"] = (stamp, plan(
+            knowledge.path, (), replace(choice, model=""), anew=True))
+    if kept[1].embedding is not None:
+        st.caption(plain(f"{kept[1].embedding.sentence} {choice.cap.sentence}"))
+
+
+def plan_card(knowledge: KnowledgeGraph) -> None:
+    """What endpoints would cost for all that is not read, and the button that starts it."""
+    choice = choice_of(knowledge)
+    if not choice.model and not choice.embedder:
+        return
+    with knowledge.store() as store:
+        files = [f for f in store.files() if f.deleted_at is None]
+        doubted = store.doubts()
+        busy = store.writer is not None or bool(open_jobs(store))
+        extractor = store.extractor
+    stamp = repr((knowledge.path, [(f.name, f.status, f.size, f.extracted) for f in files],
+                  choice, extractor, len(doubted)))
+    if busy or not files:
+        return
+    kept = st.session_state.get("plan")
+    if kept is None or kept[0] != stamp:  # it parses all files that wait
+        with st.spinner("Estimating what this will cost"):
+            kept = st.session_state["plan"] = (stamp, plan(knowledge.path, (), choice))
+    planned: RunPlan = kept[1]
+    waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
+    vectors = planned.embedding
+    if not planned.passages and not waiting and not (vectors and vectors.texts[1]):
+        return
+    with st.container(border=True):
+        if choice.model:
+            st.markdown(f"**To be read by {_name(choice)}**")
+            st.markdown(plain(planned.sentence))
+        if vectors is not None:
+            st.markdown(f"**To be embedded by {plain(embedder_name(choice))}**")
+            st.markdown(plain(vectors.sentence))
+        st.caption(plain(
+            f"{choice.cap.sentence} Caps and prices are in Settings; ~ marks estimates."))
+        if doubted:
+            many = sum(map(len, doubted.values()))
+            st.caption(f"Also {many:,} passages again that were not read as they should be.")
+        if st.button("Start reading", type="primary"):
+            with knowledge.store() as store:
+                retry(store, waiting)
+            start(knowledge)
+            st.rerun()
+
+
+def meter(knowledge: KnowledgeGraph, job: int) -> None:
+    """What a running job has spent so far."""
+    with knowledge.store() as store:
+        totals = store.ledger("run", f"job {job}")
+    for total in totals:
+        st.caption(plain(f"{_words(total)} so far"))
+
+
+def ledger(knowledge: KnowledgeGraph) -> None:
+    """What models have cost here, summed up by what it was for."""
+    with knowledge.store() as store:
+        if not store.ledger("model"):
+            return
+        with st.expander("What language models have cost"):
+            by = st.segmented_control("Sum up by", list(_BY), default="run", required=True,
+                                      format_func=_BY.__getitem__, key="ledger_by") or "run"
+            totals = store.ledger(by)
+            names = {}
+            if by == "chunk":
+                names = {chunk.id: f"{chunk.document}, characters {chunk.start}-{chunk.end}"
+                         for chunk in store.passages(total.what for total in totals).values()}
+            other = "questions" if by == "run" else "-"
+            st.dataframe(
+                [{_BY[by]: clean(names.get(t.what, t.what), 120) or other, "calls": t.calls,
+                  "tokens in": t.tokens_in, "tokens out": t.tokens_out,
+                  "counted": "~ by qafd" if t.estimated else "by the endpoint",
+                  "dollars": None if t.unpriced else t.cost, "seconds": round(t.seconds, 1)}
+                 for t in totals], hide_index=True)
+            st.caption("A request for vectors is for many passages; it counts for their document, "
+                       "or for none where there are several.")
+
+
+def _words(total: Total) -> str:
+    about = "~" if total.estimated else ""
+    money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
+    return (f"{total.calls:,} calls, {about}{total.tokens_in + total.tokens_out:,} tokens, "
+            f"{money}")
+
+
+def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
+    """File names to what the model left to be said about them."""
+    with knowledge.store() as store:
+        doubts = store.doubts()
+    return {name: f"{len(reasons)} of its passages were read on this machine or in part, since "
+                  f"{max(set(reasons), key=reasons.count)}; Retry asks the model again."
+            for name, reasons in doubts.items()}

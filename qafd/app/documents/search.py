@@ -1,0 +1,64 @@
+"""The search over the documents of a workspace, or one of them."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from qafd.answer import paged
+from qafd.app.documents.document import in_document
+from qafd.app.workspaces import keep, plain, safe
+from qafd.knowledge import KnowledgeGraph
+from qafd.records import Mark
+from qafd.storage.sqlite.search import FOUND, Hit
+from qafd.view.panel import counted
+
+
+def search(knowledge: KnowledgeGraph) -> None:
+    """A box for words, and the passages that have them, of the document in the link or of all."""
+    document = st.query_params.get("doc")
+    if not len(knowledge.graph):
+        return
+    words = st.text_input(
+        "Search", key="within" if document else keep("search"), bind="query-params",
+        icon=":material/search:",
+        placeholder="Find words in " + ("this document" if document else "the documents"),
+        label_visibility="collapsed", help="Words in quotation marks are a phrase.") or ""
+    if not words.strip():
+        return
+    # as many more as were asked for, of these words
+    asked, more = st.session_state.get("found_more", (None, 0))
+    many = FOUND + (more if asked == (words, document) else 0)
+    with knowledge.store() as store:
+        found = store.search(words, many, document)
+        marks = {name: store.document(name).marks
+                 for name in {hit.chunk.document for hit in found.hits}}
+    if found.said:
+        st.caption(plain(found.said))
+    if not found.hits:
+        return
+    st.html("<style>.found mark{background:rgba(240,180,0,.35);color:inherit}</style>"
+            f"<div class='found'>{''.join(_shown(hit, marks) for hit in found.hits)}"
+            "</div>")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(counted(found.total, "passage") + (
+            f", the best {len(found.hits)} of them" if found.total > len(found.hits) else ""))
+        if found.total > len(found.hits):
+            st.button("More", type="tertiary", on_click=st.session_state.update,
+                      kwargs={"found_more": ((words, document), many)})
+
+
+def _shown(hit: Hit, marks: Mapping[str, Sequence[Mark]]) -> str:
+    chunk = hit.chunk
+    place = [paged(chunk, marks[chunk.document]),
+             safe(chunk.heading, 120) if chunk.heading != chunk.title else ""]
+    text = "".join(f"<mark>{_piece(part)}</mark>" if on else _piece(part)
+                   for part, on in hit.parts)
+    title = in_document(chunk.document, chunk.id, words=safe(chunk.title or chunk.document, 120))
+    where = " · ".join(filter(None, [safe(chunk.document, 120), *place]))
+    return (f"<p style='margin:0;max-width:52rem'><b>{title}</b> "
+            f"<small style='opacity:.75'>{where}</small></p>"
+            f"<p dir='auto' style='margin:.1em 0 .8em;max-width:52rem'>{text}</p>")
+
+
+def _piece(text: str) -> str:
+    return f"{' ' * text[:1].isspace()}{safe(text)}{' ' * text[-1:].isspace()}"

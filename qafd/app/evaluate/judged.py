@@ -1,0 +1,146 @@
+"""A model's opinion on the Evaluate page: asked for, with its cost before, and its grades."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from qafd.app.evaluate import Running, watch
+from qafd.app.pages import page
+from qafd.app.provider import language_model, leaves_this_machine, preferences
+from qafd.app.workspaces import keep, plain, said
+from qafd.evaluate import FEW, Evaluation
+from qafd.evaluate.judge import graded
+from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted
+from qafd.export import table_csv
+from qafd.ingest import Progress
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.cost import Metered
+from qafd.retrieve.base import Retriever
+from qafd.retrieve.methods import label_of
+from qafd.storage.sqlite import now
+from qafd.view.panel import clean, counted
+
+USUAL = 10  # questions
+
+
+def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever]) -> None:
+    """Grades of the quoted answers by a language model, where one is chosen and asked to."""
+    model = language_model(knowledge.path, "judge")
+    if model is None:
+        return
+    st.subheader("A model's opinion")
+    st.caption("Optional. A language model grades what each method quotes, 0 to 100 by each of the "
+               "paper's five criteria, without knowing which method quoted it. Grades are "
+               "opinions: they vary from call to call, and measure no truth.")
+    if not st.toggle("Let a model grade the quoted answers", key=keep("opinion")):
+        return
+    with knowledge.store():  # else each look at the ledger would open and close the file
+        _asked(result, knowledge, methods, model)
+
+
+def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
+           model: Metered) -> None:
+    """What is to be judged and what that costs, the button, and what came of it."""
+    many, times = st.columns(2)
+    questions = int(many.number_input("Questions, from the first", 1, len(result.questions),
+                                      min(USUAL, len(result.questions)), key=keep("judged")))
+    repeats = int(times.number_input(
+        "Rounds for each", 1, 20, 2, key=keep("repeats"), help="The order of the answers is drawn "
+        "for each question and reversed from one round to the next, so take an even number."))
+    answers = _answers(result, knowledge, methods, questions)
+    names = [score.name for score in result.scores][:AT_ONCE]
+    model = replace(model, accepts=graded(len(names)), run=f"judge {now()}")
+    cost = estimate(answers, model, repeats)
+    away = (" The questions and the quoted sentences leave this machine."
+            if leaves_this_machine(preferences()) else "")
+    st.caption(f"{plain(model.name)}: {plain(cost.sentence)} "
+               f"{plain(model.meter.cap.sentence)}{away}")
+    if len(result.scores) > AT_ONCE:
+        st.caption(f"The first {AT_ONCE} methods are judged, side by side.")
+    asked: dict[object, tuple[Running[Opinions], Metered]] = st.session_state.setdefault(
+        "judging", {})
+    running, by = asked.get(_key(result, knowledge), (None, model))
+    if running is not None and not running.over(0.5):
+        st.fragment(watch, run_every=0.5)(running, "questions")
+        return
+    st.page_link(page("settings"), label="Caps and prices", icon=":material/settings:")
+    if st.button(f"Ask {plain(clean(model.name, 40))}", key="ask_judge"):
+        asked[_key(result, knowledge)] = Running(
+            lambda progress, stopped: _asking(knowledge, answers, model, names, repeats,
+                                              progress, stopped),
+            Progress("judging", 0, len(answers))), model
+        st.rerun()
+    if running is None:
+        return
+    if running.error:
+        st.error(said(running.error), icon=":material/error:")
+    elif running.result is not None:
+        _grades(running.result, _spent(knowledge, by))
+
+
+def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
+    """What the grades are about."""
+    return (knowledge.path, knowledge.version(knowledge.graph),
+            tuple(question.text for question in result.questions),
+            tuple(score.name for score in result.scores))
+
+
+def _answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
+             most: int) -> tuple[Answers, ...]:
+    key = *_key(result, knowledge), most
+    kept = st.session_state.get("quoted")
+    if kept is None or kept[0] != key:
+        with st.spinner("Quoting answers"):
+            kept = st.session_state["quoted"] = key, quoted(knowledge, result, methods, most)
+    found: tuple[Answers, ...] = kept[1]
+    return found
+
+
+def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Metered,
+            names: list[str], repeats: int, progress: Callable[[Progress], None],
+            stopped: Callable[[], bool]) -> Opinions:
+    with knowledge.store():  # else each call would open and close the file
+        return opinions(answers, model, names, repeats=repeats, progress=progress, stopped=stopped)
+
+
+def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
+    """What the calls of a run cost, by the ledger: rounds answered before are not among them."""
+    with knowledge.store() as store:
+        total = next(iter(store.ledger("run", model.run)), None)
+    if total is None:
+        return "No call was made, all was answered before."
+    about = "~" * total.estimated
+    dollars = (", no price set" if total.unpriced else
+               f", {about}${total.cost:.4f}" if total.cost else "")
+    return f"{about}{total.tokens_in:,} + {about}{total.tokens_out:,} tokens{dollars}."
+
+
+def _grades(found: Opinions, spent: str) -> None:
+    """The grades of each method with their intervals, and what was spent on them."""
+    first = found.opinions[0]
+    st.dataframe(
+        [{"method": label_of(one.name), "overall": one.overall.mean,
+          "95%": f"{one.overall.low:.0f} to {one.overall.high:.0f}",
+          "difference (95%)": "" if one is first else
+          f"{one.difference.mean:+.1f} ({one.difference.low:+.1f} to {one.difference.high:+.1f})",
+          **{name: grade.mean for name, grade in one.criteria.items()}}
+         for one in found.opinions], hide_index=True, column_config={
+            name: st.column_config.NumberColumn(format="%.0f")
+            for name in ("overall", *first.criteria)})
+    st.caption(f"In the opinion of {plain(found.model)}, of "
+               f"{counted(len(found.questions), 'question')}; intervals are 95% bootstrap "
+               "intervals over them, differences to the first method, question by question. "
+               f"{spent}")
+    if found.stopped:
+        st.caption(f":material/info: {said(found.stopped)}")
+    if found.unread:
+        st.caption(f":material/warning: {counted(found.unread, 'round')} could not be read.")
+    if len(found.questions) < FEW:
+        st.caption(f":material/info: {counted(len(found.questions), 'question')} cannot tell "
+                   f"methods apart; let {FEW} or more be judged.")
+    st.download_button("Grades as CSV", lambda: table_csv(
+        ["method", "overall", "low", "high", *first.criteria],
+        [[label_of(one.name), one.overall.mean, one.overall.low, one.overall.high,
+          *(grade.mean for grade in one.criteria.values())] for one in found.opinions]),
+        "grades.csv", "text/csv", on_click="ignore", icon=":material/download:")

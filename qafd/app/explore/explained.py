@@ -1,0 +1,115 @@
+"""The explanation of what the page shows, computed once, and the node it is asked about."""
+
+import math
+from dataclasses import replace
+from decimal import ROUND_CEILING, Context
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.app.explore import View, counts_tokens
+from qafd.app.workspaces import keep, safe
+from qafd.explain import Explanation, RunExplanation, shown
+from qafd.explain.entry import entries
+from qafd.flow.homotopy import Path as Entries
+from qafd.retrieve.base import SATURATED
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.view.panel import number
+
+SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
+OFFERED = 5_000  # nodes up to which the list has every name
+MARGIN = 1e-9  # the relative tolerance of a solve
+TICKED = 300  # retrieved nodes up to which entries are computed while the page waits
+
+
+def explanation_of(view: View) -> Explanation:
+    """The explanation of the view: of all subqueries together, or of the part that is shown."""
+    parts = "\n".join([view.plan.question, view.plan.planner,
+                       *(part.question for part in view.plan.subqueries)])
+    return _explanation(view.knowledge.path, view.version, parts, view.method, view)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _explanation(path: Path, version: str, read: str,  # noqa: ARG001
+                 method: FlowDiffusion, _view: View) -> Explanation:  # noqa: ARG001
+    return _view.knowledge.explain(_view.retrieval, graph=_view.graph, plan=_view.plan)
+
+
+def node_choice(view: View, explanation: Explanation) -> str:
+    """The node that is asked about: the selected one, one from the list, or any other by name."""
+    picked = st.query_params.get("node")
+    options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
+        n.state != "saturated", n.seed, n.kind == "passage", -n.importance, -n.mass))]
+    if "about_for" in st.session_state and st.session_state["about_for"] != picked:
+        st.session_state["about"] = picked
+    st.session_state["about_for"] = picked
+    if picked and "about" not in st.session_state and "about" not in st.query_params:
+        st.session_state["about"] = picked
+    graph = view.graph
+    if len(graph) <= OFFERED:
+        options = list(dict.fromkeys([*options, *graph.ids]))
+    elif picked and picked not in options and picked in graph.row:
+        options = [picked, *options]
+    first = options[0] if explanation.retrieval.nodes else ""
+    chosen = st.selectbox(
+        "Why is this node here, or not?", options, 0 if first else None,
+        key=keep("about"), bind="query-params", accept_new_options=True,
+        placeholder="Type any name of the graph",
+        format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
+        help="Select a node in the picture, choose one that mass touched, or type another name.")
+    return chosen or first
+
+
+def why_line(view: View, node: str) -> str:
+    """The reasons of one node in a few sentences."""
+    explanation = explanation_of(view)
+    if explanation.retrieved(node):
+        return explanation.why(node).summary
+    return " ".join(explanation.why_not(node, SEARCHED).sentences)
+
+
+def next_in(view: View) -> str:
+    """Which node enters next, for the status line; draws ticks where nodes do, below the control.
+
+    Nothing for a question in parts, whose mass each part has a share of.
+    """
+    explanation, under = explanation_of(view), st.session_state.get("under_mass")
+    if (not isinstance(explanation, RunExplanation) or under is None
+            or view.plan.question != view.question or explanation.full > TICKED
+            or not view.method.mass > 0):
+        return ""
+    place, end = under
+    mass, following = view.method.mass, ""
+    path = _entered(view.knowledge.path, view.version, view.question,
+                    replace(view.method, mass=end), explanation) or explanation.entered
+    rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
+    retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}
+    waiting = [(row, alpha) for row, alpha in zip(rows, alphas, strict=True)
+               if row is not None and view.graph.ids[row] not in retrieved]
+    if waiting:
+        # A node that is just full is not retrieved yet, and the shown digits have to be enough.
+        at = max(waiting[0][1], mass) * (1 + MARGIN)
+        following = f"next to fill: {shown(view.graph, waiting[0][0])} at " + (
+            f"{math.ceil(at):,} tokens" if counts_tokens(view.method) else
+            f"mass {number(float(Context(3, ROUND_CEILING).create_decimal(at)))}")
+    ticks = "".join(
+        f"<i style='position:absolute;left:{alpha / end:.2%};width:1px;background:currentColor;"
+        f"{'height:9px;opacity:.8' if alpha <= mass else 'height:4px;opacity:.45'}'></i>"
+        for alpha in path.alphas.tolist() if alpha <= end)
+    with place:
+        st.html("<div role='img' style='position:relative;height:8px;margin:-12px 6px 0' "
+                "title='Each tick is the mass at which a node becomes full; those to come are "
+                "short' "
+                f"aria-label='Full so far: {len(retrieved)}; {safe(following)}'>"
+                f"{ticks}</div>")
+    return following
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _entered(path: Path, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
+             _explanation: RunExplanation) -> Entries | None:
+    """Where every node enters up to the method's mass, None where they are too many."""
+    problem = _explanation.problem
+    if len(problem.at(method.mass).support) > TICKED:
+        return None
+    return entries(problem, method.mass)

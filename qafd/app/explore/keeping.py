@@ -1,0 +1,37 @@
+"""The button that keeps the run that Explore shows."""
+
+import streamlit as st
+
+from qafd.app.explore import View, placed
+from qafd.app.pages import page
+from qafd.knowledge import KnowledgeGraph
+from qafd.runs import NOTE, Run, keep
+from qafd.runs.replay import recorded
+
+
+def run_shown(view: View, note: str = "") -> Run:
+    """The run that the page shows, with the places of its nodes."""
+    places = placed(view)[0]
+    return recorded(view.knowledge, view.retrieval, view.plan, graph=view.graph, note=note,
+                    layout={n.id: places[n.id] for n in view.retrieval.nodes if n.id in places})
+
+
+def keep_button(view: View) -> None:
+    """Keep what is shown, with a note if one is typed."""
+    shown = view.version, view.question, view.method
+    with st.popover("Keep this run", icon=":material/bookmark_add:", type="tertiary",
+                    help="Put the question, its settings and this result into the history."):
+        with st.form("keep", border=False, clear_on_submit=True):
+            note = st.text_input("Note", max_chars=NOTE, placeholder="What is it for?")
+            if st.form_submit_button("Keep", type="primary"):
+                st.session_state["kept_run"] = (shown, _keep(view.knowledge, run_shown(view, note)))
+        of, key = st.session_state.get("kept_run", (None, ""))
+        if of == shown:
+            st.caption(":material/bookmark_added: Kept. Nothing of it will change.")
+            st.page_link(page("runs"), label="See it in Runs", icon=":material/history:",
+                         query_params={"ws": view.knowledge.path.stem, "run": key})
+
+
+def _keep(knowledge: KnowledgeGraph, run: Run) -> str:
+    with knowledge.store() as store:
+        return keep(store, run)

@@ -1,0 +1,76 @@
+"""The map of a workspace: which names its graph has, and which go together, before any question."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.app.explore import ASPECT, pick
+from qafd.app.explore.node import STYLE, read_table, said_of
+from qafd.app.pages import page
+from qafd.app.workspaces import safe
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import about
+from qafd.retrieve.base import Retrieval
+from qafd.view.layout import Positions
+from qafd.view.overview import DRAWN, overview
+from qafd.view.panel import Caption, Drawing, clean, counted, number, panel_data
+from qafd.view.placement import freeze
+
+LISTED = 10
+
+
+def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
+    """The picture of the names in the most passages, and the card of the chosen one.
+
+    `asking` says that this page has the question box.
+    """
+    graph = knowledge.graph
+    drawn, positions = _overview(knowledge.path, knowledge.version(graph), graph)
+    if not drawn.nodes:
+        st.caption("No name was found in these documents.")
+        return
+    entities = int((graph.kinds == "entity").sum())
+    key = f"map-{knowledge.path.stem}"
+    said = f"{len(drawn.nodes):,} of {counted(entities, 'name')}"
+    left, right = st.columns([5, 2], gap="medium")
+    with left:
+        chosen = pick(lambda selected: panel_data(
+            [drawn], Drawing(thickness="weight", limit=DRAWN, aspect=ASPECT,
+                             measures=("passages", "shared passages")),
+            positions=positions, selected=selected,
+            captions=[Caption(
+                "Map", "names that share passages",
+                f"{said} · {counted(len(drawn.edges), 'edge')}",
+                f"{said}, those in the most passages: "
+                f"{', '.join(clean(n.name, 40) for n in drawn.nodes[:LISTED])}.")]), key)
+    with right:
+        st.html(STYLE)
+        _card(knowledge, drawn, chosen, asking)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _overview(path: Path, version: str,  # noqa: ARG001
+              _graph: Graph) -> tuple[Retrieval, Positions]:
+    drawn = overview(_graph)
+    return drawn, freeze([drawn], {n.id for n in drawn.nodes}, DRAWN, ASPECT)[0]
+
+
+def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
+          asking: bool) -> None:
+    node = next((n for n in drawn.nodes if n.id == chosen), None)
+    if node is None:
+        st.caption("Click a name, or press Tab, arrow keys and Enter, to read what is said of it.")
+        st.html(read_table(("name", "passages"), [
+            (clean(n.name, 80), number(n.importance)) for n in drawn.nodes[:LISTED]]))
+        return
+    st.html(f"<b>{safe(node.name)}</b>")
+    st.caption(counted(int(node.importance), "passage"))
+    question = {"q": about(node.name)}
+    if asking:  # a link to the page itself would not reach its box
+        st.button("Ask about it", icon=":material/hub:", type="tertiary",
+                  on_click=st.session_state.update, kwargs=question)
+    else:
+        st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
+                     query_params={"ws": knowledge.path.stem, **question})
+    said_of(knowledge, node.id)

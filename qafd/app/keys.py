@@ -1,0 +1,31 @@
+"""The API keys of a session: typed ones in its memory, and the environment's."""
+
+import os
+
+import streamlit as st
+
+from qafd.ingest.reader import Keys
+from qafd.models.address import OPENAI
+
+
+def keys() -> Keys:
+    """The key of each address that this session has one for."""
+    own = os.environ.get("OPENAI_API_KEY")
+    found = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
+    typed = st.session_state.get("secret")
+    return found | dict([typed]) if typed else found
+
+
+def key_for(base_url: str) -> str | None:
+    """The key of this session, else the environment's when it is meant for this address."""
+    return keys().get(base_url)
+
+
+def hold_key(base_url: str, key: str) -> None:
+    """Keep a key for the rest of the session, for one address."""
+    st.session_state["secret"] = (base_url, key)
+
+
+def forget_key() -> None:
+    """Drop the key of the session."""
+    st.session_state.pop("secret", None)

@@ -1,0 +1,128 @@
+"""The Lab's experiments without documents: guarantees on planted graphs, and scale."""
+
+from dataclasses import astuple, replace
+
+import streamlit as st
+
+from qafd.app import figures
+from qafd.app.lab import chart, remembered
+from qafd.app.workspaces import keep
+from qafd.flow.guarantees import Model
+from qafd.flow.weights import VARIANTS
+from qafd.lab.planted import PLACES, Experiment, Place, experiment
+from qafd.lab.scale import Size, scale
+
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+SLIDERS = {
+    "separation": ("mu/sigma, separation of the means", 0.0, 40.0, 0.5,
+                   "How far the texts of R and the others lie apart, in units of their spread. "
+                   "At 0 no method can tell them apart by meaning."),
+    "gamma": ("gamma of the similarity", 0.0, 0.1, 0.002,
+              "How fast likeness, exp(-gamma distance^2), falls with distance. At 0 all texts are "
+              "alike; too large, and no two are."),
+    "inside": ("rho 1, edges inside R", 0.01, 1.0, 0.01,
+               "The chance that two nodes of R are joined. Low, and R falls into pieces."),
+    "across": ("rho 2, edges leaving R", 0.0, 0.1, 0.002,
+               "The chance that a node of R and another are joined: ways for mass to leak."),
+    "relevant": ("r, nodes in R", 10, 100, 5, "How many of the 600 nodes are relevant.")}
+
+
+def guarantees_tab() -> None:
+    """Theorem 7 and Lemma 6 on drawn graphs, also where they do not hold."""
+    by_title = {place.title: place for place in PLACES}
+    st.caption("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem 7 "
+               "promises that a diffusion poured inside R retrieves all of it and leaks at most "
+               "beta. Start where it holds, or at one of the places where it does not.")
+    title = st.pills("Start from", list(by_title), default=PLACES[0].title, required=True,
+                     key=keep("place"), bind="query-params", on_change=_move)
+    place = by_title[title or PLACES[0].title]
+    st.write(f"**{place.title}.** {place.remark}")
+    model, beta, inside, draws, seed = _planted_controls(place)
+    asked = (model, beta, inside, draws, seed)
+    found: Experiment = remembered("guarantees", asked, lambda progress: experiment(
+        model, draws, seed, beta, inside, progress))
+    st.table(_verdicts(found), hide_index=True)
+    left, right = st.columns(2, gap="medium")
+    rows = [(*astuple(t.recovery), *astuple(t.separation)[2:]) for t in found.trials]
+    columns = ("separation", "gamma", "beta", "source inside", "R connected", "covered",
+               "share of R", "leakage", "converged", "smallest inside", "largest across")
+    with left:
+        st.caption("Theorem 7: retrieved share of R against leakage, one point per draw")
+        chart(figures.recovery_points(found),
+              f"R was covered in {found.covered} of {draws} draws; the leakage stayed below beta "
+              f"in {found.within}.", "recovery", columns, rows)
+    with right:
+        st.caption("Lemma 6: the smallest weight inside R and the largest that leaves it")
+        chart(figures.separation_points(found),
+              f"Weights inside exceeded all weights across in {found.separated} of {draws} draws.",
+              "separation", columns, rows)
+
+
+def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
+    columns = st.columns(3, gap="medium")
+    chosen = {}
+    for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
+        chosen[name] = columns[i % 3].slider(label, low, high, getattr(place.model, name), step,
+                                             key=keep(f"planted_{name}"), bind="query-params",
+                                             help=why)
+    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, key=keep("planted_beta"),
+                             bind="query-params", help="How much more is poured than R can hold, "
+                             "as a share of that: all of it that leaves R is leakage.")
+    inside = columns[0].toggle("Source inside R", place.source_inside, key=keep("planted_source"),
+                               bind="query-params")
+    draws = columns[1].slider("Draws", 1, 30, 10, key=keep("planted_draws"), bind="query-params")
+    seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, key=keep("planted_seed"),
+                                   bind="query-params")
+    return replace(place.model, **chosen), beta, inside, draws, seed
+
+
+def _move() -> None:
+    """Let the sliders start from the chosen place."""
+    place = next(p for p in PLACES if p.title == st.session_state["place"])
+    for name in SLIDERS:
+        st.session_state[f"planted_{name}"] = getattr(place.model, name)
+    st.session_state["planted_source"] = place.source_inside
+
+
+def _verdicts(found: Experiment) -> list[dict[str, str]]:
+    """What the statements say beside what happened."""
+    n, model = len(found.trials), found.model
+    smallest = min(t.separation.smallest_inside for t in found.trials)
+    return [
+        {"statement": "Theorem 7: R is retrieved", "happened": f"{found.covered} of {n} draws",
+         "needs": f"R connected ({found.connected} of {n}), source inside "
+                  f"({'yes' if found.source_inside else 'no'})"},
+        {"statement": "Theorem 7: leakage is at most beta", "happened": f"{found.within} of {n}",
+         "needs": "R covered; then it is conservation of mass"},
+        {"statement": "Lemma 6: weights inside near 1", "happened": f"smallest {smallest:.2g}",
+         "needs": "gamma far below 1 / log n"},
+        {"statement": "Lemma 6: weights across vanish", "happened":
+            f"below all inside in {found.separated} of {n}",
+         "needs": f"mu/sigma {model.separation:g} far above sqrt(d log n) = {found.needed:.1f}, "
+                  "and gamma not too small, which is not said"}]
+
+
+def scale_tab() -> None:
+    """Support and time against the size of the graph."""
+    st.caption("Synthetic graphs of clusters of about 150 nodes; the same mass and seeds on each. "
+               "A local method's work depends on the mass, not on the graph.")
+    columns = st.columns(4, gap="medium")
+    largest = columns[0].select_slider("Largest graph, nodes", SIZES[1:], SIZES[2],
+                                       key=keep("largest"), bind="query-params",
+                                       format_func=lambda n: f"{n:,}")
+    mass = columns[1].slider("Mass, in nodes", 10, 300, 60, 10, key=keep("scale_mass"),
+                             bind="query-params")
+    seeds = columns[2].slider("Seeds", 1, 40, 10, key=keep("scale_seeds"), bind="query-params")
+    variant = columns[3].selectbox("Edge weight", VARIANTS, VARIANTS.index("product"),
+                                   key=keep("scale_variant"), bind="query-params")
+    sizes = [n for n in SIZES if n <= largest]
+    found: tuple[Size, ...] = remembered(
+        "scale", (largest, mass, seeds, variant),
+        lambda progress: scale(sizes, mass, seeds, variant, progress=progress))
+    last = found[-1]
+    chart(figures.scale_curves(found),
+          f"At {last.nodes:,} nodes {last.support:.0f} are retrieved, {last.touched:.0f} touched, "
+          f"in {last.milliseconds:.1f} ms.", "scale",
+          ("nodes", "edges", "retrieved", "touched", "milliseconds"),
+          [astuple(size) for size in found])
+    st.caption("Medians of 5 questions; processor time of one solve, in this app's process.")

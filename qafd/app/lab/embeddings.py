@@ -1,0 +1,124 @@
+"""The Lab's tab Embeddings: two models on the same documents, side by side."""
+
+from dataclasses import astuple
+
+import numpy as np
+import streamlit as st
+
+from qafd.app import figures
+from qafd.app.documents.models import choice_of, embedders
+from qafd.app.explore import View
+from qafd.app.explore.contrast import drawn
+from qafd.app.lab import GATE_COLUMNS, chart, remembered
+from qafd.app.pages import page
+from qafd.app.workspaces import plain, said
+from qafd.errors import StoreError
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph, local_embedder
+from qafd.lab.embeddings import NEAREST, Kept, Side, neighbors_kept, side
+from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.view.panel import clean
+
+
+def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
+    """Which embeddings the workspace has; two are compared."""
+    with knowledge.store() as store:
+        name, dimension = store.embedder
+        earlier, size = store.earlier_embedder
+    if not name:
+        st.write("This workspace has no embedding yet.")
+        return
+    st.caption("An embedding turns each text into a list of numbers; the closer two texts are in "
+               "meaning, the larger the cosine of their lists. It decides which edges a question "
+               "opens.")
+    if not earlier:
+        st.write(f"This workspace has one embedding: {plain(clean(name, 80))}. Compute all "
+                 "vectors anew with another model, and both can be compared here: the vectors "
+                 "there are now are kept.")
+        st.page_link(page("settings"), label="Choose another embedding model in Settings",
+                     icon=":material/settings:")
+        st.code(f"qafd index --db {knowledge.path} --embed-model NAME --embed-url URL --re-embed",
+                language="bash", wrap_lines=True)
+        return
+    st.write(f"Now: {plain(clean(name, 80))}, {dimension} dimensions. Earlier: "
+             f"{plain(clean(earlier, 80))}, {size} dimensions.")
+    try:
+        before = _earlier(knowledge, name, earlier)
+    except StoreError as error:
+        st.write(said(error))
+        return
+    _neighbors(knowledge, before, earlier)
+    if view is not None:
+        _sides(view, before, earlier)
+    if st.button("Drop the earlier vectors", help="They take room in the file; to compare again, "
+                 "embed anew."):
+        with knowledge.store() as store:
+            store.drop_earlier_vectors()
+        st.rerun()
+
+
+def _earlier(knowledge: KnowledgeGraph, name: str, earlier: str) -> Graph:
+    asked = knowledge.path, knowledge.version(knowledge.graph), name, earlier
+    found: Graph = remembered("earlier", asked, lambda _: knowledge.earlier())
+    return found
+
+
+def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
+    st.subheader("Neighbors", anchor=False)
+    asked = knowledge.path, knowledge.version(knowledge.graph), earlier
+    kept: tuple[Kept, ...] = remembered("neighbors", asked, lambda _: neighbors_kept(
+        before, knowledge.graph, np.random.default_rng(0)))
+    if not kept:
+        st.write("There are too few nodes to have neighbors.")
+        return
+    mean = float(np.mean([node.share for node in kept]))
+    st.caption(f"Of the {NEAREST} nodes nearest to a node with the earlier model, {mean:.0%} are "
+               f"still among its nearest now: mean of {len(kept):,} nodes. The table has those "
+               "that changed most.")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(figures.kept_histogram([node.share for node in kept]),
+              f"Histogram of the share of nearest nodes that stayed; the mean is {mean:.0%}.",
+              "neighbors", ("node", "kind", "share of neighbors kept"),
+              [(node.name, node.kind, node.share) for node in kept])
+    right.dataframe({"node": [node.name for node in kept[:100]],
+                     "neighbors kept": [node.share for node in kept[:100]]}, hide_index=True,
+                    column_config={"neighbors kept": st.column_config.ProgressColumn(
+                        format="percent", min_value=0.0, max_value=1.0)})
+
+
+def _sides(view: View, before: Graph, earlier: str) -> None:
+    knowledge = view.knowledge
+    embedder = _embedder(knowledge, earlier)
+    st.subheader("Gates and what is retrieved", anchor=False)
+    if embedder is None:
+        st.write(f"To see what {plain(clean(earlier, 80))} retrieves, the question must be "
+                 "embedded with it too: name it and its endpoint in Settings.")
+        st.page_link(page("settings"), label="Settings", icon=":material/settings:")
+        return
+    asked = knowledge.path, view.version, view.question, view.method, earlier
+    both: tuple[Side, Side] = remembered("sides", asked, lambda _: (
+        side(knowledge, before, embedder, view.question, view.method),
+        side(knowledge, view.graph, knowledge.embedder, view.question, view.method)))
+    for place, one, other, word in zip(st.columns(2, gap="medium"), both, both[::-1],
+                                       ("Earlier", "Now"), strict=True):
+        with place:
+            closed = sum(gate.closed for gate in one.gates)
+            st.caption(f"{word}, {plain(clean(one.model, 60))}: {len(one.gates):,} gates were "
+                       f"read, {closed:,} of them closed.")
+            if one.gates:
+                chart(figures.gate_histogram(one.gates, other.gates),
+                      f"Histogram of {len(one.gates)} edge weights with {clean(one.model, 60)}.",
+                      f"gates-{word.lower()}", GATE_COLUMNS,
+                      [astuple(gate) for gate in one.gates])
+    drawn(view, (both[0].retrieval, both[1].retrieval),
+          (f"earlier: {clean(both[0].model, 60)}", f"now: {clean(both[1].model, 60)}"))
+
+
+def _embedder(knowledge: KnowledgeGraph, name: str) -> Embedder | None:
+    """The model of that name, of this installation or one that the settings know."""
+    if name == LocalEmbedder.name:
+        return local_embedder()
+    choices = embedders(choice_of(knowledge))
+    choice = next((choice for choice in choices if choice.embedder == name), None)
+    return None if choice is None else knowledge.embedder_by(choice)

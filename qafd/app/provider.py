@@ -1,0 +1,130 @@
+"""Which language model this session uses: from the settings or the environment."""
+
+import os
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from qafd.app.home import home
+from qafd.app.keys import key_for
+from qafd.errors import ParameterError, QafdError
+from qafd.models.address import check_address, is_local
+from qafd.models.cost import FREE, Meter, Metered
+from qafd.preferences import PROVIDERS, Preferences, load
+
+if TYPE_CHECKING:
+    from qafd.models.endpoint import Endpoint
+    from qafd.models.endpoint_embedder import EndpointEmbedder
+
+
+def preferences_file() -> Path:
+    """Where the settings of all sessions are kept; no key is among them."""
+    return home() / "settings.json"
+
+
+def preferences() -> Preferences:
+    """The settings; where they name no provider, the environment's."""
+    chosen = load(preferences_file())
+    return chosen if chosen.provider != "offline" or preferences_file().exists() else from_(
+        os.environ)
+
+
+def from_(environment: Mapping[str, str]) -> Preferences:
+    """The endpoint that OPENAI_BASE_URL, OPENAI_API_KEY, QAFD_MODEL and QAFD_EMBED_MODEL name."""
+    url = environment.get("OPENAI_BASE_URL", "")
+    model = environment.get("QAFD_MODEL", "")
+    if not model or not (url or environment.get("OPENAI_API_KEY")):
+        return Preferences()
+    known = next((name for name, p in PROVIDERS.items() if p.base_url == url and url), "custom")
+    return Preferences(known if url else "openai", url or PROVIDERS["openai"].base_url, model,
+                       environment.get("QAFD_EMBED_MODEL", ""))
+
+
+def addresses_are_free() -> bool:
+    """Whether this app may be told any address: on loopback, or when the host allows it."""
+    if os.environ.get("QAFD_ALLOW_CUSTOM_BASE_URL") == "1":
+        return True
+    host = str(st.get_option("server.address") or "")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allow(base_url: str) -> None:
+    """Let an address pass that this app may call.
+
+    Raises
+    ------
+    ParameterError
+        The app can be reached by others, and the address is not the environment's or OpenAI's.
+    """
+    own = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
+    if base_url not in own and not addresses_are_free():
+        raise ParameterError(
+            f"this app can be reached by others, so it does not call {base_url}; set "
+            "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1")
+
+
+def endpoint() -> "Endpoint | None":
+    """The chosen model, None when there is none or its key is missing."""
+    chosen = preferences()
+    if why_no_model():
+        return None
+    # Without a model nobody waits for the openai package, half a second.
+    from qafd.models.endpoint import Endpoint
+
+    return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
+
+
+def language_model(path: Path, purpose: str, question: str = "") -> Metered | None:
+    """The chosen model, with its calls noted in a workspace, capped, and never paid for twice.
+
+    None when there is no model.
+    """
+    llm, chosen = endpoint(), preferences()
+    if llm is None:
+        return None
+    price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
+    return Metered(llm, path, spending(), price, chosen.base_url, purpose, question=question)
+
+
+def spending() -> Meter:
+    """What this session has spent on questions, under the caps of the settings."""
+    meter: Meter = st.session_state.setdefault("meter", Meter())
+    chosen = preferences()
+    named = filter(None, (chosen.model, chosen.embed_model))
+    meter.cap = chosen.cap_where(any(chosen.price(name) is not None for name in named))
+    return meter
+
+
+def why_no_model() -> str:
+    """One sentence on why there is no language model, "" when there is one."""
+    chosen = preferences()
+    if chosen.provider == "offline":
+        return "No language model is set; the answer quotes your documents."
+    if not chosen.model:
+        return "No model is chosen yet."
+    try:
+        allow(chosen.base_url)
+        check_address(chosen.base_url, key_for(chosen.base_url))
+    except QafdError as error:
+        return str(error)
+    return ""
+
+
+def embedding_model(chosen: Preferences) -> "EndpointEmbedder | None":
+    """The embedding model of the endpoint, if one is named."""
+    if not chosen.embed_model:
+        return None
+    from qafd.models.endpoint_embedder import EndpointEmbedder
+
+    return EndpointEmbedder(chosen.embed_model, chosen.base_url, key_for(chosen.base_url))
+
+
+def leaves_this_machine(chosen: Preferences) -> bool:
+    """Whether text goes to another network than this one."""
+    return chosen.provider != "offline" and not is_local(chosen.base_url)

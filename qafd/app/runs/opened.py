@@ -1,0 +1,177 @@
+"""A bundle that somebody sent, opened on the Runs page: checked, drawn, compared, asked again."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from qafd import runs
+from qafd.app.runs.drawn import compared, drawn, figures_of, question_of
+from qafd.app.workspaces import plain, safe, said
+from qafd.errors import QafdError
+from qafd.knowledge import KnowledgeGraph
+from qafd.runs import Kept, Run, bundle
+from qafd.runs.bundle import Examined, check_size, examined
+from qafd.runs.replay import Replay, replayed
+from qafd.view.panel import Drawing, clean, counted
+
+UPLOAD = 50  # MB, as the app's configuration has it
+VIEWS = ("As it was", "Compare with a kept run", "Ask again here")
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """An opened bundle; `key` names its bytes."""
+
+    name: str
+    key: str
+    found: Examined
+
+
+def open_bundle() -> Sent | None:
+    """The bundle that is open in this session, or the box to drop one."""
+    sent: Sent | None = st.session_state.get("bundle")
+    if sent is not None:
+        return sent
+    place = st.empty()
+    with place.container(), st.expander("Open a bundle", icon=":material/folder_zip:"):
+        # another number makes an empty box
+        upload = st.file_uploader(
+            "The .zip of a run that was sent to you", type="zip",
+            key=f"bundle{st.session_state.get('bundles', 0)}",
+            help="Bundle on Explore and Runs writes such a file.")
+        st.caption(
+            f"At most {UPLOAD} MB, {bundle.LARGEST // 2**20} MB unpacked; "
+            f"{bundle.DRAWABLE['nodes']:,} nodes and {bundle.DRAWABLE['edges']:,} edges. It is "
+            "checked and drawn from its own numbers; nothing of it goes into the workspace unless "
+            "you keep it.")
+        if upload is None:
+            return None
+        try:
+            data = upload.getvalue()
+            found = examined(data)
+            check_size(found.run.retrieval)
+        except QafdError as error:
+            st.error(said(error), icon=":material/error:")
+            return None
+    place.empty()
+    sent = Sent(upload.name, hashlib.sha256(data).hexdigest()[:16], found)
+    st.session_state["bundle"] = sent
+    return sent
+
+
+def bundle_view(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None:
+    """All that can be done with an opened bundle."""
+    run = sent.found.run
+    question_of(run)
+    if run.note:
+        st.write(plain(clean(run.note, runs.NOTE)))
+    figures_of(run)
+    _here(run, knowledge)
+    _verdict(sent)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("Keep", icon=":material/bookmark_add:", disabled=not sent.found.sound,
+                  on_click=partial(_keep, knowledge, run),
+                  help="Put it into the history of this workspace, as it is." if sent.found.sound
+                  else "What does not hold is not kept.")
+        st.button("Close", icon=":material/close:", on_click=_close)
+        st.caption(plain(clean(sent.name, 80)))
+    view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True,
+                                label_visibility="collapsed", key="bundle_view")
+    if view == VIEWS[1]:
+        _beside_kept(sent, knowledge, drawing)
+    elif view == VIEWS[2]:
+        _asked_again(sent, knowledge, drawing)
+    else:
+        drawn(run, f"bundle-{sent.key}", drawing, sent.found.checked)
+
+
+def _here(run: Run, knowledge: KnowledgeGraph) -> None:
+    """How much of the run the present workspace has."""
+    many = len(run.retrieved)
+    here = many - len(run.missing_from(knowledge.graph))
+    st.caption(f":material/folder_zip: From a bundle. {here:,} of its {counted(many, 'node')} "
+               f"{'exists' if here == 1 else 'exist'} in this workspace.")
+
+
+def _verdict(sent: Sent) -> None:
+    """What the check found, in words."""
+    found = sent.found
+    if found.checked.ok:
+        said, icon = "It holds.", ":material/verified:"
+    elif found.sound:
+        said, icon = ("Its files are as they were written; the method gives no certificate, so "
+                      "there is nothing more to prove."), ":material/check:"
+    else:
+        said, icon = "It does not hold.", ":material/gpp_bad:"
+    (st.write if found.sound else st.error)(f"{icon} **{said}**")
+    with st.expander("What was checked", expanded=not found.sound):
+        st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in
+                                 found.checked.sentences) + "</ul>")
+        st.caption("Checked without a solver, from the numbers in the file: that they agree with "
+                   "each other and with their digests. Who made the file is not part of it: "
+                   "anybody can write a bundle that agrees with itself.")
+
+
+def _keep(knowledge: KnowledgeGraph, run: Run) -> None:
+    with knowledge.store() as store:
+        key = runs.keep(store, run)
+    _close()
+    st.query_params["run"] = key
+
+
+def _close() -> None:
+    for key in ("bundle", "bundle_view", "bundle_again"):
+        st.session_state.pop(key, None)
+    st.session_state["bundles"] = st.session_state.get("bundles", 0) + 1
+    st.query_params.pop("node", None)
+
+
+def _beside_kept(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None:
+    with knowledge.store() as store:
+        rows = runs.kept(store)
+    if not rows:
+        st.write("No run is kept in this workspace to compare it with; press *Keep this run* on "
+                 "Explore to keep one.")
+        return
+    by_id = {row.id: row for row in rows}
+    chosen = st.selectbox("Kept run", list(by_id), key="bundle_beside",
+                          format_func=lambda key: _line(by_id[key]))
+    with knowledge.store() as store:
+        run = runs.load(store, chosen)
+    compared((sent.found.run, run), f"bundle-{sent.key}-{chosen}", drawing,
+             ("the bundle", f"kept here, {run.made_at[:16].replace('T', ' ')}"))
+
+
+def _line(row: Kept) -> str:
+    return clean(" · ".join(filter(None, [row.made_at[:16].replace("T", " "), row.note,
+                                          row.question])), 100)
+
+
+def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None:
+    if not len(knowledge.graph):
+        st.write("This workspace is empty: there is nothing to ask. Choose another one at the "
+                 "left, or add documents.")
+        return
+    asked = sent.key, knowledge.path, knowledge.version(knowledge.graph)
+    last: tuple[object, Replay | str] | None = st.session_state.get("bundle_again")
+    if last is None or last[0] != asked:
+        with st.spinner("Asking again"):
+            last = st.session_state["bundle_again"] = asked, _replay(sent.found.run, knowledge)
+    result = last[1]
+    if isinstance(result, str):
+        st.error(said(result), icon=":material/error:")
+        return
+    for sentence in result.sentences:
+        st.write(plain(clean(sentence, 2000)))
+    compared((sent.found.run, result.run), f"again-{'-'.join(map(str, asked))}", drawing,
+             ("the bundle", "asked again here"))
+
+
+def _replay(run: Run, knowledge: KnowledgeGraph) -> Replay | str:
+    """The replay, or why this workspace cannot be asked."""
+    try:
+        return replayed(run, knowledge)
+    except QafdError as error:
+        return str(error)

@@ -1,0 +1,42 @@
+"""Start Streamlit on the app: `python -m qafd.app.serve app.py --server.port 8501`."""
+
+import argparse
+import sys
+import threading
+
+from starlette.middleware import Middleware
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.starlette import App
+
+import qafd.app.explore  # noqa: F401  loaded before the first visitor waits for it
+from qafd.app import signing
+from qafd.app.headers import Headers
+from qafd.flow import kernel
+
+
+def main() -> None:
+    """Run the script that the command line names; app.py alone decides which pages there are."""
+    # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
+    PagesManager.uses_pages_directory = False
+    # Compiling or loading takes seconds of processor time that the first visitors need.
+    patience = threading.Timer(30, kernel.warm)
+    patience.daemon = True
+    patience.start()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("script")
+    parser.add_argument("--server.port", type=int)
+    parser.add_argument("--server.address")
+    parser.add_argument("--frames", default="")
+    options = vars(parser.parse_args())
+    script = options.pop("script")
+    around = [Middleware(Headers, frames=options.pop("frames"))]
+    if (password := signing.password()) is not None:
+        signing.active = True
+        around.append(Middleware(signing.Gate, password=password))
+    sys.argv[:] = [script]  # App.run takes the first for what was started
+    App(script, middleware=around).run(
+        config={name: value for name, value in options.items() if value is not None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The language model part of the Settings page: provider, key, connection test, caps, prices."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from qafd.app.keys import forget_key, hold_key, key_for
+from qafd.app.provider import (
+    addresses_are_free,
+    allow,
+    embedding_model,
+    leaves_this_machine,
+    preferences,
+    preferences_file,
+)
+from qafd.app.workspaces import plain, said
+from qafd.errors import QafdError
+from qafd.models.cost import Price
+from qafd.models.probe import Probe, probe
+from qafd.preferences import PROVIDERS, Preferences, save
+
+
+def endpoint_settings() -> None:
+    """Which model answers, plans and judges; without one everything stays on this machine."""
+    st.subheader("Language models")
+    chosen = preferences()
+    st.caption("Optional. A model writes answers, names keywords, reads documents and judges "
+               "answers. Without one, all of it is done on this machine by rules and quoting.")
+    names = [name for name, p in PROVIDERS.items()
+             if addresses_are_free() or name in ("offline", "openai", chosen.provider)]
+    provider = st.selectbox(
+        "Provider", names, index=names.index(chosen.provider), key="provider",
+        format_func=lambda name: PROVIDERS[name].label)
+    if provider == "offline":
+        if chosen.provider != "offline":
+            save(preferences_file(), replace(chosen, provider="offline"))
+            st.rerun()
+        return
+    same = provider == chosen.provider
+    left, right = st.columns(2)
+    url = left.text_input("Address", chosen.base_url if same else PROVIDERS[provider].base_url,
+                          key=f"url_{provider}", placeholder="http://host:port/v1",
+                          disabled=provider == "openai" or not addresses_are_free()).strip()
+    model = right.text_input("Model", chosen.model if same else "", key=f"model_{provider}",
+                             placeholder="as the endpoint calls it").strip()
+    left, right = st.columns(2)  # anew, so that a narrow screen keeps this order
+    embed = left.text_input(
+        "Embedding model (optional)", chosen.embed_model if same else "", key=f"embed_{provider}",
+        help="For the connection test and for indexing with another embedding model.").strip()
+    with right:
+        _key(url)
+    wanted = replace(chosen, provider=provider, base_url=url, model=model, embed_model=embed)
+    if wanted != chosen:
+        save(preferences_file(), wanted)
+    if leaves_this_machine(wanted):
+        st.caption(":material/cloud: Questions and passages that a model is shown leave this "
+                   "machine for that address.")
+    _connection(wanted)
+    with st.expander("Caps and prices"):
+        _caps(wanted)
+        _prices(wanted)
+
+
+def _key(url: str) -> None:
+    """Takes a key for the session; it is never sent back to the browser."""
+    def take() -> None:
+        if key := st.session_state["typed_key"].strip():
+            hold_key(url, key)
+        st.session_state["typed_key"] = ""
+        st.session_state.pop("probe", None)
+
+    typed = (st.session_state.get("secret") or ("",))[0] == url
+    st.text_input("API key", type="password", key="typed_key", on_change=take,
+                  placeholder="held for this session" if typed else "taken from OPENAI_API_KEY"
+                  if key_for(url) else "not needed by local servers",
+                  help="Kept in memory for this session only, or taken from OPENAI_API_KEY. It is "
+                  "never stored and never shown.")
+    if typed:
+        st.button("Forget the key", on_click=forget_key, type="tertiary")
+
+
+def _connection(wanted: Preferences) -> None:
+    """The connection test and what it found."""
+    if st.button("Test the connection", key="probe_button", type="primary",
+                 disabled=not wanted.base_url):
+        from qafd.models.endpoint import Endpoint
+
+        try:
+            allow(wanted.base_url)
+            with st.spinner("Asking the endpoint"):
+                key = key_for(wanted.base_url)
+                st.session_state["probe"] = (wanted, probe(
+                    Endpoint(wanted.model, wanted.base_url, key, deadline=30.0, attempts=1),
+                    embedding_model(wanted)))
+        except QafdError as error:
+            st.session_state.pop("probe", None)
+            st.error(said(error))
+    asked = st.session_state.get("probe")
+    if asked is not None and (asked[0].base_url, asked[0].model, asked[0].embed_model) == (
+            wanted.base_url, wanted.model, wanted.embed_model):
+        _found(asked[1])
+
+
+def _found(probed: Probe) -> None:
+    for check in probed.checks:
+        icon = ":material/check_circle:" if check.ok else ":material/error:"
+        st.caption(f"{icon} **{check.name}** — {plain(check.sentence)}")
+    if probed.models:
+        with st.expander(f"Models: {len(probed.models)}"):
+            st.dataframe({"model": list(probed.models)}, hide_index=True)
+
+
+def _caps(chosen: Preferences) -> None:
+    st.caption("A run and a session stop before the call that could exceed a cap. 0 is no cap.")
+    calls, tokens, dollars = st.columns(3)
+    capped = replace(
+        chosen,
+        most_calls=int(calls.number_input("Calls", 0, 10_000_000, chosen.most_calls, 100)),
+        most_tokens=int(tokens.number_input("Tokens", 0, 10_000_000_000, chosen.most_tokens,
+                                            100_000)),
+        most_dollars=float(dollars.number_input("Dollars", 0.0, 1e6, chosen.most_dollars, 1.0,
+                                                help="Counts where the model has a price below.")))
+    if capped != chosen:
+        save(preferences_file(), capped)
+
+
+def _prices(chosen: Preferences) -> None:
+    st.caption("Dollars for a million tokens. Prices change: enter those of your contract.")
+    rows: list[dict[str, Any]] = [
+        {"model": name, "sent": price.tokens_in, "received": price.tokens_out}
+        for name, price in chosen.prices]
+    # a model of vectors sends no words
+    rows += [{"model": name, "sent": None, "received": received}
+             for name, received in ((chosen.model, None), (chosen.embed_model, 0.0))
+             if name and chosen.price(name) is None]
+    table = st.data_editor(
+        rows or [{"model": "", "sent": None, "received": None}],
+        num_rows="dynamic", hide_index=True, key="prices", column_config={
+            "model": st.column_config.TextColumn("Model", required=True),
+            "sent": st.column_config.NumberColumn("Sent, $", min_value=0.0, format="%.4f"),
+            "received": st.column_config.NumberColumn("Received, $", min_value=0.0,
+                                                      format="%.4f")})
+    if st.button("Save prices"):
+        prices = tuple((str(row["model"]), Price(float(row["sent"]), float(row["received"])))
+                       for row in table if row.get("model") and row.get("sent") is not None
+                       and row.get("received") is not None)
+        save(preferences_file(), replace(preferences(), prices=prices))
+        st.session_state.pop("prices", None)
+        st.rerun()

@@ -1,0 +1,244 @@
+"""The exact source scale at which each node enters the support.
+
+Let Delta = base + alpha d with d >= 0. As alpha grows, x is nondecreasing and piecewise linear and
+the support only gains nodes, so one walk over the breakpoints finds them all. On a piece with
+support S, dx_S/dalpha = L_SS^-1 d_S = G d_S, the mass of a node outside grows at the rate of its
+inflow, and the next node to enter is the first whose mass reaches T. G then grows by one row
+(bordering). G is a matrix of positive numbers, and its update adds positive numbers only: the pivot
+is summed from leaks, as in `qafd.flow.elimination`.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.flow.solver import Diffusion, solve
+from qafd.flow.sources import FILL
+from qafd.flow.weights import Gates
+from qafd.graph import Graph, sum_at
+from qafd.records import Floats, Nodes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """x of the first len(x) nodes of a path from `alpha` on: x + (alpha - self.alpha) slope."""
+
+    alpha: float
+    x: Floats
+    slope: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """x as a function of alpha, with the alpha at which every node enters.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (k,)
+        Graph rows, in the order of entering.
+    alphas : ndarray, shape (k,)
+        Where each enters, ascending; 0 for the support of the base.
+    up_to : float
+        The path is known between 0 and here.
+    next_row, next_alpha : int or None, float or None
+        The node that enters next beyond `up_to`, when there is one.
+    full_at : float
+        Above this alpha some component cannot hold its mass, and a diffusion caps it.
+    pieces : tuple of Piece
+    """
+
+    rows: Nodes
+    alphas: Floats
+    up_to: float
+    next_row: int | None
+    next_alpha: float | None
+    full_at: float
+    pieces: tuple[Piece, ...] = field(repr=False)
+
+    def x(self, alpha: float) -> Floats:
+        """Importance of `rows` at one alpha, shape (k,); 0 for those that have not entered."""
+        if not 0 <= alpha <= self.up_to:
+            raise ParameterError(f"alpha = {alpha} is outside the path, from 0 to {self.up_to}")
+        starts = [piece.alpha for piece in self.pieces]
+        piece = self.pieces[int(np.searchsorted(starts, alpha, side="right")) - 1]
+        x = np.zeros(len(self.rows))
+        x[: len(piece.x)] = piece.x + (alpha - piece.alpha) * piece.slope
+        return x
+
+    @cached_property
+    def capacity_scales(self) -> Floats:
+        """Factor of all capacities at which each node enters when the source stays at alpha 1.
+
+        Dividing every T by alpha does to the support what multiplying Delta by alpha does.
+        """
+        with np.errstate(divide="ignore"):
+            scales: Floats = 1.0 / self.alphas
+        return scales
+
+
+def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
+                 capacity: str = "unit", up_to: float = 1.0,
+                 base: Floats | None = None) -> Path:
+    """The path of solutions for Delta = base + alpha direction, alpha from 0 to `up_to`.
+
+    To see whom one seed brings, pass all seeds' mass as `base` with a 0 for that seed, and as
+    `direction` that seed's alone.
+
+    Parameters
+    ----------
+    source_rows : ndarray of int, shape (s,)
+        Distinct seeds.
+    direction, base : ndarray, shape (s,)
+        Mass per unit of alpha, and mass at alpha 0 (none by default); at least 0.
+    up_to : float
+        Largest alpha of interest.
+
+    Returns
+    -------
+    Path
+        Nodes that enter together get equal alphas. Costs one solve at `up_to` and O(k^2) per
+        entering node.
+    """
+    if not 0 < up_to < np.inf:
+        raise ParameterError(f"the path needs 0 < up_to < infinity, not {up_to}")
+    rows = np.asarray(source_rows, np.int64)
+    base = np.zeros(len(rows)) if base is None else np.asarray(base, np.float64)
+    direction = np.asarray(direction, np.float64)
+    limit = {}  # of alpha, for each component with seeds
+    for part in np.unique(graph.component[rows]).tolist():
+        inside = graph.component[rows] == part
+        room = FILL * float(graph.component_capacity(capacity)[part]) - float(base[inside].sum())
+        rate = float(direction[inside].sum())
+        limit[part] = max(0.0, room / rate) if rate > 0 else np.inf
+    ends = np.array([min(limit[part], up_to) for part in graph.component[rows].tolist()])
+    walk = _Walk(solve(graph, gates, rows, base + ends * direction, capacity),
+                 rows, direction, base, ends)
+    if base.any():
+        walk.begin(solve(graph, gates, rows, base, capacity))
+    entered: list[float] = [0.0] * len(walk.order)
+    pieces = [walk.piece()]
+    for full in sorted({*ends.tolist(), up_to}):
+        while True:
+            wait, i = walk.next()
+            if i is None or walk.alpha + wait > full:
+                break
+            walk.advance(wait)
+            walk.enter(i)
+            entered.append(walk.alpha)
+            pieces.append(walk.piece())
+        walk.advance(full - walk.alpha)
+        if full < up_to:
+            walk.stop(full)
+            pieces.append(walk.piece())
+    row, wait = walk.next_outside(limit, up_to)
+    return Path(walk.rows[walk.order], np.array(entered), up_to, row,
+                None if row is None else up_to + wait,
+                min(limit.values(), default=np.inf), tuple(pieces))
+
+
+class _Walk:
+    """The support at the end of the path as dense matrices, and the walk's present state."""
+
+    def __init__(self, last: Diffusion, sources: Nodes, direction: Floats, base: Floats,
+                 ends: Floats) -> None:
+        inside = np.flatnonzero(last.x > 0)
+        k = len(inside)
+        where = np.full(len(last.rows), -1)
+        where[inside] = np.arange(k)
+        u, v = where[last.u], where[last.v]
+        both = (u >= 0) & (v >= 0)
+        self.weight = np.zeros((k, k))
+        self.weight[u[both], v[both]] = self.weight[v[both], u[both]] = last.weight[both]
+        self.last = last
+        self.inner = np.where(u >= 0, u, v)[~both]
+        self.outer = np.where(u >= 0, last.v, last.u)[~both]
+        self.leaving = last.weight[~both]
+        self.leak = sum_at(self.inner, self.leaving, k)
+        self.rows, self.sink = last.rows[inside], last.capacity[inside]
+        self.place = {row: i for i, row in enumerate(self.rows.tolist())}
+        self.drive, self.mass, self.ends = np.zeros(k), np.zeros(k), np.full(k, np.inf)
+        self.drive_outside = np.zeros(len(last.rows))
+        index = {row: j for j, row in enumerate(last.rows.tolist())}
+        for row, d, m, end in zip(sources.tolist(), direction.tolist(), base.tolist(),
+                                  ends.tolist(), strict=True):
+            i = self.place.get(row)
+            if i is not None:
+                self.drive[i], self.mass[i], self.ends[i] = d, m, end
+            elif last.graph.degree_of(np.array([row]))[0]:
+                self.drive_outside[index[row]] = d
+        self.x, self.slope, self.rate = np.zeros(k), np.zeros(k), self.drive.copy()
+        self.entered = np.zeros(k, np.bool_)
+        self.order: list[int] = []
+        self.inverse = np.empty((k, k))
+        self.alpha = 0.0
+
+    def begin(self, start: Diffusion) -> None:
+        """Enter the support of the base."""
+        for row, x in zip(start.rows.tolist(), start.x.tolist(), strict=True):
+            if x > 0 and row in self.place:
+                self.enter(self.place[row])
+                self.x[self.place[row]] = x
+        self.mass += self.weight @ self.x
+        self.mass[self.entered] = self.sink[self.entered]
+
+    def piece(self) -> Piece:
+        """The solution from here on, until something happens."""
+        return Piece(self.alpha, self.x[self.order], self.slope[self.order])
+
+    def next(self) -> tuple[float, int | None]:
+        """Alpha until the next node enters, and which; None when none will."""
+        waiting = np.flatnonzero(~self.entered & (self.rate > 0))
+        if not len(waiting):
+            return np.inf, None
+        wait = np.maximum(self.sink - self.mass, 0.0)[waiting] / self.rate[waiting]
+        best = int(np.argmin(wait))
+        return float(wait[best]), int(waiting[best])
+
+    def next_outside(self, limit: dict[int, float], up_to: float) -> tuple[int | None, float]:
+        """The node beyond the end of the path that would enter next, and after how much."""
+        last = self.last
+        rate = self.drive_outside + sum_at(self.outer, self.leaving * self.slope[self.inner],
+                                           len(last.rows))
+        part = last.graph.component[last.rows]
+        rate[[up_to >= limit[c] for c in part.tolist()]] = 0.0
+        waiting = np.flatnonzero(rate > 0)
+        if not len(waiting):
+            return None, np.inf
+        wait = np.maximum(last.capacity - last.mass, 0.0)[waiting] / rate[waiting]
+        for best in np.argsort(wait, kind="stable").tolist():
+            if up_to + wait[best] <= limit[int(part[waiting[best]])]:
+                return int(last.rows[waiting[best]]), float(wait[best])
+        return None, np.inf
+
+    def advance(self, step: float) -> None:
+        """Raise alpha by `step`, during which no node enters."""
+        self.alpha += step
+        self.x += step * self.slope
+        self.mass[~self.entered] += step * self.rate[~self.entered]
+
+    def stop(self, full: float) -> None:
+        """End the sources of components that are full at this alpha."""
+        self.drive[self.ends <= full] = 0.0
+        self._settle()
+
+    def enter(self, i: int) -> None:
+        """Add a node to the support: one more row of the inverse."""
+        s, k = self.order, len(self.order)
+        w, g = self.weight[i, s], self.inverse[:k, :k]
+        self.entered[i] = True
+        beyond = self.leak + self.weight @ ~self.entered
+        through = g @ w
+        pivot = beyond[i] + float(w @ (g @ beyond[s]))
+        g += np.outer(through, through / pivot)
+        self.inverse[k, :k] = self.inverse[:k, k] = through / pivot
+        self.inverse[k, k] = 1.0 / pivot
+        s.append(i)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Recompute the rates of change for the present support."""
+        k = len(self.order)
+        self.slope[self.order] = self.inverse[:k, :k] @ self.drive[self.order]
+        self.rate = self.drive + self.weight @ self.slope

@@ -1,0 +1,94 @@
+"""Whether the compiled solver is loaded, and how to load it without any request waiting for it.
+
+numba is optional. `warm` compiles in a process of its own and then loads the result
+from numba's cache on disk; until that has happened, and wherever numba is missing, diffusions run
+on numpy and scipy. `python -m qafd.flow.kernel` fills the cache at install time.
+"""
+
+import subprocess
+import sys
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from qafd.flow.weights import Gates
+from qafd.graph import Graph, Workspace
+from qafd.records import Floats, Nodes
+
+
+class Spread(Protocol):
+    """What the compiled solver found: the arrays of a Diffusion from `rows` to `flow`."""
+
+    arrays: tuple[Nodes, Floats, Floats, Floats, Floats, Floats, Nodes, Nodes, Floats, Floats]
+    rounds: int
+    expansions: int
+    reason: str
+
+
+class Compiled(Protocol):
+    """The module `qafd.flow.compiled`, as the solver uses it."""
+
+    def spread(self, graph: Graph, gates: Gates, workspace: Workspace, seeds: Nodes,
+               delta: Floats, sink: Floats, rtol: float, rounds: int,
+               touched: int) -> Spread | None: ...
+
+
+_loaded: list[Compiled] = []
+_one_at_a_time = threading.Lock()
+
+
+def ready() -> Compiled | None:
+    """The compiled solver once it is loaded; never loads it."""
+    return _loaded[0] if _loaded else None
+
+
+def available() -> bool:
+    """Whether numba is installed."""
+    return find_spec("numba") is not None
+
+
+def cached() -> bool:
+    """Whether numba's cache, beside the code or in the user's folder, has the present solver."""
+    code = Path(__file__).with_name("compiled.py")
+    caches = (code.parent / "__pycache__", Path.home() / ".cache" / "numba")
+    return any(file.stat().st_mtime >= code.stat().st_mtime for cache in caches
+               for file in cache.glob("**/compiled.*.nbi"))
+
+
+def load() -> bool:
+    """Load the compiled solver in this thread, compiling if its cache is empty (about 10 s of CPU).
+
+    False where numba is missing.
+    """
+    if not available():
+        return False
+    with _one_at_a_time:
+        if not _loaded:
+            _loaded.append(import_module("qafd.flow.compiled"))
+    return True
+
+
+def unload() -> None:
+    """Go back to numpy and scipy, to measure or test them."""
+    _loaded.clear()
+
+
+def warm() -> threading.Thread:
+    """Load the compiled solver in the background; the thread that does it, already started.
+
+    The cache is filled by a process of its own, so that compiling does not slow the caller.
+    """
+    def work() -> None:
+        if available() and not _loaded:
+            subprocess.run([sys.executable, "-m", "qafd.flow.kernel"], check=True)
+            load()
+
+    thread = threading.Thread(target=work, name="qafd-kernel", daemon=True)
+    thread.start()
+    return thread
+
+
+if __name__ == "__main__":
+    load()

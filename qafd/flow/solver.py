@@ -1,0 +1,262 @@
+"""Query-aware flow diffusion: the exact solution of problem (5), found locally.
+
+    minimize  F(x) = x'Lx / 2 + x'(T - Delta)   over x >= 0,   L = B W(q) B'
+
+L has no positive entry off its diagonal, so the solution is the least x >= 0 whose mass
+m = Delta - L x fits everywhere, and solving on a set S of nodes that are all in the support
+never overshoots: `solve` grows S. It solves L_SS x_S = (Delta - T)_S, drops nodes whose x turned
+negative, adds the nodes with m_v > T_v, and repeats. That is the primal-dual active set
+method (Hintermueller, Ito and Kunisch 2003), which for such matrices ends from any start.
+Only nodes with mass are read from the graph.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.flow import kernel
+from qafd.flow.certificate import ROUNDING, Certificate, certify, net_inflow
+from qafd.flow.elimination import TooDenseError
+from qafd.flow.flood import flood
+from qafd.flow.region import REFINEMENTS, Region
+from qafd.flow.sources import Sources, fit
+from qafd.flow.weights import Gates
+from qafd.graph import Graph
+from qafd.records import Floats, Nodes
+
+# Beyond this ratio of largest to smallest weight, conjugate gradients are not even tried.
+WIDE = 1e12
+# Tolerance of the first inner solves; a round that adds few nodes, less than a share FEW of the
+# active ones, multiplies it by STEP, down to rtol, and one that adds none goes below that when
+# rounding left the residual too large.
+COARSE = 1e-2
+STEP = 1e-4
+FEW = 1 / 8
+LAST = 1e-3
+# Rounding above this share of a capacity is removed by a direct solve in twice the digits, unless
+# more than SHARPENED nodes are active: seconds of work for digits that nobody sees.
+SHARP = 1e-7
+SHARPENED = 1500
+# Rounds after which a graph that is thin is flooded and solved directly. Few graphs take as many.
+PATIENCE = 12
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop a solve that has not converged."""
+
+    rounds: int = 400
+    touched: int = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Diffusion:
+    """A solved diffusion, on the nodes it touched (t of them, in the order of touching).
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (t,)
+        Graph rows.
+    x : ndarray, shape (t,)
+        Importance, the dual variable of problem (5).
+    mass, capacity, source : ndarray, shape (t,)
+        m, T and Delta.
+    alignment : ndarray, shape (t,)
+        Query similarity s(v).
+    u, v : ndarray of int, shape (e,)
+        Ends of every edge with a retrieved end, as indices into `rows`, with x_u >= x_v.
+    weight, flow : ndarray, shape (e,)
+        w and w (x_u - x_v) >= 0, which runs from u to v, known to more digits than x. (The
+        paper's f = -B'x is a difference of potentials, not yet times the weight.)
+    notices : tuple of str
+        What the user should know, for example that mass was capped.
+    saturated : bool
+        Whether some component was asked to hold more than it can.
+    rounds, expansions : int
+        Rounds of the active set, and nodes whose edges were read.
+    reason : str
+        Empty, or why the solve ended before its tolerance `rtol`.
+    """
+
+    graph: Graph = field(repr=False)
+    rows: Nodes = field(repr=False)
+    x: Floats = field(repr=False)
+    mass: Floats = field(repr=False)
+    capacity: Floats = field(repr=False)
+    source: Floats = field(repr=False)
+    alignment: Floats = field(repr=False)
+    u: Nodes = field(repr=False)
+    v: Nodes = field(repr=False)
+    weight: Floats = field(repr=False)
+    flow: Floats = field(repr=False)
+    notices: tuple[str, ...]
+    saturated: bool
+    rounds: int
+    expansions: int
+    rtol: float
+    reason: str = ""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver reached its tolerance."""
+        return not self.reason
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proof of optimality, computed from the numbers of this record alone."""
+        return certify(self.x, self.source, self.capacity, self.u, self.v, self.weight, self.rtol,
+                       self.mass, self.graph.degree_of(self.rows), self.rounds, self.expansions,
+                       self.reason)
+
+    @cached_property
+    def support(self) -> Nodes:
+        """Graph rows with x > 0, most important first; equal x by row."""
+        full = np.flatnonzero(self.x > 0)
+        best: Nodes = self.rows[full[np.lexsort((self.rows[full], -self.x[full]))]]
+        return best
+
+    @cached_property
+    def state(self) -> tuple[str, ...]:
+        """Per touched node: "saturated" (x > 0), "wet" (mass only) or "dry"."""
+        return tuple("saturated" if x > 0 else "wet" if m > 0 else "dry"
+                     for x, m in zip(self.x.tolist(), self.mass.tolist(), strict=True))
+
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {row: i for i, row in enumerate(self.rows.tolist())}
+
+    def find(self, row: int) -> int | None:
+        """Index of a graph row in the arrays above, None when it was not touched."""
+        return self._index.get(row)
+
+    def retrieved(self, row: int) -> bool:
+        """Whether x of a graph row is above 0."""
+        i = self.find(row)
+        return i is not None and bool(self.x[i] > 0)
+
+    @cached_property
+    def origin(self) -> Nodes:
+        """Index of the node that each touched node got the most from, -1 for none, shape (t,)."""
+        origin = np.full(len(self.rows), -1)
+        # Smallest flow first: the last to be written is the largest, of equals the first edge.
+        order = np.lexsort((-np.arange(len(self.flow)), self.flow))
+        order = order[self.flow[order] > 0]
+        origin[self.v[order]] = self.u[order]
+        return origin
+
+
+def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
+          capacity: str = "unit", rtol: float = 1e-9, budget: Budget | None = None) -> Diffusion:
+    """The solution of problem (5) for one query, exact to `rtol` of each node's capacity.
+
+    Parameters
+    ----------
+    source_rows, source_mass : ndarray, shape (k,)
+        Seeds and Delta, see `qafd.flow.sources.source_mass`; mass that cannot fit is scaled down and
+        the result says so.
+    capacity : {"unit", "degree", "tokens"}
+        Sink capacity T.
+    rtol : float
+        Between 1e-12 and 0.1. Node v may be off by rtol T_v plus the rounding of its mass.
+
+    Returns
+    -------
+    Diffusion
+        When `converged` is false, `reason` says why and `certificate.residual` by how much.
+    """
+    if not 1e-12 <= rtol <= 0.1:
+        raise ParameterError(f"rtol must be between 1e-12 and 0.1, not {rtol}")
+    sources = fit(graph, source_rows, source_mass, capacity)
+    limits = budget or Budget()
+    compiled = kernel.ready()
+    if compiled is not None:
+        found = _solve_compiled(compiled, graph, gates, sources, capacity, rtol, limits)
+        if found is not None:
+            return found
+    return _solve_numpy(graph, gates, sources, capacity, rtol, limits)
+
+
+def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sources: Sources,
+                    capacity: str, rtol: float, budget: Budget) -> Diffusion | None:
+    """The solution by `qafd.flow.compiled`; None when weights are too wide or the graph too long."""
+    workspace = graph.acquire()
+    try:
+        spread = compiled.spread(graph, gates, workspace, sources.rows, sources.mass,
+                                 graph.capacity(capacity), rtol, budget.rounds, budget.touched)
+        if spread is None:
+            return None
+        return Diffusion(graph, *spread.arrays, sources.notices, sources.saturated, spread.rounds,
+                         spread.expansions, rtol, spread.reason)
+    finally:
+        graph.release(workspace)
+
+
+def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rtol: float,
+                 budget: Budget) -> Diffusion:
+    region = Region(graph, gates, sources, graph.capacity(capacity))
+    try:
+        rounds, reason = _find_support(region, rtol, budget)
+        u, v, weight, flow = region.edges()
+    finally:
+        region.close()
+    x, source = region.x, region.source
+    mass = source + net_inflow(u, v, flow, len(x))
+    return Diffusion(graph, region.rows, x, mass, region.sink, source, region.alignment, u, v,
+                     weight, flow, sources.notices, sources.saturated, rounds,
+                     region.expansions, rtol, reason)
+
+
+def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str]:
+    """Find the support and x; returns the rounds used and why it stopped, if early."""
+    inner, direct, settled = max(COARSE, rtol), False, False
+    over = region.source - region.sink
+    late = np.flatnonzero(over > 0)
+    for rounds in range(1, budget.rounds + 1):
+        if rounds > PATIENCE and not direct and region.afford_factors():
+            direct, inner = True, rtol
+        if rounds > PATIENCE and direct:
+            flood(region, late, over, max(inner, rtol), budget.touched)
+        else:
+            region.grow(late, over, max(inner, rtol))
+        if len(region.rows) > budget.touched:
+            return rounds, f"more than {budget.touched} nodes were touched"
+        direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
+        if direct:
+            try:
+                if not (region.width <= WIDE and region.afford_factors() and region.factorize()):
+                    region.eliminate(REFINEMENTS if settled else 0)
+            except TooDenseError:
+                return rounds, (f"the weights span {region.width:.0e} and {region.active.sum()} "
+                                "nodes are too many to solve directly; lower the mass")
+        negative = region.active & (region.x < 0)
+        dropped = bool(negative.any())
+        region.drop(negative)
+        over, through = region.excess()
+        allowed = rtol * region.sink + ROUNDING * through
+        late = np.flatnonzero(~region.active & (over > np.maximum(allowed, inner * region.sink)))
+        if dropped:  # too coarse: a node could be added and dropped for ever
+            inner = max(0.1 * inner, rtol * LAST)
+        if dropped or len(late):
+            settled = False
+            if not dropped and len(late) < FEW * region.active.sum():
+                inner = max(inner * STEP, min(inner, rtol))
+            continue
+        if direct and not settled:
+            settled = True
+            continue
+        if np.all(np.where(region.active, np.abs(over), over) <= allowed):
+            blurred = ROUNDING * through > SHARP * region.sink
+            if not direct and blurred.any() and region.active.sum() <= SHARPENED:
+                direct = settled = True
+                continue
+            # x this small is rounding: without it the node still fits.
+            trifle = region.active & (region.total * region.x <= ROUNDING * through)
+            if not trifle.any():
+                return rounds, ""
+            region.drop(trifle)
+        elif inner <= rtol * LAST:
+            return rounds, "rounding keeps the residual above the tolerance"
+        inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)
+    return budget.rounds, f"{budget.rounds} rounds were not enough"

@@ -1,0 +1,164 @@
+"""Vectors from an endpoint: capped, noted in the ledger, and stored with every request."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qafd.errors import DeadlineError, MalformedReplyError
+from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
+from qafd.models.cost import Meter, Price, Spent
+from qafd.reading.text import count_tokens
+from qafd.records import Chunk, Extraction, Vectors
+from qafd.storage.sqlite import Store, embedding_key, vector_keys
+from qafd.storage.sqlite.ledger import Call
+
+if TYPE_CHECKING:
+    from qafd.models.endpoint_embedder import EndpointEmbedder
+
+
+@dataclass(frozen=True)
+class MeteredEmbedder:
+    """An embedding model whose requests are capped, noted in the workspace, and paid for once.
+
+    The vectors of a request are stored when it ends, in a workspace that is embedded with this
+    model, and are not asked for again. An `Embedder`.
+
+    Parameters
+    ----------
+    model : EndpointEmbedder
+    path : path
+        The workspace file.
+    price : Price, optional
+        Without one the cap on money does not count these requests.
+    run, document, question : str
+        For the ledger.
+    """
+
+    model: "EndpointEmbedder"
+    path: Path
+    meter: Meter
+    price: Price | None = None
+    run: str = ""
+    document: str = ""
+    question: str = ""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def dimension(self) -> int:
+        """The length d of a vector; asked for with a word where it is not known."""
+        if not self.model.known_dimension:
+            self._ask(["word"])
+        return self.model.known_dimension
+
+    def about(self, *, document: str = "", question: str = "") -> "MeteredEmbedder":
+        """The same model, with what its next requests are for."""
+        return replace(self, document=document, question=question)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d).
+
+        Raises
+        ------
+        SpendingCapError
+            The next request could exceed the cap; it was not made.
+        ModelError
+            From the endpoint. Requests that were answered before are stored.
+        """
+        if not texts:
+            return np.zeros((0, self.model.known_dimension), np.float32)
+        keys = [embedding_key(self.name, text) for text in texts]
+        found = self.embed_keyed(dict(zip(keys, texts, strict=True)))
+        return np.array([found[key] for key in keys]).reshape(-1, self.dimension)
+
+    def embed_keyed(self, texts: Mapping[str, str]) -> dict[str, Vectors]:
+        """The vectors, each (d,), of texts under the keys that they are stored by."""
+        with Store.open(self.path) as store:
+            found = store.vectors(texts)
+            wanted: dict[str, list[str]] = {}
+            for key, text in texts.items():
+                if key not in found:
+                    wanted.setdefault(text, []).append(key)
+            left = iter(wanted.values())
+            for rows in self.model.in_requests(list(wanted), self._ask):
+                fresh = {key: row for row, keys in zip(rows, left, strict=False) for key in keys}
+                if store.embedder == (self.name, self.dimension):
+                    store.put_vectors(fresh)
+                found |= fresh
+        return found
+
+    def _ask(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of one request, unless it could exceed the cap."""
+        most = math.ceil(1.1 * sum(2 + count_tokens(text) for text in texts))
+        reserved = Spent(1, most, self._cost(most) or 0.0)
+        self.meter.reserve(reserved)
+        begin = time.monotonic()
+        status, tokens, estimated = "failed", 0, True
+        try:
+            embedded = self.model.ask(texts)
+            status, tokens, estimated = "ok", embedded.tokens, embedded.estimated
+        except (MalformedReplyError, DeadlineError) as error:  # it may have been paid
+            status = "rejected" if isinstance(error, MalformedReplyError) else status
+            tokens = sum(map(count_tokens, texts))
+            raise
+        finally:
+            cost = self._cost(tokens)
+            self.meter.settle(reserved, Spent(1, tokens, cost or 0.0))
+            with Store.open(self.path) as store:
+                store.put_call(Call(
+                    "", "embed", self.name, status, "", tokens, 0, estimated, False, cost,
+                    time.monotonic() - begin, "", self.document, self.question, self.run))
+        return embedded.vectors
+
+    def _cost(self, tokens: int) -> float | None:
+        return self.price.of(tokens, 0) if self.price else None
+
+
+class EndpointEngine:
+    """Reads in this process, with vectors from an endpoint, many passages in one request.
+
+    Names get their vectors when the graph is assembled: not all that are read are needed.
+    """
+
+    def __init__(self, extractor: BatchExtractor, embedder: MeteredEmbedder) -> None:
+        self.models = Models(extractor.name, embedder.name, embedder.dimension)
+        self._extractor, self._embedder = extractor, embedder
+
+    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
+        """Every batch with its readings, in order."""
+        return ((batch, self._read(batch[1])) for batch in batches)
+
+    def _read(self, chunks: Sequence[Chunk]) -> Readings:
+        extractions = tuple(self._extractor.extract_all(chunks))
+        vectors = self.reread(list(zip(chunks, extractions, strict=True)))
+        nothing = np.zeros((0, self.models.dimension), np.float32)
+        return Readings(extractions, tuple(vectors), (), nothing)
+
+    def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
+        """The vectors of passages whose extraction is known, each (1 + s, d)."""
+        keys = [vector_keys(self.models.embedder, chunk.title, chunk.text, extraction.sentences)
+                for chunk, extraction in pairs]
+        texts = {key: text for some, pair in zip(keys, pairs, strict=True)
+                 for key, text in zip(some, texts_of(*pair), strict=True)}
+        documents = {chunk.document for chunk, _ in pairs}
+        found = self._embedder.about(
+            document=documents.pop() if len(documents) == 1 else "").embed_keyed(texts)
+        return [np.array([found[key] for key in some]) for some in keys]
+
+    def embed(self, names: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d)."""
+        return self._embedder.embed(names)
+
+
+def texts_of(chunk: Chunk, extraction: Extraction) -> list[str]:
+    """What is sent for a passage: it with its title, then its sentences, 1 + s texts."""
+    whole = f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
+    return [whole, *(chunk.text[start:end] for start, end in extraction.sentences)]

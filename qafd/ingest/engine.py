@@ -1,0 +1,250 @@
+"""Where passages are read: in this process, or in several that each hold their own models."""
+
+import multiprocessing
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from itertools import islice
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from qafd.assemble import read, sure_names
+from qafd.errors import ModelError
+from qafd.models.embedder import PassageEmbedder
+from qafd.records import Chunk, Extraction, Vectors
+
+Batch = tuple[str, Sequence[Chunk]]
+"""A file's name and some of its passages."""
+
+Result = TypeVar("Result")
+
+
+class BatchExtractor(Protocol):
+    """Chunks to extractions, in order; `name` is written into the log."""
+
+    name: str
+
+    def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        """One extraction per chunk."""
+        ...
+
+
+Makers = tuple[Callable[[], BatchExtractor], Callable[[], PassageEmbedder]]
+_makers: Makers  # of a child process, set when it starts
+
+
+class Models(NamedTuple):
+    """What the models are called; stamped into the workspace."""
+
+    extractor: str
+    embedder: str
+    dimension: int
+
+
+class Readings(NamedTuple):
+    """What came out of a batch: extractions, their vectors, and the vectors of their names.
+
+    `vectors[i]` is (1 + s, d): the passage of `extractions[i]` and its s sentences;
+    `name_vectors` is (k, d) in the order of `names`. From a language model also `doubts[i]`, ""
+    or why an extraction is not what it should be, and why each of the passages `failed` that are
+    missing.
+    """
+
+    extractions: tuple[Extraction, ...]
+    vectors: tuple[Vectors, ...]
+    names: tuple[str, ...]
+    name_vectors: Vectors
+    doubts: tuple[str, ...] = ()
+    failed: tuple[ModelError, ...] = ()
+
+
+class Engine(Protocol):
+    """Reads passages and embeds names; `models` says with what."""
+
+    models: Models
+
+    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
+        """Every batch with its readings, in order; takes batches when it has room for them."""
+        ...
+
+    def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
+        """The vectors of passages whose extraction is known, each (1 + s, d)."""
+        ...
+
+    def embed(self, names: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d)."""
+        ...
+
+
+class Here:
+    """Reads in this process."""
+
+    def __init__(self, extractor: BatchExtractor, embedder: PassageEmbedder) -> None:
+        self.models = Models(extractor.name, embedder.name, embedder.dimension)
+        self._extractor, self._embedder = extractor, embedder
+        self._embedded: set[str] = set()
+
+    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
+        """Every batch with its readings, in order."""
+        return ((batch, self.read(batch[1])) for batch in batches)
+
+    def read(self, chunks: Sequence[Chunk]) -> Readings:
+        """The readings of a batch; a name's vector comes with its first batch only."""
+        extractions = tuple(self._extractor.extract_all(chunks))
+        vectors = tuple(self.reread(list(zip(chunks, extractions, strict=True))))
+        found = {name for one in zip(chunks, extractions, strict=True)
+                 for name in sure_names(*one)}
+        names = sorted(found - self._embedded)
+        self._embedded.update(names)
+        return Readings(extractions, vectors, tuple(names), self.embed(names))
+
+    def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
+        """The vectors of passages whose extraction is known, each (1 + s, d)."""
+        readings = [read(chunk, extraction, self._embedder) for chunk, extraction in pairs]
+        return [np.concatenate([r.vector[None, :], r.sentences]) for r in readings]
+
+    def embed(self, names: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d)."""
+        return self._embedder.embed(names)
+
+
+class _Process(SpawnProcess):
+    """A child that does not run the script again that was started, so none needs a guard."""
+
+    @staticmethod
+    def _Popen(process: Any) -> Any:
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return SpawnProcess._Popen(process)
+        finally:
+            sys.modules["__main__"] = script
+
+
+class _Context(SpawnContext):
+    Process = _Process
+
+
+class Pool:
+    """Reads in `processes` children; use in a `with` block.
+
+    Parameters
+    ----------
+    extractor, embedder : callable
+        Make the models, in each child: functions or classes of a module (not of the script that
+        is run) without arguments.
+
+    Raises
+    ------
+    ModelError
+        A child cannot make its models, or died; what was logged before stays.
+    """
+
+    batch = 32  # passages or names that one child embeds at a time
+
+    def __init__(self, extractor: Callable[[], BatchExtractor],
+                 embedder: Callable[[], PassageEmbedder], processes: int = 2) -> None:
+        self._processes = processes
+        # Forking a process that runs threads (the lease's pulse, a server) can deadlock.
+        self._pool = ProcessPoolExecutor(
+            processes, _Context(), _start, ((extractor, embedder),))
+        try:
+            answers = [self._pool.submit(_models) for _ in range(processes)]
+            self.models: Models = self._result(answers[0])
+        except BaseException:  # Ctrl-C too: the children would outlive it
+            self.close()
+            raise
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the children; what they were reading is dropped."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
+        """Every batch with its readings, in order; four batches wait for each child.
+
+        That keeps them busy while the caller assembles the graph.
+        """
+        waiting: deque[tuple[Batch, Future[Readings]]] = deque()
+        try:
+            while True:
+                for batch in islice(batches, 5 * self._processes - len(waiting)):
+                    waiting.append((batch, self._pool.submit(_read, batch[1])))
+                if not waiting:
+                    return
+                batch, future = waiting.popleft()
+                yield batch, self._result(future)
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
+        """The vectors of passages whose extraction is known, each (1 + s, d)."""
+        futures = [self._pool.submit(_reread, pairs[i:i + self.batch])
+                   for i in range(0, len(pairs), self.batch)]
+        return [vectors for future in futures for vectors in self._result(future)]
+
+    def embed(self, names: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d)."""
+        futures = [self._pool.submit(_embed, names[i:i + self.batch])
+                   for i in range(0, len(names), self.batch)]
+        rows = [self._result(future) for future in futures]
+        return np.concatenate([np.zeros((0, self.models.dimension), np.float32), *rows])
+
+    def _result(self, future: "Future[Result]") -> Result:
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            raise ModelError(
+                "A process that reads passages has died, most likely for want of memory; what "
+                "was read before is kept. Free some memory and resume.") from None
+
+
+def _start(makers: Makers) -> None:
+    global _makers
+    _makers = makers
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _die_with(sentinel: int) -> None:
+    # A parent that was killed cannot end its children; they would wait for work for good.
+    wait([sentinel])
+    os._exit(1)
+
+
+@cache
+def _here() -> Here:
+    extractor, embedder = _makers
+    return Here(extractor(), embedder())
+
+
+def _models() -> Models:
+    return _here().models
+
+
+def _read(chunks: Sequence[Chunk]) -> Readings:
+    return _here().read(chunks)
+
+
+def _reread(pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
+    return _here().reread(pairs)
+
+
+def _embed(names: Sequence[str]) -> Vectors:
+    return _here().embed(names)

@@ -1,0 +1,212 @@
+"""Which models read a workspace: a choice stored in it, without the key, and its engine."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+
+from qafd.errors import ParameterError
+from qafd.ingest.embedding import EndpointEngine, MeteredEmbedder
+from qafd.ingest.engine import BatchExtractor, Engine, Here, Pool
+from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, accepted
+from qafd.models import LLM
+from qafd.models.address import OPENAI, check_address, is_local
+from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
+from qafd.models.embedder import PassageEmbedder
+from qafd.models.prompts import ENTITY_TYPES
+from qafd.storage.sqlite import Store
+
+Keys = Mapping[str, str]
+"""API keys by address of the endpoint that they are for; never stored."""
+NO_KEYS: Keys = {}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What reads and embeds the documents of a workspace; "" is what runs on this machine.
+
+    Parameters
+    ----------
+    model, base_url : str
+        The language model that extracts, and its endpoint.
+    types, language, gleanings
+        See `ModelExtractor`.
+    in_flight : int
+        Calls at a time.
+    deadline, attempts
+        Of a call, see `Endpoint`.
+    cap : Cap
+        Of one run.
+    price : Price, optional
+        Of the model; an endpoint on this machine or network is free without one.
+    embedder, embedder_url : str
+        The embedding model, and its endpoint.
+    embed_price : Price, optional
+        Of the embedding model; free as the other.
+    """
+
+    model: str = ""
+    base_url: str = OPENAI
+    types: tuple[str, ...] = ENTITY_TYPES
+    language: str = "English"
+    gleanings: int = 0
+    in_flight: int = 4
+    deadline: float = 120.0
+    attempts: int = 4
+    cap: Cap = field(default_factory=Cap)
+    price: Price | None = None
+    embedder: str = ""
+    embedder_url: str = OPENAI
+    embed_price: Price | None = None
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
+                                ("deadline", 0.1, 3600)):
+            if not low <= getattr(self, name) <= high:
+                raise ParameterError(f"{name} is {getattr(self, name)}, outside of {low} to {high}")
+        if not self.types:
+            raise ParameterError("no entity type is named; name at least one")
+        for name, url in ((self.model, self.base_url), (self.embedder, self.embedder_url)):
+            if name:
+                check_address(url, "not known here")
+
+    @property
+    def rate(self) -> Price | None:
+        """The price of the model, or nothing where the endpoint is the user's own."""
+        return self.price or (FREE if is_local(self.base_url) else None)
+
+    @property
+    def embed_rate(self) -> Price | None:
+        """The price of the embedding model, likewise."""
+        return self.embed_price or (FREE if is_local(self.embedder_url) else None)
+
+
+def chosen(store: Store) -> Choice:
+    """The choice of a workspace."""
+    stored = store.choice
+    if not stored:
+        return Choice()
+    values = json.loads(stored)
+    prices = {name: Price(**price) for name in ("price", "embed_price")
+              if (price := values.pop(name, None))}
+    return Choice(**{**values, **prices, "types": tuple(values["types"]),
+                     "cap": Cap(**values["cap"])})
+
+
+def choose(store: Store, choice: Choice) -> None:
+    """Let the next run read with this choice; what is stored holds no key.
+
+    Where another model or other options are to extract, that run reads all passages anew.
+    """
+    before = chosen(store)
+    same = all(getattr(before, name) == getattr(choice, name)
+               for name in ("model", "types", "language", "gleanings"))
+    store.choose(json.dumps(asdict(choice)), anew=not same)
+
+
+def model_of(choice: Choice, keys: Keys) -> LLM:
+    """The chosen language model.
+
+    Raises
+    ------
+    MissingKeyError
+        Its endpoint needs a key.
+    """
+    # takes two seconds to import, which the local path never needs
+    from qafd.models.endpoint import Endpoint
+
+    return Endpoint(choice.model, choice.base_url, keys.get(choice.base_url),
+                    deadline=choice.deadline, attempts=choice.attempts)
+
+
+def embedder_of(choice: Choice, store: Store, keys: Keys, meter: Meter,
+                run: str = "") -> MeteredEmbedder | None:
+    """The chosen embedding model, its requests noted in the workspace; None for the bundled one.
+
+    Raises
+    ------
+    MissingKeyError
+        Its endpoint needs a key.
+    """
+    if not choice.embedder:
+        return None
+    from qafd.models.endpoint_embedder import EndpointEmbedder
+
+    name, dimension = store.embedder
+    model = EndpointEmbedder(
+        choice.embedder, choice.embedder_url, keys.get(choice.embedder_url),
+        deadline=choice.deadline, attempts=choice.attempts,
+        dimension=dimension if name == choice.embedder else 0)
+    return MeteredEmbedder(model, store.path, meter, choice.embed_rate, run)
+
+
+def extractor_of(choice: Choice, store: Store, llm: LLM, meter: Meter | None = None,
+                 run: str = "") -> ModelExtractor:
+    """A language model as an extractor of this workspace."""
+    paid = Metered(llm, store.path, meter or Meter(), choice.rate, choice.base_url, "extract", run,
+                   accepts=accepted)
+    return ModelExtractor(paid, choice.types, choice.language, choice.gleanings)
+
+
+class Local:
+    """What reads on this machine: made when it is first needed, and kept until `close`.
+
+    Parameters
+    ----------
+    extractor, embedder, processes
+        See `qafd.ingest.index`.
+    """
+
+    def __init__(self, extractor: Callable[[], BatchExtractor],
+                 embedder: Callable[[], PassageEmbedder], processes: int = 1) -> None:
+        self._makers, self._processes = (extractor, embedder), processes
+        self._engine: Pool | Here | None = None
+        self._extractor: BatchExtractor | None = None
+
+    def __enter__(self) -> "Local":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End its processes."""
+        if isinstance(self._engine, Pool):
+            self._engine.close()
+        self._engine = None
+
+    @property
+    def extractor(self) -> BatchExtractor:
+        """The extractor alone, in this process."""
+        self._extractor = self._extractor or self._makers[0]()
+        return self._extractor
+
+    @property
+    def engine(self) -> Engine:
+        """Extractor and embedder, in `processes`."""
+        if self._engine is None:
+            self._engine = (Pool(*self._makers, self._processes) if self._processes > 1 else
+                            Here(self.extractor, self._makers[1]()))
+        return self._engine
+
+
+def engine_of(choice: Choice, store: Store, keys: Keys, run: str, local: Local) -> Engine:
+    """The engine of a run: local, with vectors from an endpoint, or under a language model.
+
+    All calls of the run are counted in one meter.
+
+    Raises
+    ------
+    ParameterError
+        The cost is capped, and the embedding model has no price.
+    """
+    meter = meter_of(store.path, choice.cap, run)
+    embedder = embedder_of(choice, store, keys, meter, run)
+    if embedder is not None and embedder.price is None and choice.cap.cost is not None:
+        raise ParameterError(
+            f"there is no price for {embedder.name}, so its cost cannot be capped; enter its price "
+            "in Settings or with --embed-price, or cap calls or tokens")
+    base = local.engine if embedder is None else EndpointEngine(local.extractor, embedder)
+    if not choice.model:
+        return base
+    return ModelEngine(extractor_of(choice, store, model_of(choice, keys), meter, run), base,
+                       choice.in_flight)

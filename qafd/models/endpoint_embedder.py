@@ -1,0 +1,133 @@
+"""An embedding model behind an OpenAI-compatible address."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import openai
+
+from qafd.errors import MalformedReplyError, RefusedError
+from qafd.models.address import OPENAI
+from qafd.models.remote import TOO_LONG, RemoteModel
+from qafd.reading.text import count_tokens
+from qafd.records import Vectors
+
+_SHORT = 100  # characters of a text that is not cut any more
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Unit rows, shape (k, d), and how many tokens were read; `estimated` when counted here."""
+
+    vectors: Vectors
+    tokens: int
+    estimated: bool
+
+
+class EndpointEmbedder(RemoteModel):
+    """An embedding model behind an OpenAI-compatible address; an `Embedder`.
+
+    Vectors are scaled to unit length. A request that is declined or answered with something
+    else is halved; a single text that is too long for the model is halved too, and has the mean of
+    its halves, weighted by their lengths.
+
+    Parameters
+    ----------
+    model, base_url, key, client, deadline, attempts, pause
+        As for `RemoteModel`.
+    batch : int
+        Texts of one request at first.
+    dimension : int
+        The length of its vectors where that is known, which saves asking; another is refused.
+    """
+
+    def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
+                 client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
+                 pause: float = 0.5, batch: int = 64, dimension: int = 0) -> None:
+        super().__init__(model, base_url, key, client=client, deadline=deadline,
+                         attempts=attempts, pause=pause)
+        self._batch = batch
+        self.known_dimension = dimension
+
+    @property
+    def dimension(self) -> int:
+        """The length d of a vector; asked for once, with a word."""
+        if not self.known_dimension:
+            self.embed(["word"])
+        return self.known_dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d).
+
+        Raises
+        ------
+        MalformedReplyError
+            Vectors are missing, of several lengths, zero or not finite.
+        """
+        rows = [*self.in_requests(texts, lambda some: self.ask(some).vectors)]
+        return np.concatenate(rows or [np.zeros((0, self.dimension), np.float32)])
+
+    def in_requests(self, texts: Sequence[str],
+                    ask: Callable[[Sequence[str]], Vectors]) -> Iterator[Vectors]:
+        """The rows of one request after the other, in the order of `texts`; `ask` makes one."""
+        at, size = 0, self._batch
+        while at < len(texts):
+            some = [text or " " for text in texts[at:at + size]]
+            try:
+                rows = ask(some)
+            except (RefusedError, MalformedReplyError) as error:
+                too_long = TOO_LONG.search(str(error)) is not None
+                if len(some) > 1:
+                    size = len(some) // 2
+                    if not too_long:  # of one long text the others know nothing
+                        self._batch = size
+                    continue
+                if not too_long or len(some[0]) < _SHORT:
+                    raise
+                rows = self._in_halves(some[0], ask)
+            yield rows
+            at += len(some)
+            size = self._batch
+
+    def _in_halves(self, text: str, ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        middle = len(text) // 2
+        cut = max(text.rfind(" ", 1, middle), middle // 2)
+        halves = [text[:cut], text[cut:]]
+        rows = np.concatenate([*self.in_requests(halves, ask)])  # (2, d)
+        mean = np.array([len(half) for half in halves], np.float64) @ rows
+        return np.asarray(mean / np.linalg.norm(mean), np.float32)[None, :]
+
+    def ask(self, texts: Sequence[str]) -> Embedded:
+        """The vectors of one request.
+
+        Raises
+        ------
+        MalformedReplyError, DeadlineError, UnreachableError, RefusedError, MissingKeyError
+        """
+        return self.call(lambda: self._ask(texts))
+
+    def _ask(self, texts: Sequence[str]) -> Embedded:
+        answer = self.client.embeddings.create(
+            model=self.name, input=list(texts), encoding_format="float")
+        rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
+        sizes = {len(row) for row in rows}
+        if len(sizes) == 1 and self.known_dimension not in (0, *sizes):
+            raise MalformedReplyError(
+                f"{self.name} gave a vector of {min(sizes)} numbers where it gave "
+                f"{self.known_dimension} before; choose the former model again, or embed the "
+                "workspace anew (`qafd index --re-embed`).")
+        if len(rows) != len(texts) or len(sizes) != 1:
+            raise MalformedReplyError(
+                f"{self.name} gave {len(rows)} vectors of the lengths {sorted(sizes)} for "
+                f"{len(texts)} texts; choose another embedding model.")
+        vectors = np.array(rows, np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise MalformedReplyError(
+                f"{self.name} gave vectors that are zero or not finite; choose another model.")
+        self.known_dimension = vectors.shape[1]
+        usage = getattr(answer, "usage", None)
+        read = getattr(usage, "prompt_tokens", 0) or getattr(usage, "total_tokens", 0)
+        counted = isinstance(read, int) and read > 0
+        return Embedded(np.asarray(vectors / lengths, np.float32),
+                        read if counted else sum(map(count_tokens, texts)), not counted)

@@ -1,0 +1,156 @@
+"""What a run will cost, before it is made: from the least to the most."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qafd.models import Message
+from qafd.models.cost import Metered, Price, tokens_of
+from qafd.storage.sqlite.ledger import LedgerStore
+
+REQUEST = 64  # texts of a request for vectors
+READ = 16  # passages that are read at a time, whose last request may not be full
+
+Range = tuple[float, float]
+Count = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class EmbeddingPlan:
+    """What vectors from an endpoint will take, from the least to the most; see `RunPlan`.
+
+    `texts` are passages, their sentences and names; the most is a name for every fourth token.
+    """
+
+    texts: Count
+    calls: Count
+    tokens: Count
+    cost: Range | None
+    seconds: Range | None
+
+    @property
+    def sentence(self) -> str:
+        """The plan in words."""
+        return (f"~{self.texts[0]:,} to {self.texts[1]:,} texts to embed; "
+                f"~{self.calls[0]:,} to {self.calls[1]:,} calls, "
+                f"~{self.tokens[0]:,} to {self.tokens[1]:,} tokens; "
+                f"{_money(self.cost)}; {_time(self.seconds)}.")
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What reading passages with a model will take, from the least to the most.
+
+    `cost` is None without a price, `seconds` None before the first call to this model. All but
+    `passages`, `cached` and `calls` are estimates. The most is one retry for every passage and
+    replies of full length. `embedding` is what vectors from an endpoint add to it.
+    """
+
+    passages: int
+    cached: int
+    calls: Count
+    tokens_in: Count
+    tokens_out: Count
+    cost: Range | None
+    seconds: Range | None
+    embedding: EmbeddingPlan | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The plan of the reading, in words."""
+        return (f"{self.passages:,} passages, {self.cached:,} of them answered before; "
+                f"{self.calls[0]:,} to {self.calls[1]:,} calls, "
+                f"~{self.tokens_in[0]:,} to {self.tokens_in[1]:,} tokens in, "
+                f"~{self.tokens_out[0]:,} to {self.tokens_out[1]:,} out; "
+                f"{_money(self.cost)}; {_time(self.seconds)}.")
+
+
+NO_READING = RunPlan(0, 0, (0, 0), (0, 0), (0, 0), (0.0, 0.0), (0.0, 0.0))
+"""The plan of a run without a language model."""
+
+
+def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: int, *,
+             rounds: int = 1, in_flight: int = 4) -> RunPlan:
+    """The plan of a run with one request for each passage.
+
+    Parameters
+    ----------
+    requests : iterable of messages
+    max_tokens : int
+        Of a reply.
+    rounds : int
+        Calls for a passage when all goes well.
+
+    Notes
+    -----
+    What this workspace knows of the model's earlier replies (mean tokens out, seconds) gives the
+    lower end; without any, a reply is taken for half as long as its request.
+    """
+    sent = []
+    cached = 0
+    with LedgerStore.open(llm.path) as store:
+        before = [total for total in store.ledger("model") if total.what == llm.name]
+        for messages in requests:
+            if store.good_call(llm.key(messages, None, max_tokens)) is not None:
+                cached += 1
+            else:
+                sent.append(tokens_of(messages))
+    total = sum(sent)
+    mean = before[0].tokens_out / before[0].calls if before and before[0].tokens_out else None
+    low = round(mean * len(sent)) if mean else sum(min(n // 2, max_tokens) for n in sent)
+    out = (rounds * low, (rounds + 1) * len(sent) * max_tokens)
+    into = (rounds * total, (rounds + 1) * total + rounds * len(sent) * max_tokens)
+    pace = before[0].seconds / before[0].calls if before else None
+    calls = (rounds * len(sent), (rounds + 1) * len(sent))
+    return RunPlan(
+        len(sent) + cached, cached, calls, into, out,
+        None if llm.price is None else (llm.price.of(into[0], out[0]),
+                                        llm.price.of(into[1], out[1])),
+        None if pace is None else (calls[0] * pace / in_flight, calls[1] * pace / in_flight))
+
+
+def plan_embedding(path: Path, model: str, price: Price | None,
+                   texts: Iterable[tuple[int, int]], files: int = 1) -> EmbeddingPlan:
+    """The plan of the vectors of some passages.
+
+    Parameters
+    ----------
+    texts : iterable of (sentences, tokens)
+        Of each passage, title included.
+    files : int
+        Each ends with a request that may not be full.
+    """
+    with LedgerStore.open(path) as store:
+        before = [total for total in store.ledger("model") if total.what == model]
+    counts = list(texts)
+    tokens = sum(count for _, count in counts)
+    least = sum(1 + sentences for sentences, _ in counts)
+    most = least + math.ceil(tokens / 4)
+    calls = (math.ceil(least / REQUEST),
+             math.ceil(most / REQUEST) + math.ceil(len(counts) / READ) + files if counts else 0)
+    amount = (2 * tokens, 3 * tokens)  # a passage, and once more as its sentences
+    pace = before[0].seconds / before[0].calls if before else None
+    return EmbeddingPlan(
+        (least, most), calls, amount,
+        None if price is None else (price.of(amount[0], 0), price.of(amount[1], 0)),
+        None if pace is None else (calls[0] * pace, calls[1] * pace))
+
+
+def _money(cost: Range | None) -> str:
+    """Dollars and cents; what is less than a cent with as many digits as it needs."""
+    if cost is None:
+        return "cost unknown: enter a price in Settings"
+    digits = 2 if not cost[1] or cost[1] >= 0.01 else 6
+    return f"${cost[0]:,.{digits}f} to ${cost[1]:,.{digits}f}"
+
+
+def _time(seconds: Range | None) -> str:
+    return "time unknown before the first call" if seconds is None else (
+        f"{_duration(seconds[0])} to {_duration(seconds[1])}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

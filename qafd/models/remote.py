@@ -1,0 +1,183 @@
+"""A model at an OpenAI-compatible address, every call bounded in time, bytes and retries."""
+
+import random
+import re
+import time
+import weakref
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import TypeVar
+
+import httpx2
+import openai
+
+from qafd.errors import (
+    DeadlineError,
+    MalformedReplyError,
+    MissingKeyError,
+    ModelError,
+    RefusedError,
+    UnreachableError,
+)
+from qafd.models.address import OPENAI, Resolver, check_address, destinations
+from qafd.models.wire import Limits, bounded_client
+from qafd.reading.text.plaintext import one_line, storable
+
+MAX_BYTES = 8_000_000  # of all answers to one call
+FORMAT = ("response_format", "json_schema", "json_object", "grammar")  # some know none of them
+TOO_LONG = re.compile(r"context length|less than \d+ tokens|too long|too large to process")
+"""How OpenAI and vLLM, TEI, and llama.cpp (which calls it an error of its own, 500) say it."""
+
+_LATER = (408, 409, 425, 429)  # and all from 500 on
+# What a client and its parsing raise on answers that are no answers.
+_ODD = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError,
+        AttributeError, TypeError, LookupError, RecursionError)
+
+Answer = TypeVar("Answer")
+
+
+class RemoteModel:
+    """One client with its deadline, retries and the words for what went wrong.
+
+    Every call ends within `deadline` seconds, retries and the waiting between them included,
+    with an answer or a ModelError. Errors hold neither the key nor the original exception.
+
+    Parameters
+    ----------
+    model : str
+        As the endpoint calls it.
+    base_url : str
+        Up to and with "/v1".
+    key : str, optional
+        Sent to the endpoint and kept nowhere else.
+    client : optional
+        Anything with `chat.completions.create` and `embeddings.create` as in `openai.OpenAI`.
+        Its own connections are then used, whose deadlines are its own matter.
+    deadline, pause : float
+        Seconds: of a call in all, and before the first retry.
+    attempts : int
+        Of one call, for what may pass: 429, 5xx, broken connections, answers that are no JSON.
+    resolver : callable
+        A host's name to its addresses; by default as this machine finds them.
+
+    Raises
+    ------
+    MissingKeyError
+        A public address needs a key.
+    ParameterError
+        The address cannot be used.
+    """
+
+    def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
+                 client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
+                 pause: float = 0.5, resolver: Resolver | None = None) -> None:
+        self.name = storable(model)
+        self.base_url = base_url
+        self.host = check_address(base_url, key if client is None else "the client's own",
+                                  resolver)
+        self._key = key or str(getattr(client, "api_key", None) or "")
+        self.deadline, self._attempts, self._pause = deadline, attempts, pause
+        if client is None:
+            wire = bounded_client(deadline, partial(
+                destinations, resolver=resolver,
+                private=not key or base_url.lower().startswith("http:")))
+            weakref.finalize(self, wire.close)
+            client = openai.OpenAI(api_key=key or "none", base_url=base_url, max_retries=0,
+                                   timeout=deadline, http_client=wire)
+        self.client = client
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.base_url!r})"
+
+    def call(self, ask: Callable[[], Answer], limits: Limits | None = None) -> Answer:
+        """What `ask` returns; tries again what may pass, until the deadline."""
+        limits = limits or Limits(self.deadline, MAX_BYTES)
+        for attempt in range(1, self._attempts + 1):
+            answer, failure, wait = self._once(ask, limits)
+            if failure is None:
+                assert answer is not None
+                return answer
+            if wait is None or attempt == self._attempts:
+                break
+            wait = wait or self._pause * 2 ** (attempt - 1) * random.uniform(1.0, 1.5)
+            if wait > limits.left:
+                failure = UnreachableError(
+                    f"{failure} It asks to wait {wait:,.0f} s, longer than the {limits.left:,.0f} "
+                    "s that this call has left; try again later.")
+                break
+            time.sleep(wait)
+        assert failure is not None
+        # outside of any except block: the original error can hold the key, a context keeps it
+        raise failure
+
+    def _once(self, ask: Callable[[], Answer], limits: Limits
+              ) -> tuple[Answer | None, ModelError | None, float | None]:
+        """An answer, or the failure with the seconds to wait: 0 unsaid, None for no use."""
+        try:
+            with limits.on():
+                return ask(), None, None
+        except MalformedReplyError as error:
+            return None, error, None
+        except _ODD as error:
+            return None, *self._worded(error, limits)
+
+    def _worded(self, error: Exception, limits: Limits) -> tuple[ModelError, float | None]:
+        if limits.refused:
+            return RefusedError(f"{limits.refused}."), None
+        if limits.broken == "size":
+            return DeadlineError(
+                f"{self.host} sent more than {MAX_BYTES / 1e6:.0f} MB for one call, which was "
+                "ended; check that it is a model endpoint."), None
+        if limits.broken or not limits.left or isinstance(error, openai.APITimeoutError):
+            return DeadlineError(
+                f"{self.host} gave no complete answer within {self.deadline:,.0f} s; try again, "
+                "or allow more time."), None
+        if isinstance(error, openai.APIStatusError):
+            return self._status(error)
+        if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError, OSError)):
+            cause = self.redacted(str(error.__cause__ or error) or type(error).__name__)
+            return UnreachableError(
+                f"{self.host} cannot be reached or hung up ({cause}); check the address and that "
+                "the server runs."), 0.0
+        return UnreachableError(
+            f"{self.host} answered with something that is no reply of a model "
+            f"({type(error).__name__}); check the address, it usually ends in /v1."), 0.0
+
+    def _status(self, error: openai.APIStatusError) -> tuple[ModelError, float | None]:
+        status = error.status_code
+        said = self.redacted(error.message, 400)
+        if status in (401, 403):
+            return MissingKeyError(
+                f"{self.host} refuses the API key ({status}); enter a valid one."), None
+        if status < 400:
+            return RefusedError(
+                f"{self.host} redirects to another address ({status}), which is not followed; "
+                "enter the final address."), None
+        if (status in _LATER or status >= 500) and not TOO_LONG.search(said) and not any(
+                word in said for word in ("insufficient_quota", *FORMAT)):
+            wait = _seconds(error.response.headers.get("retry-after", ""))
+            return UnreachableError(f"{self.host} cannot answer now ({status}: {said})."), wait
+        return RefusedError(f"{self.host} declines the request ({status}: {said})."), None
+
+    def redacted(self, text: str, length: int = 200) -> str:
+        """One line without the key."""
+        return one_line(self.without_key(text), length)
+
+    def without_key(self, text: str) -> str:
+        """The text, whatever the server made of the key in it."""
+        if len(self._key) > 3:
+            text = text.replace(self._key, "***")
+        return text.encode("utf-8", "replace").decode()
+
+
+def _seconds(retry_after: str) -> float:
+    """A Retry-After header, in seconds from now; 0 when there is none."""
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,127 @@
+"""File formats to text: what the bytes are, and one reader for each kind.
+
+Everything here may run for ever, take all memory or raise anything on hostile bytes, so it
+runs in a child process only; `qafd.reading.parsing` starts that process and is what others call.
+Third-party readers are imported where they are used, so that a text file costs 30 ms.
+"""
+
+import re
+
+from qafd.errors import ParseError
+from qafd.reading.formats.draft import SAVE_AS, Draft, Limits, too_much, unsupported
+from qafd.reading.formats.graphs import draft_graph
+from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
+from qafd.reading.formats.markup import looks_like_markdown, read_html, read_markdown
+from qafd.reading.formats.packages import read_package
+from qafd.reading.formats.pdf import read_pdf
+from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
+from qafd.reading.text import title_of_file
+from qafd.reading.text.plaintext import decode, label, one_line
+
+__all__ = ["ENDINGS", "Draft", "Limits", "read"]
+
+ENDINGS = (
+    "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "csv", "tsv", "json",
+    "jsonl", "ndjson", "epub", "graphml", "gexf",
+)  # fmt: skip
+
+
+def read(name: str, data: bytes, limits: Limits) -> tuple[list[Draft], list[str]]:
+    """The documents of a file and notices about what was left out or guessed.
+
+    Raises
+    ------
+    ParseError
+        When there is nothing to read; other exceptions mean that the file is damaged.
+    """
+    notices: list[str] = []
+    if not data.strip(b"\0 \t\r\n\f\v\xef\xbb\xbf\xfe\xff"):
+        raise ParseError("The file is empty; nothing was added.")
+    if b"%PDF-" in data[:1024]:
+        drafts = [read_pdf(data, limits, notices)]
+    elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        drafts = [read_package(data, limits)]
+    else:
+        drafts = _text(name, data, limits, notices)
+    for draft in drafts:
+        draft.name = draft.name or label(name)
+        draft.title = one_line(draft.title) or title_of_file(label(name))
+    if not any(draft.text for draft in drafts):
+        raise ParseError(f"The {drafts[0].kind} file holds no text; nothing was added.")
+    return drafts, notices
+
+
+_OCR = "a picture has to go through text recognition (OCR) first"
+_FOREIGN: tuple[tuple[bytes, str, str], ...] = (
+    (b"\xd0\xcf\x11\xe0", "an old or password-protected Office file", SAVE_AS),
+    (b"MZ", "a Windows program", ""),
+    (b"\x7fELF", "a Linux program", ""),
+    (b"\xcf\xfa\xed\xfe", "a macOS program", ""),
+    (b"\xca\xfe\xba\xbe", "a macOS or Java program", ""),
+    (b"\x89PNG", "a PNG picture", _OCR),
+    (b"\xff\xd8\xff", "a JPEG picture", _OCR),
+    (b"GIF8", "a GIF picture", _OCR),
+    (b"II*\0", "a TIFF picture", _OCR),
+    (b"MM\0*", "a TIFF picture", _OCR),
+    (b"BM", "a bitmap picture", _OCR),
+    (b"RIFF", "a sound, video or WebP file", ""),
+    (b"ID3", "a sound file", ""),
+    (b"OggS", "a sound file", ""),
+    (b"\x1f\x8b", "a gzip archive", "unpack it and add its files"),
+    (b"BZh", "a bzip2 archive", "unpack it and add its files"),
+    (b"\xfd7zXZ", "an xz archive", "unpack it and add its files"),
+    (b"7z\xbc\xaf", "a 7z archive", "unpack it and add its files"),
+    (b"Rar!", "a rar archive", "unpack it and add its files"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it and add its files"),
+    (b"SQLite format 3", "an SQLite database", ""),
+    (b"PAR1", "a Parquet table", "save it as csv and add that; the tables of GraphRAG, entities "
+     "and relationships, are imported together as a graph"),
+)
+
+
+def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Draft]:
+    """Documents of a file that is neither PDF nor zip."""
+    if min(data[:512]) < 9:
+        for magic, what, advice in _FOREIGN:
+            if data.startswith(magic):
+                raise unsupported(what, advice)
+        if data[4:8] == b"ftyp":
+            raise unsupported("a video or sound file")
+    declared = re.search(rb"""(?:charset|encoding)\s*=\s*["']?([\w-]{2,20})""", data[:2048])
+    try:
+        text, guessed = decode(data, declared and declared[1].decode())
+    except ValueError:
+        raise unsupported("binary data of an unknown kind") from None
+    if guessed:
+        notices.append("The character set was guessed; if letters are wrong, save it as UTF-8.")
+    text = text.lstrip("\ufeff")
+    ending = name.rsplit(".", 1)[-1].lower() if "." in name else ""
+    start = re.sub(r"^(\s|<!--.{0,5000}?-->)+", "", text[:10000], flags=re.DOTALL)
+    if start.startswith("{\\rtf"):
+        raise unsupported("a rich text (RTF) file", SAVE_AS)
+    if start.startswith("%!PS"):
+        raise unsupported("a PostScript file", "save it as pdf and add that")
+    root = re.search(r"<(?:\w+:)?([a-zA-Z]\w*)", start)
+    if start.startswith("<") and root and root[1].lower() in ("graphml", "gexf"):
+        return draft_graph(read_graph_markup(text), name, limits, notices)
+    if re.match(r"<(!doctype|html|head|body|\?xml)\b", start, re.IGNORECASE) or (
+        ending in ("html", "htm", "xhtml") and re.search(r"<[a-zA-Z][^<>]*>", text)
+    ):
+        return [read_html(text, limits)]
+    if start[:1] in ("{", "["):
+        if drafts := read_json(name, ending, text, limits, notices):
+            return drafts
+    elif ending in ("json", "jsonl", "ndjson"):
+        notices.append(f"The content is no {ending.upper()}; it was read as plain text.")
+    if len(text) > limits.text_characters:
+        raise too_much(limits.text_characters, "characters of text")
+    if ending in ("pdf", "docx", "epub"):
+        notices.append(f"This is no {ending.upper()} inside; it was read as text.")
+    delimiter = delimiter_of(text, certain=ending not in ("csv", "tsv"))
+    if delimiter and ending not in ("txt", "text", "md", "markdown"):
+        return read_csv(name, text, delimiter, limits, notices)
+    if ending in ("md", "markdown") or (ending not in ENDINGS and looks_like_markdown(text)):
+        return [read_markdown(text, limits)]
+    draft = Draft("txt", limits)
+    draft.add(text)
+    return [draft]

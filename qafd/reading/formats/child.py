@@ -1,0 +1,114 @@
+"""The child process: one request on standard input, one reply on standard output."""
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from qafd.child import limit
+from qafd.errors import ParseError
+from qafd.reading.formats import Limits, read
+from qafd.reading.formats.draft import Draft
+from qafd.reading.formats.graphs import read_graph_files
+
+_FORBIDDEN = (
+    "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn",
+    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod",
+    "os.chown", "os.truncate", "shutil.", "urllib.",
+)  # fmt: skip
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def main() -> None:
+    """Answer a JSON line {"name", "limits"} followed by the file's bytes.
+
+    The reply is {"documents", "notices"} or {"error"}. With "sizes", those of the files that
+    follow one another, it is {"graph"}, in node-link JSON.
+    """
+    request = json.loads(sys.stdin.buffer.readline())
+    limits = Limits(**request["limits"])
+    data = sys.stdin.buffer.read()
+    # Loaded before writing is forbidden, so that Python can keep their compiled form.
+    if "sizes" in request and b"PAR1" in data:
+        importlib.import_module("pyarrow.parquet")
+    if b"%PDF-" in data[:1024]:
+        importlib.import_module("pypdf")
+    elif data.startswith(b"PK") or b"<" in data[:4096]:
+        importlib.import_module("lxml.etree")
+    confine(limits)
+    reply = (answer(request["name"], data, limits) if "sizes" not in request else
+             answer_graph(list(_cut(data, request["sizes"])), limits))
+    sys.stdout.buffer.write(reply)
+    sys.stdout.buffer.flush()
+    os._exit(0)
+
+
+def answer(name: str, data: bytes, limits: Limits) -> bytes:
+    """The encoded reply to a file."""
+    def documents() -> dict[str, Any]:
+        drafts, notices = read(name, data, limits)
+        return {"documents": list(map(_document, drafts)), "notices": notices}
+    return _guarded(documents, limits)
+
+
+def answer_graph(files: Sequence[bytes], limits: Limits) -> bytes:
+    """The encoded reply to files that hold a graph together."""
+    return _guarded(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
+
+
+def _cut(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
+    at = 0
+    for size in sizes:
+        yield data[at:at + size]
+        at += size
+
+
+def _document(draft: Draft) -> dict[str, Any]:
+    fields = {"name": draft.name, "title": draft.title, "kind": draft.kind, "text": draft.text,
+              "marks": draft.marks}
+    if draft.given is None:
+        return fields
+    given = draft.given
+    parts = (given.mentions, given.assertions, given.descriptions)
+    return fields | {"given": [given.sentences, *([list(vars(one).values()) for one in part]
+                                                  for part in parts)]}
+
+
+def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
+    reply: dict[str, Any]
+    try:
+        return _encoded(work())
+    except ParseError as error:
+        reply = {"error": str(error)}
+    except MemoryError:
+        reply = {
+            "error": f"Reading the file takes more than {limits.memory_bytes >> 20} MB of memory; "
+            "split it or save it in a simpler form."
+        }
+    except Exception as error:  # noqa: BLE001 parsers raise nearly every type on damaged files
+        reply = {
+            "error": f"The file is damaged ({type(error).__name__}); open it in the program it "
+            "comes from, save it again and retry."
+        }
+    return _encoded(reply)
+
+
+def _encoded(reply: dict[str, Any]) -> bytes:
+    return json.dumps(reply, ensure_ascii=False).encode()
+
+
+def confine(limits: Limits) -> None:
+    """Take away from this process what a parser does not need, as far as the system can."""
+    sys.addaudithook(_refuse)
+    limit(limits.memory_bytes, limits.cpu_seconds)
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    if event.startswith(_FORBIDDEN) or (event == "open" and _writes(arguments[2])):
+        raise PermissionError(f"a parser may not {event}")
+
+
+def _writes(flags: Any) -> bool:
+    return isinstance(flags, int) and bool(flags & _WRITING)

@@ -1,0 +1,151 @@
+"""A document as it grows, and the limits it may not pass."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qafd.errors import ParseError
+from qafd.reading.text.plaintext import COLUMN, clean, one_line
+from qafd.records import Extraction
+
+SUPPORTED = "txt, md, html, pdf, docx, csv, json, jsonl and epub"
+SAVE_AS = "save it as docx or pdf and add that"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one file may cost. `pieces` bounds its pages, headings, records and zip entries.
+
+    `unpacked_bytes` and `ratio` bound what a zip file (docx, epub) may unpack to, in bytes
+    and relative to its packed size.
+    """
+
+    input_bytes: int = 50_000_000
+    text_characters: int = 20_000_000
+    unpacked_bytes: int = 200_000_000
+    ratio: int = 100
+    pieces: int = 100_000
+    memory_bytes: int = 1 << 30
+    cpu_seconds: int = 20
+    wall_seconds: float = 25.0
+
+
+@dataclass
+class Draft:
+    """A document as it grows: canonical text and (start, page, heading) marks.
+
+    `given` is its extraction where the file itself says what is in the text.
+    """
+
+    kind: str
+    limits: Limits
+    name: str = ""
+    title: str = ""
+    marks: list[tuple[int, int | None, str]] = field(default_factory=list)
+    given: Extraction | None = None
+    _parts: list[str] = field(default_factory=list)
+    _length: int = 0
+    _page: int | None = None
+    _heading: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def add(self, text: str, gap: str = "\n\n") -> None:
+        """Append a piece of text, `gap` away from what is there."""
+        text = clean(text)
+        if not text:
+            return
+        if self._length:
+            self._parts.append(gap)
+            self._length += len(gap)
+        place = (self._page, self._heading)
+        if place != (None, "") and (not self.marks or self.marks[-1][1:] != place):
+            self.marks.append((self._length, *place))
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length > self.limits.text_characters:
+            raise too_much(self.limits.text_characters, "characters of text")
+        if len(self.marks) > self.limits.pieces:
+            raise too_much(self.limits.pieces, "pages and headings")
+
+    def table(self, rows: Sequence[Sequence[str]], headed: bool = False) -> None:
+        """Append the rows of a table, each as "column: value" lines where columns have names.
+
+        They do when `headed`, or when the first row is unlike those below it: a name or year above
+        numbers, or names of three columns or more. The first column may have none: its value
+        begins the row. Two columns without names are themselves such lines. Cells of any other
+        table stand in a line for each row.
+        """
+        names, *below = rows or [[]]
+        width, even = len(names), all(len(row) <= len(names) for row in rows)
+        first = int(names[:1] == [""])  # column with a name
+        named = len(set(names)) == width > 1 and all(
+            _is_name(names[i]) or is_period(names[i]) and not any(
+                is_period(row[i]) for row in below if len(row) > i)
+            for i in range(first, width))
+        numbers = any(all(_NUMBER.search(row[i]) for row in below if len(row) > i)
+                      for i in range(width))
+        if even and named and below and (headed or width > 2 or numbers):
+            for row in below:
+                self.add("\n".join(f"{name}: {cell}" if name else cell
+                                   for name, cell in zip(names, row, strict=False) if cell))
+        elif even and width == 2 and all(_is_name(row[0]) for row in rows):
+            self.add("\n".join(": ".join(filter(None, row)) for row in rows))
+        else:
+            for number, row in enumerate(rows):
+                self.add(" | ".join(row), "\n" if number else "\n\n")
+
+    def head(self, text: str) -> None:
+        """Append a heading; what follows stands under it. The first one can be the title."""
+        if text := one_line(text):
+            self._heading = text
+            self.title = self.title or text
+            self.add(text)
+
+    def turn(self, page: int, heading: str = "") -> None:
+        """What follows stands on this page, and under this heading when one is given."""
+        self._page, self._heading = page, heading or self._heading
+
+
+def is_period(cell: str) -> bool:
+    """Whether a cell is a year, a quarter or such, which also name columns: "2023", "2022/23"."""
+    return _PERIOD.fullmatch(cell) is not None
+
+
+def too_much(most: int, what: str) -> ParseError:
+    """The refusal of a file with more than `most` of something."""
+    return ParseError(f"The file has more than {most:,} {what}; split it and add the parts.")
+
+
+def unsupported(what: str, advice: str = "") -> ParseError:
+    """The refusal of a kind of file, with what to do instead."""
+    return ParseError(
+        f"The file is {what}, which cannot be read; "
+        f"{advice or 'add a file of a kind that can'} ({SUPPORTED})."
+    )
+
+
+_NUMBER = re.compile(r"\d")
+_PERIOD = re.compile(
+    r"(?:FY ?|Q[1-4] |H[12] )?(?:19|20)\d\d(?:[/\u2013-]\d{2,4})?(?: ?[A-Z]| [A-Za-z]{3,9})?")
+
+
+def _is_name(cell: str) -> bool:
+    return bool(cell) and len(cell) <= COLUMN and ":" not in cell and not re.match(r"[\W\d]", cell)
+
+
+# A program's name for no document, a file, an address, a temporary file, or no letter at all.
+_USELESS = re.compile(
+    r"untitled[\W\d]*((document|page|presentation)[\W\d]*)?|(word )?document\d*"
+    r"|.*\.(docx?|pdf|tex|indd|dvi|rtf|odt|qxd|pptx?|xlsx?)|\S+\.(x?html?|txt|tmp)"
+    r"|(https?|file|ftp|blob|data|chrome):\S.*|about:\S+|www\.\S+|~?(tmp|temp)[\W_]*\w*\d\w*"
+    r"|[\W\d_]*",
+    re.IGNORECASE)
+
+
+def worthy_title(title: str) -> str:
+    """A title from a file's metadata, or "" when a program put it there."""
+    title = re.sub(r"^Microsoft \w+ - ", "", one_line(title))
+    return "" if _USELESS.fullmatch(title) else title

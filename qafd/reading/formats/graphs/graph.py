@@ -1,0 +1,338 @@
+"""A graph as its file gives it: nodes, edges and the texts they are from, cleaned and checked."""
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from qafd.errors import ParseError
+from qafd.reading.formats.draft import Limits, too_much
+from qafd.reading.text.plaintext import FORMULA, clean, one_line, storable
+
+NODES, EDGES = 50_000, 500_000
+NAME = 100  # characters of a name at most
+ID = 200  # of an id; of a longer one the beginning and a digest
+IMPORTED = b'{"graph": {"format": '
+"""How the bytes of an imported graph begin."""
+
+Row = Mapping[str, Any]
+"""The attributes of a node, an edge or a text, as the file calls them."""
+
+_IDS = ("id", "node_id", "entity_id", "key")
+_NAMES = ("name", "label", "title", "entity_name", "entity", "nodelabel", "id", "node_id")
+_KINDS = ("entity_type", "type", "kind", "category", "class", "labels")
+_DESCRIPTIONS = ("description", "desc", "summary", "definition", "text", "content", "comment",
+                 "notes")
+SOURCES = ("source", "from", "src", "head", "subject", "start", "source_id", "from_id")
+TARGETS = ("target", "to", "dst", "tail", "object", "end", "target_id", "to_id")
+_LABELS = ("label", "relation", "relationship", "relation_type", "rel", "predicate", "edge_type",
+           "edge label", "edgelabel", "keywords", "name", "type", "kind")
+_WEIGHTS = ("weight", "value", "strength", "score")
+_TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids")
+_NO_LABELS = {"directed", "undirected", "mutual", "1", "0"}
+_OWN = {"relation", "mention", "synonym", "by_hand"}  # kinds of edges in our own exports
+_SEPARATOR = re.compile(r"\s*<SEP>\s*")
+
+
+@dataclass(frozen=True)
+class ImportedNode:
+    """A node; `texts` are ids of the texts that it is from."""
+
+    id: str
+    name: str
+    kind: str = ""
+    description: str = ""
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ImportedEdge:
+    """An edge between two ids; `weight` is positive, None where the file has none."""
+
+    source: str
+    target: str
+    label: str = ""
+    description: str = ""
+    weight: float | None = None
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ImportedText:
+    """A text that nodes and edges were found in."""
+
+    id: str
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class ImportedGraph:
+    """Nodes and edges of one or more files, in their order; `format` is how they are written.
+
+    `notices` say in a sentence each what was left out.
+    """
+
+    format: str
+    nodes: tuple[ImportedNode, ...]
+    edges: tuple[ImportedEdge, ...]
+    texts: tuple[ImportedText, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """How much it holds, in one line."""
+        nodes = _share(self.nodes, [(bool(node.description), "a description")
+                                    for node in self.nodes])
+        edges = _share(self.edges, [
+            *((bool(edge.label), "a label") for edge in self.edges),
+            *((bool(edge.description), "a description") for edge in self.edges),
+            *((edge.weight is not None, "a weight") for edge in self.edges)])
+        texts = f", {len(self.texts):,} text{'s' * (len(self.texts) > 1)}" if self.texts else ""
+        return (f"{self.format}, {len(self.nodes):,} nodes ({nodes}), {len(self.edges):,} edges "
+                f"({edges}){texts}")
+
+    def to_json(self) -> bytes:
+        """Node-link JSON that is read as the same graph; equal graphs give equal bytes."""
+        return json.dumps(self.plain(), ensure_ascii=False).encode()
+
+    def plain(self) -> dict[str, Any]:
+        """What `to_json` writes; `Rows` of it make this graph again."""
+        return {
+            "graph": {"format": self.format, "notices": self.notices},
+            "nodes": [_filled(id=n.id, name=n.name, type=n.kind, description=n.description,
+                              text_unit_ids=n.texts) for n in self.nodes],
+            "edges": [_filled(source=e.source, target=e.target, label=e.label, weight=e.weight,
+                              description=e.description, text_unit_ids=e.texts)
+                      for e in self.edges],
+            "texts": [_filled(id=t.id, text=t.text, title=t.title) for t in self.texts],
+        }
+
+
+@dataclass
+class Rows:
+    """What readers collect, before names and weights are understood."""
+
+    format: str
+    nodes: list[Row] = field(default_factory=list)
+    edges: list[Row] = field(default_factory=list)
+    texts: list[Row] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise ParseError when it is already too large."""
+        _check_size(len(self.nodes), len(self.edges))
+
+
+def _check_size(nodes: int, edges: int) -> None:
+    for many, most, what in ((nodes, NODES, "nodes"), (edges, EDGES, "edges")):
+        if many > most:
+            raise ParseError(f"The graph has more than {most:,} {what}; import a part of it, "
+                             "for instance the neighborhood you ask about.")
+
+
+def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
+    """The graph of the rows of its files.
+
+    Ends of edges are ids of nodes, else names of nodes, else nodes of their own. Loops are left
+    out, and weights that are no positive numbers.
+
+    Raises
+    ------
+    ParseError
+        There is no edge, or too much of something.
+    """
+    whole = Rows(" + ".join(dict.fromkeys(part.format for part in parts)))
+    for part in parts:
+        whole.nodes += part.nodes
+        whole.edges += part.edges
+        whole.texts += part.texts
+        whole.notices += part.notices
+        whole.check()
+    if whole.edges and all("flow" in e and e.get("kind") in _OWN for e in whole.edges):
+        _only_entities(whole)
+    elif whole.edges and all(e.get("kind") in _OWN and "count" in e for e in whole.edges):
+        _with_passages(whole)
+    texts = {text.id: text for text in map(_text, whole.texts) if text.text}
+    nodes = dict[str, ImportedNode]()
+    twice = 0
+    for node in (_node(row, texts) for row in whole.nodes):
+        twice += node.id in nodes and nodes[node.id] != node
+        if node.id:
+            nodes.setdefault(node.id, node)
+    named = {node.name: key for key, node in reversed(nodes.items())}
+    edges, loops, weightless = [], 0, 0
+    for row in whole.edges:
+        source, target = (_end(_first(row, ways), nodes, named) for ways in (SOURCES, TARGETS))
+        if not source or not target or source == target:
+            loops += 1
+            continue
+        weight, wrong = _weight(row)
+        weightless += wrong
+        edges.append(ImportedEdge(source, target, _label(row), _description(row), weight,
+                                  _texts(row, texts)))
+    if not edges:
+        raise ParseError("The graph has no edge between two nodes, so nothing could flow on it; "
+                         "check that the file names a source and a target for each edge.")
+    length = sum(len(n.description) for n in nodes.values()) + sum(
+        len(t.text) for t in texts.values()) + sum(len(e.description) for e in edges)
+    if length > limits.text_characters:
+        raise too_much(limits.text_characters, "characters of text")
+    _check_size(len(nodes), len(edges))
+    whole.notices += [f"Left out: {twice:,} nodes with the id of one before that say something "
+                      "else."] * (twice > 0)
+    whole.notices += [f"Left out: {loops:,} edges from a node to itself or to nothing."] * (
+        loops > 0)
+    whole.notices += [f"{weightless:,} weights are no positive numbers; these edges count as "
+                      "edges of mean weight."] * (weightless > 0)
+    if ignored := _ignored(whole):
+        whole.notices.append(f"Attributes that were not read: {ignored}.")
+    return ImportedGraph(whole.format, tuple(nodes.values()), tuple(edges), tuple(texts.values()),
+                         tuple(dict.fromkeys(whole.notices)))
+
+
+def _only_entities(whole: Rows) -> None:
+    """Of our own exports, what documents do not make: entities and what relates them."""
+    passages = sum(node.get("kind") == "passage" for node in whole.nodes)
+    whole.nodes = [{"id": n["id"], "name": _first(n, _NAMES)} for n in whole.nodes
+                   if n.get("kind") == "entity"]
+    if not whole.nodes and "source_name" in whole.edges[0]:
+        whole.nodes = [{"id": row[end], "name": row[f"{end}_name"]} for row in whole.edges
+                       if row["kind"] == "relation" for end in ("source", "target")]
+    whole.edges = [{name: value for name, value in row.items() if name in (
+        "source", "target", "label")} for row in whole.edges if row["kind"] == "relation"]
+    if not whole.edges:
+        raise ParseError("This is a part of a graph, as exported here, in which no name relates "
+                         "to another; import the file that the graph is from.")
+    if passages:
+        whole.notices.append(f"Left out: {passages:,} passages, whose texts an export has not.")
+
+
+def _with_passages(whole: Rows) -> None:
+    """Of our own whole graphs: passages are texts again, and what is in them is said of them.
+
+    Names alike are joined anew, and a relation weighs what its names and an older import say.
+    """
+    inside: dict[str, list[str]] = defaultdict(list)
+    for row in whole.edges:
+        if row["kind"] == "mention":
+            inside[row["source"]].append(row["target"])
+    nodes: Sequence[Row] = whole.nodes
+    edges: Sequence[Row] = whole.edges
+    if whole.format == "CSV":
+        nodes, edges = ([_unquoted(row) for row in rows] for rows in (nodes, edges))
+    whole.texts = [{"id": n["id"], "text": n.get("text", ""), "title": n.get("title", "")}
+                   for n in nodes if n.get("kind") == "passage"]
+    whole.nodes = [{"id": n["id"], "name": _first(n, _NAMES), "type": n.get("type", ""),
+                    "description": n.get("description", ""), "text_unit_ids": inside[n["id"]]}
+                   for n in nodes if n.get("kind") == "entity"]
+    whole.edges = [
+        {"source": e["source"], "target": e["target"], "label": e.get("label", ""),
+         "description": e.get("description", ""), "weight": e.get("strength", ""),
+         "text_unit_ids": [place.rpartition(":")[0] for place in e.get("evidence", "").split()]}
+        for e in edges if e["kind"] == "relation"]
+
+
+def _unquoted(row: Row) -> dict[str, Any]:
+    """A row without the apostrophes that keep spreadsheets from running texts."""
+    return {name: value[1:] if isinstance(value, str) and value.startswith("'")
+            and FORMULA.match(value, 1) else value for name, value in row.items()}
+
+
+def _node(row: Row, texts: Mapping[str, ImportedText]) -> ImportedNode:
+    identity = _id(_first(row, (*_IDS, *_NAMES)))
+    name = one_line(str(_first(row, _NAMES)), NAME) or one_line(identity, NAME)
+    kind = one_line(str(_first(row, _KINDS)), 40)
+    return ImportedNode(identity, name, "" if kind.lower() in ("entity", "node") else kind,
+                        _description(row), _texts(row, texts))
+
+
+def _text(row: Row) -> ImportedText:
+    return ImportedText(_id(row.get("id")), clean(str(row.get("text") or "")),
+                        one_line(str(row.get("title") or "")))
+
+
+def _end(value: Any, nodes: dict[str, ImportedNode], named: Mapping[str, str]) -> str:
+    """The id of the node that an edge ends at, which is made if it has to be."""
+    end = _id(value)
+    if end and end not in nodes:
+        end = named.get(one_line(end, NAME), end)
+        nodes.setdefault(end, ImportedNode(end, one_line(end, NAME)))
+    return end
+
+
+def _id(value: Any) -> str:
+    text = str(value) if value not in (None, "") else ""
+    if len(text) <= ID:
+        return _line(text, ID)
+    return f"{one_line(text, ID - 9)} {hashlib.sha256(storable(text).encode()).hexdigest()[:8]}"
+
+
+@lru_cache(200_000)
+def _line(text: str, longest: int) -> str:
+    """`one_line`; the ends of edges are the same again and again."""
+    return one_line(text, longest)
+
+
+def _first(row: Row, names: Iterable[str]) -> Any:
+    """The first of these attributes that has a value, else ""."""
+    return next((row[name] for name in names if row.get(name) not in (None, "")), "")
+
+
+def _description(row: Row) -> str:
+    """The different descriptions of a node or an edge, a paragraph each."""
+    said = _SEPARATOR.split(str(_first(row, _DESCRIPTIONS)))
+    return "\n\n".join(filter(None, dict.fromkeys(map(clean, said))))
+
+
+def _label(row: Row) -> str:
+    for name in _LABELS:
+        label = _line(re.split(r"<SEP>|,", str(row.get(name) or ""))[0], 60)
+        if label and (name == "label" and label.isalpha() or label.lower() not in _NO_LABELS):
+            return label
+    return ""
+
+
+def _weight(row: Row) -> tuple[float | None, bool]:
+    """The weight, and whether there is one that cannot be used."""
+    given = _first(row, _WEIGHTS)
+    if given == "":
+        return None, False
+    try:
+        weight = float(given)
+    except (TypeError, ValueError, OverflowError):
+        return None, True
+    return (weight, False) if 0 < weight < math.inf else (None, True)
+
+
+def _texts(row: Row, texts: Mapping[str, ImportedText]) -> tuple[str, ...]:
+    given = _first(row, _TEXTS)
+    ids = given if isinstance(given, (list, tuple)) else re.split(r"<SEP>|[,;]", str(given))
+    return tuple(dict.fromkeys(key for key in map(_id, ids) if key in texts))
+
+
+def _ignored(whole: Rows) -> str:
+    known = {*_IDS, *_NAMES, *_KINDS, *_DESCRIPTIONS, *SOURCES, *TARGETS, *_LABELS, *_WEIGHTS,
+             *_TEXTS, "directed"}
+    others = Counter(str(name) for row in (*whole.nodes, *whole.edges) for name in row
+                     if name not in known)
+    names = [one_line(name, 30) for name, _ in others.most_common(7)]
+    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+
+
+def _share(whole: Sequence[object], said: Iterable[tuple[bool, str]]) -> str:
+    """How many of the whole have what, in words."""
+    having: Counter[str] = Counter()
+    for has, what in said:
+        having[what] += has
+    return ", ".join(f"{'all' if some == len(whole) else f'{some:,}' if some else 'none'} with "
+                     f"{what}" for what, some in having.items())
+
+
+def _filled(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "", ())}

@@ -1,0 +1,145 @@
+"""Tables and JSON to rows: node-link, records, GraphRAG's Parquet, LightRAG's chunks."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from qafd.errors import ParseError
+from qafd.reading.formats.draft import Limits
+from qafd.reading.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
+from qafd.reading.text.plaintext import one_line
+
+_SCALARS = (str, int, float)
+_NODES = {"name", "title", "label", "entity", "entity_name", "id"}
+
+
+def is_node_link(value: Any) -> bool:
+    """Whether JSON is a graph as networkx and D3 write it: nodes, and edges or links."""
+    if not isinstance(value, dict) or not isinstance(value.get("nodes"), list):
+        return False
+    edges = value.get("edges", value.get("links"))
+    return isinstance(edges, list) and bool(edges) and all(
+        isinstance(edge, dict) and {"source", "target"} <= edge.keys() for edge in edges)
+
+
+def read_node_link(value: Mapping[str, Any]) -> Rows:
+    """The rows of node-link JSON; nodes without an id are numbered from 0, as in D3."""
+    about = value.get("graph")
+    about = about if isinstance(about, dict) else {}
+    form = about.get("format")
+    rows = Rows(one_line(form, 80) if isinstance(form, str) else "node-link JSON")
+    for number, node in enumerate(value["nodes"]):
+        node = _lower(node) if isinstance(node, dict) else {"id": node}
+        rows.nodes.append(node if "id" in node else {"id": number, **node})
+    rows.edges = [_lower(edge) for edge in value.get("edges", value.get("links"))]
+    rows.texts = [_lower(text) for text in value.get("texts", []) if isinstance(text, dict)]
+    rows.notices = [note for note in about.get("notices", []) if isinstance(note, str)]
+    rows.check()
+    return rows
+
+
+def read_json_graph(text: str) -> Rows:
+    """Node-link JSON, records that are edges or nodes, or the chunks beside a LightRAG graph.
+
+    Raises
+    ------
+    ParseError
+        It is none of these.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ParseError("The JSON is damaged or nested too deeply; export the graph again."
+                         ) from None
+    if is_node_link(value):
+        return read_node_link(value)
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        return read_records("JSON records", [_lower(row) for row in value])
+    if isinstance(value, dict) and value and all(
+            isinstance(one, dict) and "content" in one for one in value.values()):
+        return Rows("LightRAG texts", texts=[
+            {"id": key, "text": one["content"], "title": one.get("file_path", "")}
+            for key, one in value.items()])
+    raise ParseError('The JSON is no graph: it needs "nodes" and "edges" or "links" with source '
+                     "and target, or records with them.")
+
+
+def read_delimited(text: str, limits: Limits) -> Rows:
+    """The rows of CSV or TSV whose first line names the columns."""
+    csv.field_size_limit(limits.text_characters)
+    head = text.lstrip("\ufeff").replace("\0", "")
+    first = head.split("\n", 1)[0]
+    delimiter = max("\t;,|", key=first.count)
+    try:
+        lines = list(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        raise ParseError("The table is damaged: a quotation mark in it is not closed or stands "
+                         "alone; save it as CSV again.") from None
+    columns = [column.strip().lower() for column in next(iter(lines), [])]
+    return read_records("CSV", [dict(zip(columns, line, strict=False)) for line in lines[1:]
+                                if any(line)], columns)
+
+
+def read_parquet(data: bytes) -> Rows:
+    """The rows of a Parquet table, as GraphRAG writes entities, relationships and text units.
+
+    Columns of vectors are not read.
+    """
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    # The arenas of the usual one reserve more address space than a parser may have.
+    arrow.set_memory_pool(arrow.system_memory_pool())
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        columns = [name for name in file.schema_arrow.names if not name.endswith("_embedding")]
+        records = file.read(columns, use_threads=False).to_pylist()
+    except (arrow.ArrowException, OSError) as error:
+        raise ParseError(f"The Parquet table is damaged ({type(error).__name__}); export it again."
+                         ) from None
+    return read_records("Parquet", [_lower(record) for record in records],
+                        [column.lower() for column in columns])
+
+
+def read_records(form: str, records: list[Row], columns: list[str] | None = None) -> Rows:
+    """Records as edges, texts or nodes, by their columns.
+
+    Raises
+    ------
+    ParseError
+        The columns are of none of these.
+    """
+    names = set(columns if columns is not None else [key for row in records for key in row])
+    rows = Rows(form)
+    ends = any(name in names for name in SOURCES), any(name in names for name in TARGETS)
+    if all(ends):
+        rows.edges = records
+    elif "text" in names and "id" in names and not names & (_NODES - {"id"}):
+        rows.texts = records
+    elif names & _NODES and not ends[1]:
+        rows.nodes = records
+    else:
+        shown = ", ".join(sorted(names)[:8])
+        raise ParseError(f"The table names no edges: it needs a column source and a column target "
+                         f"(or from and to, head and tail, subject and object) but has {shown}.")
+    rows.check()
+    return rows
+
+
+def _lower(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with plain column names; lists stay, other nested values go."""
+    return dict(_plain(row))
+
+
+def _plain(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        name = str(key).strip().lower()
+        if isinstance(value, bool) or value is None:
+            continue
+        if isinstance(value, _SCALARS):
+            yield name, value
+        elif isinstance(value, list) and name in ("id", "source", "target"):
+            yield name, ", ".join(map(str, value))  # networkx writes tuples as lists
+        elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+            yield name, value

@@ -1,0 +1,228 @@
+"""HTML and Markdown: headings become marks, hidden text stays out."""
+
+import re
+from typing import TYPE_CHECKING
+
+from qafd.errors import ParseError
+from qafd.reading.formats.draft import Draft, Limits, worthy_title
+from qafd.reading.text.plaintext import clean
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_HIDDEN = frozenset((
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "nav",
+    "button", "select", "textarea", "input", "head", "canvas", "audio", "video", "map",
+    "datalist",
+))  # fmt: skip
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd",
+    "details", "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer",
+    "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "legend", "li",
+    "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead",
+    "tr", "ul",
+))  # fmt: skip
+_TIGHT = frozenset(("br", "dd", "dt", "li", "tr"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_SHORT = 300  # characters of a cell that is part of a row, not of a page's layout
+_CELL = "\x1f"  # ends a cell; no text has it
+_SELF_CLOSED = re.compile(r"<(script|title|style|iframe|textarea|[a-z]{1,4})\b([^<>]*)/>")
+
+
+def read_html(text: str, limits: Limits) -> Draft:
+    """The document on a page."""
+    draft = Draft("html", limits)
+    draft.title = read_markup(text, draft)
+    return draft
+
+
+def read_markup(text: str, draft: Draft) -> str:
+    """Append what a page shows to `draft`; its own title, or ""."""
+    from lxml import etree
+
+    root = _parsed(text)
+    if root is None:
+        return ""
+    title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
+    headed = draft.title
+    lines = _Lines(draft)
+    cell = None  # the short cell whose paragraphs are but words of it
+    preformatted = 0
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        tag, starts = element.tag, event == "start"
+        hidden = starts and (tag in _HIDDEN or _is_hidden(element))
+        if hidden:
+            walk.skip_subtree()
+        if cell is not None and element is not cell:
+            lines.open.append(" " * (tag in _BLOCKS))
+        elif tag in _BLOCKS:
+            lines.end(tag, starts)
+        elif tag in ("td", "th") and starts:
+            cell = element if _is_short(element) and not hidden else None
+        elif tag in ("td", "th"):
+            cell = None
+            lines.end_cell(tag)
+        if tag == "pre":
+            preformatted += 1 if starts else -1
+        piece = ("" if hidden else element.text) if starts else element.tail
+        if piece:
+            lines.open.append(piece if preformatted else re.sub(r"\s+", " ", piece))
+    lines.end("table", starts=False)
+    return worthy_title(title) or ("" if headed else draft.title)
+
+
+def _parsed(text: str) -> "_Element | None":
+    """The root of a page, None when nothing is on it."""
+    from lxml import etree
+
+    if "<!ENTITY" in text[:100_000]:
+        raise ParseError("The page declares XML entities, which are not read; save it without.")
+    if re.match(r"\s*<\?xml", text):
+        text = _SELF_CLOSED.sub(r"<\1\2></\1>", text)
+    parser = etree.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
+    )
+    try:
+        return etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError as error:
+        if error.msg == "unknown error":  # what libxml2 calls running out of memory
+            raise MemoryError from None
+        raise
+
+
+class _Lines:
+    """The pieces of the open line of a page, and the rows of a table that stand above it."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.open: list[str] = []
+        self._rows: list[list[str]] = []
+        self._heads = 0  # header cells among the cells of the first row
+        self._gap = "\n\n"
+
+    def end_cell(self, tag: str) -> None:
+        """End a cell, within the line."""
+        self.open.append(_CELL)
+        self._heads += tag == "th" and not self._rows
+
+    def end(self, tag: str, starts: bool) -> None:
+        """End the line, where a block starts or ends."""
+        shown = "".join(self.open)
+        self.open.clear()
+        if tag == "tr" and not starts and shown.strip():
+            cells = [" ".join(cell.split()) for cell in shown.split(_CELL)]
+            self._rows.append(cells[:-1] if not cells[-1] else cells)
+            shown = ""
+        elif self._rows and (shown.strip() or tag == "table"):
+            self.draft.table(self._rows, self._heads == len(self._rows[0]))
+            self._rows, self._heads = [], 0
+        if tag in _HEADINGS and not starts:
+            self.draft.head(shown)
+        else:
+            self.draft.add(shown.strip().replace(_CELL, " | "), self._gap)
+        own = "\n" if tag in _TIGHT else "\n\n"
+        self._gap = own if shown.strip() else max(self._gap, own)
+
+
+def _is_short(cell: "_Element") -> bool:
+    """Whether a cell holds a few words and no list, heading or table."""
+    if next(cell.iter("table", "ul", "ol", "pre", *_HEADINGS), None) is not None:
+        return False
+    length = 0
+    for piece in cell.itertext():
+        length += len(piece)
+        if length > _SHORT:
+            return False
+    return True
+
+
+def _is_hidden(element: "_Element") -> bool:
+    style = element.get("style") or ""
+    return (
+        element.get("hidden") is not None
+        or element.get("aria-hidden") == "true"
+        or re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style) is not None
+    )
+
+
+_FENCE = re.compile(r"^\s{0,3}(```|~~~)")
+_ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_RULE = re.compile(r"[\s>]*\|?(\s*:?-+:?\s*\|)+\s*:?-*:?\s*")
+_INLINE = (
+    (re.compile(r"<!--.*?-->"), ""),
+    (re.compile(r"\[!\[[^\[\]]*\]\([^()]*\)\]\([^()]*\)"), ""),  # a badge: a picture that is a link
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
+    (re.compile(r"<(https?://[^<>\s]+)>"), r"\1"),
+    (re.compile(r"</?[a-zA-Z][^<>]*>"), ""),
+    (re.compile(r"`+"), ""),
+    (re.compile(r"(?<!\\)(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w\\])(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+
+
+def looks_like_markdown(text: str) -> bool:
+    """Whether a heading, a code fence or a link is near the start."""
+    return bool(re.search(r"^#{1,6} \S|^```|\]\(https?://", text[:20000], re.MULTILINE))
+
+
+def read_markdown(text: str, limits: Limits) -> Draft:
+    """The document without its markup; headings of both kinds, title from the front matter."""
+    draft = Draft("md", limits)
+    text = clean(text)
+    if front := re.match(r"---\n(.*?)\n(---|\.\.\.)(\n|$)", text[:20000], re.DOTALL):
+        text = text[front.end() :]
+        if title := re.search(r"^title:\s*[\"']?(.+?)[\"']?\s*$", front[1], re.MULTILINE):
+            draft.title = title[1]
+    block: list[str] = []
+    rows: list[list[str]] = []  # of the table that is being read
+
+    def flush() -> None:
+        draft.add("\n".join(block))
+        block.clear()
+        draft.table(rows, headed=True)
+        rows.clear()
+
+    code = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            if rows:
+                flush()
+            code = not code
+        elif code:
+            block.append(line)
+        elif atx := _ATX.match(line):
+            flush()
+            draft.head(_inline(atx[2]))
+        elif block and block[-1] and re.fullmatch(r" {0,3}(=+|-{2,})\s*", line):
+            heading = block.pop()
+            flush()
+            draft.head(heading)
+        elif block and "|" in block[-1] and _RULE.fullmatch(line):
+            names = _cells(block.pop())
+            flush()
+            rows.append(names)
+        elif rows and "|" in line:
+            rows.append(_cells(line))
+        elif not re.fullmatch(r"\s*\[[^\]]+\]:\s+\S+.*", line):
+            if rows:
+                flush()
+            block.append(_inline(re.sub(r"^\s*(>\s?)+", "", line)))
+    flush()
+    return draft
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a table's line, without their markup."""
+    line = re.sub(r"^[\s>]*\|?|\|\s*$", "", line)
+    return [_inline(cell.strip().replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", line)]
+
+
+def _inline(line: str) -> str:
+    if len(line) > 100_000:  # the patterns take quadratic time on one endless line
+        return line
+    for pattern, replacement in _INLINE:
+        line = pattern.sub(replacement, line)
+    return line

@@ -1,0 +1,194 @@
+"""JSON, JSON lines and CSV: records with a text become documents, other tables lines."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from qafd.errors import ParseError
+from qafd.reading.formats.draft import Draft, Limits, is_period, too_much
+from qafd.reading.formats.graphs import draft_graph
+from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
+from qafd.reading.text.plaintext import label, one_line
+
+_TEXT_FIELDS = (
+    "text", "body", "content", "contents", "page_content", "passage", "passage_text",
+    "paragraph", "paragraph_text", "article", "document", "abstract",
+)  # fmt: skip
+_TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
+_ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
+
+
+def read_json(
+    name: str, ending: str, text: str, limits: Limits, notices: list[str]
+) -> list[Draft]:
+    """Documents of JSON or of JSON lines; none when the text is neither."""
+    try:
+        value = _loads(text)
+        if ending not in ("jsonl", "ndjson") or isinstance(value, list):
+            return _from_json(name, value, limits, notices)
+        return _from_records("jsonl", name, [value], limits, notices)
+    except ValueError as error:
+        why = str(error)
+    except RecursionError:
+        raise ParseError("The JSON is nested too deeply to be read; flatten it.") from None
+    records, broken = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                records.append(_loads(line))
+            except (ValueError, RecursionError):
+                broken.append(number)
+        if len(broken) > 20 + len(records):
+            break
+    if len(records) > len(broken) and all(isinstance(r, (dict, list)) for r in records):
+        if broken:
+            numbers = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
+            what = "line is" if len(broken) == 1 else "lines are"
+            notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
+        return _from_records("jsonl", name, records, limits, notices)
+    if ending in ("json", "jsonl", "ndjson"):
+        raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
+    return []
+
+
+def _loads(text: str) -> Any:
+    # Numbers stay as written: 1.10 keeps its zero, and a million digits take no quadratic time.
+    return json.loads(text, parse_int=str, parse_float=str)
+
+
+def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> list[Draft]:
+    if is_node_link(value):
+        return draft_graph(read_node_link(value), name, limits, notices)
+    if isinstance(value, dict) and not _text_field(value):
+        for inner in value.values():
+            if isinstance(inner, dict) and _text_field(inner):
+                named = [{"id": key, **r} for key, r in value.items() if isinstance(r, dict)]
+                return _from_records("json", name, named, limits, notices)
+            if isinstance(inner, list) and inner and _text_field(inner[0]):
+                return _from_records("json", name, inner, limits, notices)
+    records = value if isinstance(value, list) else [value]
+    return _from_records("json", name, records, limits, notices)
+
+
+def _text_field(record: Any) -> str:
+    """The key under which a record keeps its text, or ""."""
+    if not isinstance(record, dict):
+        return ""
+    plain = {str(key).strip().lower(): str(key) for key in record}
+    return next((plain[f] for f in _TEXT_FIELDS if f in plain and record[plain[f]]), "")
+
+
+def _from_records(
+    kind: str, name: str, records: list[Any], limits: Limits, notices: list[str]
+) -> list[Draft]:
+    """One document per record when records have a text, else one of "column: value" lines."""
+    if len(records) > limits.pieces:
+        raise too_much(limits.pieces, "records")
+    if not any(_text_field(record) for record in records):
+        draft = Draft(kind, limits)
+        for record in records:
+            draft.add("\n".join(_flatten(record)))
+        return [draft]
+    drafts: list[Draft] = []
+    names: Counter[str] = Counter()
+    length = 0
+    for row, record in enumerate(records, 1):
+        draft = Draft(kind, limits)
+        if key := _text_field(record):
+            draft.add(_plain(record[key]))
+        if not draft.text:
+            continue
+        length += len(draft.text)
+        if length > limits.text_characters:
+            raise too_much(limits.text_characters, "characters of text")
+        fields = {str(k).strip().lower(): v for k, v in record.items() if isinstance(v, str)}
+        draft.title = next((fields[f] for f in _TITLE_FIELDS if fields.get(f)), "")
+        draft.title = draft.title or " ".join(draft.text.split()[:8])
+        identity = one_line(next((fields[f] for f in _ID_FIELDS if fields.get(f)), str(row)), 80)
+        names[identity] += 1
+        again = f" ({names[identity]})" if names[identity] > 1 else ""
+        draft.name = f"{label(name)}#{identity}{again}"
+        drafts.append(draft)
+    if skipped := len(records) - len(drafts):
+        notices.append(f"Left out: {skipped} of {len(records)} records without text.")
+    return drafts or [Draft(kind, limits)]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(_plain(item) for item in value)
+    return value if isinstance(value, str) else "\n".join(_flatten(value))
+
+
+def _flatten(value: Any, path: str = "") -> Iterator[str]:
+    """ "column: value" lines of nested values; a path of keys names the column."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flatten(inner, f"{path} {key}".strip())
+    elif isinstance(value, list):
+        if all(isinstance(item, str) for item in value):
+            value = ", ".join(value) if path else "\n".join(value)
+            yield f"{path}: {value}" if path and value else value
+        else:
+            for inner in value:
+                yield from _flatten(inner, path)
+    elif value is not None and value != "":
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        yield f"{path}: {shown}" if path else shown
+
+
+def delimiter_of(text: str, certain: bool) -> str:
+    """The delimiter of a CSV text, or "" when lines do not split evenly.
+
+    Prose has commas too, so without a name that says so a table needs three even rows.
+    """
+    head = text[:20000]
+    sample = head if len(head) == len(text) else head[: head.rfind("\n") + 1]
+    for delimiter in ",\t;|":
+        widths = [len(row) for row in _rows(sample, delimiter) if row]
+        if widths and widths[0] > 1 and len(set(widths)) == 1 and len(widths) >= 3:
+            return delimiter
+    if certain:
+        return ""
+    counts = {d: head.split("\n", 1)[0].count(d) for d in "\t;,|"}
+    best = max(counts, key=lambda d: counts[d])
+    return best if counts[best] else ""
+
+
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    except csv.Error:
+        yield []
+
+
+def read_csv(
+    name: str, text: str, delimiter: str, limits: Limits, notices: list[str]
+) -> list[Draft]:
+    csv.field_size_limit(limits.text_characters)
+    text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    rows = [row for row in _rows(text, delimiter) if any(cell.strip() for cell in row)]
+    if not rows:
+        return [Draft("csv", limits)]
+    header = [cell.strip() for cell in rows[0]]
+    # The first column has no name where its values name the rows.
+    named = all(header[1:]) and any(header) and len(set(header)) == len(header) and not any(
+        re.fullmatch(r"[-+\d.,%\s]+", cell) and not (is_period(cell) and not any(
+            is_period(row[i].strip()) for row in rows[1:] if len(row) > i))
+        for i, cell in enumerate(header)
+    )
+    if not named:
+        header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
+    if {"source", "target"} <= {cell.lower() for cell in header}:
+        notices.append("The columns source and target look like edges of a graph; this was read as "
+                       "a table, 'Graph file' or 'qafd import' reads it as a graph.")
+    width = len(header)
+    uneven = sum(len(row) > width for row in rows)
+    if uneven:
+        notices.append(f"Left out: cells beyond the header, in {uneven} of {len(rows)} rows.")
+    records = [dict(zip(header, row, strict=False)) for row in rows[named:]]
+    return _from_records("csv", name, records, limits, notices)

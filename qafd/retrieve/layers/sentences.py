@@ -1,0 +1,64 @@
+"""The sentences of the passages and the names in them: the fine end of FlowRAG and LinearRAG."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.records import Floats, Nodes, Vectors
+from qafd.retrieve.layers.texts import Embeds, Texts
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """Sentence nodes V_S, mention matrix M and counts of the contain matrix C, FlowRAG Eq. (1-2).
+
+    Parameters
+    ----------
+    passage, position : ndarray of int, shape (s,)
+        Graph row of each sentence's passage, and its number there.
+    texts : tuple of str, length s
+    vectors : ndarray of float32, shape (s, d)
+        Unit rows, pooled in the context of the passage.
+    mentions : ndarray of int, shape (m, 2)
+        The ones of M: (sentence, graph row of the entity).
+    contains : ndarray of int, shape (j, 3)
+        (graph row of the passage, graph row of the entity, how often it stands there). C is the
+        count divided by the sum of the counts of its passage, see `frequency`.
+    """
+
+    builder: ClassVar[int] = 1
+
+    passage: Nodes = field(repr=False)
+    position: Nodes = field(repr=False)
+    texts: tuple[str, ...] = field(repr=False)
+    vectors: Vectors = field(repr=False)
+    mentions: Nodes = field(repr=False)
+    contains: Nodes = field(repr=False)
+
+    @classmethod
+    def build(cls, _graph: Graph, texts: Texts, _embedder: Embeds, /) -> Self:
+        """The sentences of the texts; their vectors were computed when they were indexed."""
+        contains = texts.contains.copy()
+        contains[:, 0] = texts.rows[contains[:, 0]]
+        return cls(texts.rows[texts.owner], texts.position, texts.sentences, texts.vectors,
+                   texts.mentions, contains)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def frequency(self) -> Floats:
+        """C of Eq. (2) at the entries of `contains`, shape (j,); a passage's sum to 1."""
+        if not len(self.contains):
+            return np.zeros(0)
+        counts = self.contains[:, 2].astype(np.float64)
+        return np.asarray(counts / np.bincount(self.contains[:, 0], counts)[self.contains[:, 0]])
+
+    def id(self, graph: Graph, sentence: int) -> str:
+        """The node id of a sentence."""
+        passage = graph.ids[int(self.passage[sentence])]
+        return node_id("sentence", f"{passage}/{int(self.position[sentence])}")

@@ -1,0 +1,69 @@
+"""One extractive summary per passage: the coarse end of FlowRAG's graph."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.reading.text import canonical
+from qafd.records import Nodes, Vectors
+from qafd.retrieve.layers.texts import Embeds, Texts
+
+SENTENCES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Summaries:
+    """Summary nodes V_Sum and the abstraction matrix A, FlowRAG section 3.2.
+
+    The paper's summaries are written by a language model. These are the passage's title and its
+    two sentences nearest to the passage in meaning, in their order.
+
+    Parameters
+    ----------
+    passage : ndarray of int, shape (c,)
+        Graph row of each summary's passage: the ones of the binding matrix B.
+    texts : tuple of str, length c
+    vectors : ndarray of float32, shape (c, d)
+    mentions : ndarray of int, shape (a, 2)
+        The ones of A: (summary, graph row of the entity).
+    """
+
+    builder: ClassVar[int] = 1
+
+    passage: Nodes = field(repr=False)
+    texts: tuple[str, ...] = field(repr=False)
+    vectors: Vectors = field(repr=False)
+    mentions: Nodes = field(repr=False)
+
+    @classmethod
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+        """The summaries of all passages."""
+        if graph.vectors is None or not len(texts.rows):
+            nothing = np.zeros((0, texts.vectors.shape[1]), np.float32)
+            return cls(texts.rows[:0], (), nothing, texts.mentions[:0])
+        nearness = np.einsum(
+            "ij,ij->i", texts.vectors, graph.vectors[texts.rows[texts.owner]])
+        order = np.lexsort((texts.position, -nearness, texts.owner))
+        rank = np.arange(len(order)) - np.searchsorted(texts.owner, texts.owner)
+        chosen = np.sort(order[rank < SENTENCES])
+        written = [[graph.names[row]] for row in texts.rows.tolist()]
+        for sentence in chosen.tolist():
+            written[texts.owner[sentence]].append(texts.sentences[sentence])
+        summaries = tuple("\n".join((some[0], " ".join(some[1:]))) for some in written)
+        inside = np.isin(texts.mentions[:, 0], chosen)
+        said = np.column_stack([texts.owner[texts.mentions[inside, 0]],
+                                texts.mentions[inside, 1]])
+        titles = [graph.row.get(node_id("entity", canonical(some[0])), -1) for some in written]
+        titled = np.column_stack([np.arange(len(titles)), np.array(titles)])
+        return cls(texts.rows, summaries, embedder.embed(summaries),
+                   np.unique(np.concatenate([said, titled[titled[:, 1] >= 0]]), axis=0))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def id(self, graph: Graph, summary: int) -> str:
+        """The node id of a summary."""
+        return node_id("summary", graph.ids[int(self.passage[summary])])

@@ -1,0 +1,146 @@
+"""Passages in the order of their evidence: importance x, meaning, words, what is left open."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.records import Floats, Nodes
+from qafd.retrieve.seeds import Match, Passages, minmax
+
+Item = TypeVar("Item")
+
+PARTS = ("importance", "meaning", "words", "words the first lacks", "named in the first",
+         "kept first")
+"""What a passage's score is the sum of: the parts that `Ranking` weighs, and a lead."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Weights of the parts of a passage's score; minmax(dense) has weight 1.
+
+    Parameters
+    ----------
+    lexical : float
+        Of minmax(BM25).
+    flow : float
+        Of the importance x on a logarithmic scale from 0 to 1, see `log_scale`.
+    coverage : float
+        Of minmax(BM25) over the question's words that the best passage does not have:
+        what answers a question of several hops is often in its other half.
+    bridge : float
+        Of being the passage of a name that the best passage mentions: where the next hop leads.
+    floor : float
+        Importance relative to the largest below which the logarithmic scale flattens.
+    """
+
+    lexical: float = 0.25
+    flow: float = 1.5
+    coverage: float = 0.6
+    bridge: float = 0.4
+    floor: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if min(self.lexical, self.flow, self.coverage, self.bridge) < 0 or not 0 < self.floor < 1:
+            raise ParameterError(
+                f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
+
+
+class Order(NamedTuple):
+    """All passages, best first.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (c,)
+        Graph rows of the passages.
+    scores : ndarray, shape (c,)
+        Not increasing.
+    parts : ndarray, shape (c, 6)
+        What each score is the sum of, one column for each of `PARTS`.
+    """
+
+    rows: Nodes
+    scores: Floats
+    parts: Floats
+
+
+def rank(
+    layer: Graph, passages: Passages, found: Match, importance: Floats,
+    ranking: Ranking | None = None,
+) -> Order:
+    """All passages by their evidence.
+
+    A passage's importance is the larger of its own x and that of the entity that is its title.
+    The best passage by dense, lexical and flow scores comes first; the others are scored
+    again with the words it leaves open and the names it mentions.
+
+    Parameters
+    ----------
+    layer : Graph
+        The edges that importance spread along. Where they join passages to the names these
+        mention, the best passage's names count; a layer of entities alone has none.
+    importance : ndarray, shape (n,)
+        x of every row of the graph, or any score >= 0 that grows with relevance.
+    """
+    weights = ranking or Ranking()
+    if not len(passages):
+        return Order(passages.rows, np.zeros(0), np.zeros((0, len(PARTS))))
+    x = importance[passages.rows]
+    titled = passages.title >= 0
+    x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
+    parts = np.zeros((len(passages), len(PARTS)))
+    parts[:, 0] = weights.flow * log_scale(x, weights.floor)
+    parts[:, 1] = minmax(found.dense)
+    parts[:, 2] = weights.lexical * minmax(found.lexical)
+    first = int(parts.sum(axis=1).argmax())
+    left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
+    parts[:, 3] = weights.coverage * minmax(left)
+    names = layer.around(int(passages.rows[first]))
+    parts[:, 4] = weights.bridge * np.isin(passages.title, names[names != passages.title[first]])
+    # The first stays first: it is what open words and bridges are counted from.
+    scores = parts.sum(axis=1)
+    parts[first, 5] = scores.max() - scores[first]
+    scores[first] = scores.max()
+    order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))
+    return Order(passages.rows[order], scores[order], parts[order])
+
+
+def stated(parts: Mapping[str, float]) -> str:
+    """The parts of a score that are not 0 as a sum: "importance 1.50 + meaning 0.81"."""
+    return " + ".join(f"{name} {value:.2f}" for name, value in parts.items() if value >= 0.005)
+
+
+def within_budget(
+    ranking: Sequence[Item], tokens: Sequence[int], budget: int
+) -> tuple[Item, ...]:
+    """The leading passages whose tokens together fit a budget, the same for every method.
+
+    The first passage that does not fit ends the list, also when a later one would fit: what is
+    kept is the method's own order, a larger budget never drops a passage, and no method gains by
+    short passages far down its list.
+
+    Parameters
+    ----------
+    tokens : sequence of int
+        Tokens of each ranked passage, in the same order.
+    budget : int
+        Tokens, at least 0.
+    """
+    if budget < 0:
+        raise ParameterError(f"the token budget is {budget}; it is at least 0")
+    spent = accumulate(tokens)
+    return tuple(passage for passage, total in zip(ranking, spent, strict=True)
+                 if total <= budget)
+
+
+def log_scale(x: Floats, floor: float) -> Floats:
+    """log(1 + x / (floor max x)) scaled to [0, 1]: importance falls by powers along a path."""
+    highest = float(x.max(initial=0.0))
+    if highest <= 0:
+        return np.zeros(len(x))
+    scaled: Floats = np.log1p(x / (floor * highest)) / np.log1p(1 / floor)
+    return scaled

@@ -1,0 +1,216 @@
+"""Where the mass of a question enters the graph: named entities and the best passages."""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qafd.assemble import node_id
+from qafd.clause import ranks
+from qafd.graph import Graph, kind_bit
+from qafd.nearest import SignCodes, nearest
+from qafd.reading.text import as_typed, canonical
+from qafd.reading.text.bm25 import Bm25, content_words
+from qafd.records import Floats, Nodes, QueryPlan, Vectors
+
+LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
+NAMED = "is named in the question"
+NEAREST = "is nearest in name to the question's keywords"
+COMMON = 0.2  # total rarity at which names and passages would share the mass equally
+
+
+class Passages:
+    """The passages of a graph, ready to be compared with questions.
+
+    Parameters
+    ----------
+    graph : Graph
+    texts : callable
+        Node ids to the passages' titles and texts, as one string each, in order.
+    titled : bool
+        Whether the first line of each is the title; otherwise it is the passage's name.
+    """
+
+    def __init__(self, graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]],
+                 titled: bool = False) -> None:
+        self.rows: Nodes = np.flatnonzero(graph.kinds == "passage")
+        # Picking the rows anew for every question takes ten times longer than the product.
+        self.vectors: Vectors | None = None if graph.vectors is None else graph.vectors[self.rows]
+        said = texts([graph.ids[row] for row in self.rows.tolist()])
+        self.bm25 = Bm25(said)
+        self.titles = [text.partition("\n")[0] for text in said] if titled else [
+            graph.names[row] for row in self.rows.tolist()]
+        self.title = np.array([graph.row.get(node_id("entity", canonical(title)), -1)
+                               for title in self.titles], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, graph: Graph) -> "Passages":
+        """The same passages with the vectors of a graph that has the same rows."""
+        other = copy(self)
+        other.vectors = None if graph.vectors is None else graph.vectors[self.rows]
+        return other
+
+
+_PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
+
+
+def passages_of(
+    graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]], titled: bool = False
+) -> Passages:
+    """The passages of a graph; read once for each graph in memory."""
+    if graph not in _PASSAGES:
+        _PASSAGES[graph] = Passages(graph, texts, titled)
+    return _PASSAGES[graph]
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """How well each passage matches the question before anything is diffused.
+
+    Parameters
+    ----------
+    dense : ndarray, shape (c,)
+        Cosine of question and passage.
+    by_word : ndarray, shape (c, k)
+        What each distinct content word of the question adds to a passage's BM25 score.
+    """
+
+    dense: Floats = field(repr=False)
+    by_word: Floats = field(repr=False)
+
+    @cached_property
+    def lexical(self) -> Floats:
+        """BM25 score, shape (c,)."""
+        return np.asarray(self.by_word.sum(axis=1))
+
+    def fusion(self, lexical: float = 0.5) -> Floats:
+        """minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
+        return minmax(self.dense) + lexical * minmax(self.lexical)
+
+
+def match(passages: Passages, plan: QueryPlan) -> Match:
+    """Dense and lexical scores of all passages for a question."""
+    dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
+             (passages.vectors @ plan.embedding).astype(np.float64))
+    return Match(dense, passages.bm25.contributions(content_words(plan.words)))
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Rows of the graph, the share of the source mass each takes (they sum to 1), and why.
+
+    `causes` are the predicates that seeds of one kind share (`qafd.clause`).
+    """
+
+    rows: Nodes
+    shares: Floats
+    reasons: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+def select_seeds(
+    graph: Graph, passages: Passages, plan: QueryPlan, found: Match, *,
+    entity_share: float = 0.75, best: int = 5,
+) -> Seeds:
+    """Sources of the diffusion: most mass on the plan's names, the rest on passages.
+
+    A name takes mass in proportion to its rarity 1 / log2(1 + number of its passages), a
+    passage in proportion to how far its fusion score is above the best one that is left out.
+    Names take `entity_share` of the mass, but no more than t / (t + 0.2) where t is the sum
+    of their rarities: names that are everywhere say little. Without names the passages take
+    all, and the other way round. Measured in docs/retrieval.md.
+
+    Parameters
+    ----------
+    entity_share : float
+        Between 0 and 1.
+    best : int
+        Number of passages, those with the highest fusion scores.
+    """
+    named = named_rows(graph, plan)
+    entities = np.array(named, np.int64)
+    rare = 1 / np.log2(1 + np.maximum(1, passage_counts(graph, entities)))
+    fusion = found.fusion()
+    order = np.lexsort((passages.rows, -fusion))
+    chosen = order[:best] if entity_share < 1 or not named else order[:0]
+    left_out = fusion[order[best]] if len(order) > best else fusion.min(initial=0.0) - 1e-3
+    above = fusion[chosen] - left_out + 1e-9
+    total = float(rare.sum())
+    share = min(entity_share, total / (total + COMMON)) if len(chosen) else 1.0
+    asked = {as_typed(canonical(keyword.text)) for keyword in plan.keywords}
+    return Seeds(
+        np.concatenate([entities, passages.rows[chosen]]),
+        np.concatenate([share * rare / max(total, 1e-300),
+                        (1 - share) * above / max(above.sum(), 1e-300)]),
+        (*(_named_reason(graph, row, asked) for row in named),
+         *(f"number {place} of the passages nearest to the question in meaning and words"
+           for place in range(1, len(chosen) + 1))),
+        (NAMED,) * len(named) + tuple(ranks(place, "by meaning and words")
+                                      for place in range(1, len(chosen) + 1)))
+
+
+def named_rows(graph: Graph, plan: QueryPlan) -> list[int]:
+    """Rows of the plan's names that the graph has."""
+    return [row for name in plan.names
+            if (row := graph.row.get(node_id("entity", name))) is not None]
+
+
+def passage_counts(graph: Graph, rows: Nodes) -> Nodes:
+    """In how many passages each entity occurs, shape (k,)."""
+    frontier = graph.expand(rows)
+    mentions = (frontier.edge_kinds & kind_bit("mention")) > 0
+    owner = np.repeat(np.arange(len(rows)), frontier.counts)
+    return np.bincount(owner[mentions], minlength=len(rows)).astype(np.int64)
+
+
+def minmax(scores: Floats) -> Floats:
+    """The scores scaled to [0, 1]; 0 where they are all equal."""
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    return (scores - low) / (high - low) if high > low else np.zeros(len(scores))
+
+
+def _named_reason(graph: Graph, row: int, asked: set[str]) -> str:
+    name = graph.names[row]
+    if as_typed(canonical(name)) in asked:
+        return f"the question names {name}"
+    return f"{name} stands for a name of the question"
+
+
+def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passages") -> Seeds:
+    """Algorithm 1: the `count` nodes with the highest score(v) = max over keywords of the cosine.
+
+    Nodes are compared by the vectors of their names; `layer` "entities" leaves passages out.
+    Equal shares; ties go to the lower row. Without keywords the question itself is the keyword.
+    In a graph of more than `LARGE` nodes the search goes by sign codes (`qafd.nearest`).
+    """
+    if graph.name_vectors is None or not len(graph) or count == 0:
+        return Seeds(np.zeros(0, np.int64), np.zeros(0), (), ())
+    among = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else None
+    asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
+    codes = _codes_of(graph, layer, among) if len(graph) > LARGE else None
+    found = nearest(graph.name_vectors, asked, count, codes, among=among)
+    texts = [keyword.text for keyword in plan.keywords] or ["the question"]
+    return Seeds(found.rows, np.full(len(found.rows), 1.0 / max(len(found.rows), 1)), tuple(
+        f"similarity {score:.2f} to the keyword {texts[k]}"
+        for score, k in zip(found.scores.tolist(), found.keyword.tolist(), strict=True)),
+        (NEAREST,) * len(found.rows))
+
+
+_CODES: WeakKeyDictionary[Graph, dict[str, SignCodes]] = WeakKeyDictionary()
+
+
+def _codes_of(graph: Graph, layer: str, among: Nodes | None) -> SignCodes:
+    """The sign codes of a graph's names; made once for each graph in memory."""
+    made = _CODES.setdefault(graph, {})
+    if layer not in made:
+        assert graph.name_vectors is not None
+        made[layer] = SignCodes.build(
+            graph.name_vectors if among is None else graph.name_vectors[among])
+    return made[layer]

@@ -1,0 +1,69 @@
+"""The files of a workspace as people see them: their state, what they bring, what happened."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qafd.storage.sqlite.rows import Contents, File
+
+_STATES = {"queued": "waiting", "parsing": "reading"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A file in the list. `read` is the share of its passages that are read, None where none can.
+
+    `doubt` is what a model left to be said about it.
+    """
+
+    file: File
+    contents: Contents
+    state: str
+    read: float | None
+    doubt: str = ""
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is deleted."""
+        return self.file.deleted_at is not None
+
+    @property
+    def happened(self) -> str:
+        """All that there is to say of it."""
+        return " ".join(filter(None, [self.file.error, self.doubt, *self.file.notices]))
+
+    @property
+    def retriable(self) -> bool:
+        """Whether reading it again could bring more."""
+        return not self.gone and (self.file.status in ("failed", "cancelled") or bool(self.doubt))
+
+
+def listing(files: Sequence[File], contents: Mapping[str, Contents], doubts: Mapping[str, str],
+            working: bool) -> tuple[Line, ...]:
+    """One line for each file.
+
+    Parameters
+    ----------
+    contents : mapping of name to Contents
+        As of a moment ago: a file that came since brings nothing yet.
+    working : bool
+        Whether anybody reads; else what was begun is interrupted.
+    """
+    return tuple(
+        Line(file, contents.get(file.name, Contents()), _state(file, working), _read(file),
+             doubts.get(file.name, "")) for file in files)
+
+
+def _state(file: File, working: bool) -> str:
+    if file.deleted_at is not None:
+        return "deleted"
+    if file.status in ("parsing", "extracting") and not working:
+        return "interrupted"
+    if file.status == "cancelled" and not file.passages:
+        return "not begun"
+    return _STATES.get(file.status, file.status)
+
+
+def _read(file: File) -> float | None:
+    if file.deleted_at is not None or (file.status == "failed" and not file.passages):
+        return None
+    return file.extracted / file.passages if file.passages else float(file.status == "done")

@@ -1,0 +1,251 @@
+"""Opening a workspace file: its settings, its transactions, its errors as sentences."""
+
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from qafd.errors import BusyError, DiskFullError, ForeignFileError, StoreError
+from qafd.storage.sqlite.tables import META, names
+
+BUSY_SECONDS = 30.0
+_SMALLEST = 512  # bytes of a SQLite database with anything in it
+_DAMAGE = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
+_SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
+_State = list[tuple[int, int, int]]
+_COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
+_COPYING = threading.Lock()
+
+
+def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.Connection:
+    """An open connection with the settings every part of qafd relies on.
+
+    Raises
+    ------
+    ForeignFileError
+        Another program made the file; neither it nor anything beside it was touched.
+    StoreError
+        The file is missing where it is not made, is no SQLite file, or cannot be opened.
+    """
+    with translated(path):
+        if (read_only or not make) and not path.is_file():
+            raise StoreError(f"There is no workspace at {path}; index a document first.")
+        if path.is_file() and path.stat().st_size:
+            _refuse_foreign(path)
+        if read_only:
+            # SQLite wants to put two files beside the workspace; it cannot where the folder is
+            # not ours (an installed sample) or the disk is full.
+            log = Path(f"{path}-wal")
+            logged = log.exists() and log.stat().st_size
+            locked = not _may_write(path.resolve().parent)
+            if logged and locked and not Path(f"{path}-shm").exists():
+                place, frozen = _with_log(path), True
+            else:
+                place, frozen = path, not logged and (
+                    locked or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
+            address = f"{place.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+            connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
+        else:
+            connection = sqlite3.connect(
+                path if make else f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS,
+                isolation_level=None, uri=not make)
+        try:
+            if not read_only and pragma(connection, "journal_mode") != "wal":
+                _write_ahead(connection)
+            for setting in ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
+                            "secure_delete = ON", "temp_store = MEMORY"):
+                connection.execute(f"PRAGMA {setting}")
+            pragma(connection, "schema_version")
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            connection.close()
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+                raise damaged(path, error) from error  # "unsupported file format"
+            raise
+    return connection
+
+
+def _with_log(path: Path) -> Path:
+    """A copy of a workspace that has taken in the log beside it, which a crash left there.
+
+    It is made anew when either has changed, and lasts as long as this process.
+    """
+    with _COPYING:
+        state = _state(path)
+        if path not in _COPIES or _COPIES[path][0] != state:
+            folder, copy = _copied(path)
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.execute("PRAGMA journal_mode = DELETE")
+            _COPIES[path] = state, folder
+        return Path(_COPIES[path][1].name, path.name)
+
+
+def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
+    """A workspace and the log beside it in a new folder, and where in it."""
+    try:
+        folder = TemporaryDirectory(prefix="qafd")
+        copy = Path(folder.name, path.name)
+        shutil.copyfile(path, copy)
+        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+    except OSError as error:
+        raise StoreError(
+            f"{path} has a log that was never taken in, and neither can it be written nor copied "
+            f"({error.strerror}); make its folder writable or free some space.") from error
+    return folder, copy
+
+
+def writable(path: Path) -> bool:
+    """Whether an existing workspace can be written, and the files that SQLite puts beside it."""
+    place = path.resolve()
+    return _may_write(place) and _may_write(place.parent)
+
+
+def _may_write(place: Path) -> bool:
+    return os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Raise ForeignFileError for another program's file, before anything can write to it.
+
+    A plain connection, even one that only reads, puts files beside a database.
+    """
+    if path.stat().st_size < _SMALLEST:
+        raise foreign(path)  # SQLite would take it for an empty database
+    for again in (True, True, False):
+        before = _state(path)
+        try:
+            if _looks_ours(path):
+                return
+            error: Exception = foreign(path)
+        except sqlite3.Error as damage:
+            error = damage
+        # somebody may have written meanwhile, unseen by a look that takes no lock
+        if not again or before == _state(path):
+            raise error
+
+
+def _state(path: Path) -> _State:
+    """What tells apart two states of a workspace and the log beside it."""
+    found = []
+    for file in (path, Path(f"{path}-wal")):
+        with suppress(FileNotFoundError):
+            stat = file.stat()
+            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+    return found
+
+
+def _looks_ours(path: Path) -> bool:
+    address = path.absolute().as_uri()
+    log = Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size):
+        return _is_ours(f"{address}?immutable=1")
+    if Path(f"{path}-shm").exists():
+        return _is_ours(f"{address}?mode=ro")  # as any reader beside a writer
+    # left by a crash, which spares the log; the file without it may not have a table yet
+    with suppress(sqlite3.Error):
+        if _is_ours(f"{address}?immutable=1", empty=False):
+            return True
+    folder, copy = _copied(path)
+    with folder:
+        return _is_ours(f"{copy.as_uri()}?mode=ro")
+
+
+def _is_ours(address: str, empty: bool = True) -> bool:
+    """Whether a database has no version and no tables yet, or those of the version it claims.
+
+    A few may be missing, which is damage.
+    """
+    with closing(sqlite3.connect(address, BUSY_SECONDS, uri=True)) as connection:
+        version = int(str(pragma(connection, "user_version")))
+        found = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
+        if version <= 0:
+            return empty and not version and not found
+        wanted = names(version)
+        return 2 * len(wanted & found.keys()) > len(wanted) and (
+            found.get("meta") == META or "_sqlite_migrations" in found and connection.execute(
+                "SELECT 1 FROM _sqlite_migrations WHERE migration_set = 'qafd'"
+            ).fetchone() is not None)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch a file to WAL; where several do so at once, SQLite refuses some without waiting."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> object:
+    """The value of a setting of SQLite."""
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn the SQLite errors that a user can mend into sentences; all others are bugs."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise damaged(path, error) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise DiskFullError(
+                f"The disk is full, so {path.name} cannot grow; free some space and resume."
+            ) from error
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise BusyError(
+                f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another process; "
+                "try again when that one has finished."
+            ) from error
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH) or (
+                str(error).startswith(_DAMAGE)):
+            raise damaged(path, error) from error
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+                    sqlite3.SQLITE_IOERR):
+            raise StoreError(
+                f"{path} cannot be opened or written ({error}); check the folder and its "
+                "permissions."
+            ) from error
+        raise
+
+
+def foreign(path: Path) -> ForeignFileError:
+    """The error of a database that is no workspace."""
+    return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it was "
+                            "left as it is. Choose another file.")
+
+
+def damaged(path: Path, error: BaseException) -> StoreError:
+    """The error of a file that holds what qafd cannot have written."""
+    return StoreError(
+        f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on it and restore a "
+        "backup.")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    """Write all or nothing; the write lock is taken at once (BEGIN IMMEDIATE).
+
+    A deferred BEGIN would fail at its first write whenever another process wrote since its
+    first read, without waiting.
+    """
+    with translated(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        finally:
+            # some errors, a full disk among them, have rolled back already
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")

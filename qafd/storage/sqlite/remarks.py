@@ -1,0 +1,92 @@
+"""What language models and imported graphs say of an entity and its relations, in their words."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from qafd.assemble import node_id
+from qafd.records import WEIGHT
+from qafd.storage.sqlite import Store
+from qafd.storage.sqlite.ledger import Said
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A description, and the first passage that it was written of.
+
+    `model` wrote it; it is "" where a file of a graph brought it. `strength` is from 1 to 10, 0
+    where none was given; `more` counts other passages of which the same was said.
+    """
+
+    text: str
+    model: str
+    document: str
+    title: str
+    page: int | None
+    chunk: str
+    keywords: tuple[str, ...] = ()
+    strength: float = 0.0
+    more: int = 0
+
+    @property
+    def author(self) -> str:
+        """Who says it."""
+        return f"Written by {self.model}, of" if self.model else "From the file of a graph,"
+
+    @property
+    def place(self) -> str:
+        """Of which passage."""
+        return self.document + ("" if self.page is None else f", page {self.page}")
+
+    @property
+    def others(self) -> str:
+        """Of how many other passages, "" for none."""
+        return f"and {self.more} other passage{'s' * (self.more > 1)}" if self.more else ""
+
+    @property
+    def facts(self) -> str:
+        """Keywords and strength, as far as they are given."""
+        return " · ".join(filter(None, (
+            f"keywords: {', '.join(self.keywords)}" if self.keywords else "",
+            f"strength {self.strength:g} of 10" if self.strength else "")))
+
+
+def remarks(store: Store, node: str) -> dict[str, tuple[Remark, ...]]:
+    """What is said of an entity and of its relations, in the order of the documents.
+
+    Models write this; it may be wrong, and its text is no more to be trusted than that of a
+    document.
+
+    Parameters
+    ----------
+    node : str
+        The id of the entity.
+
+    Returns
+    -------
+    dict
+        By the id of the other end of a relation; "" for what is said of the entity itself. Empty
+        for other nodes, and where no model has read the documents.
+    """
+    with store.snapshot():
+        known = store.nodes([node]).get(node)
+        if known is None or known.kind != "entity":
+            return {}
+        merged = store.merged()
+        said = store.said_of(known.key, *(key for key, own in merged.items() if own == known.key))
+    found: dict[str, dict[str, Remark]] = defaultdict(dict)
+    for one in said:
+        about = one.description
+        ends = {merged.get(key, key) for key in (about.source, about.target) if key}
+        other = next(iter(ends - {known.key}), "")
+        if about.text and not (about.target and not other):  # of two names that are one now
+            here = found[node_id("entity", other) if other else ""]
+            here[about.text] = (replace(here[about.text], more=here[about.text].more + 1)
+                                if about.text in here else _remark(one))
+    return {other: tuple(some.values()) for other, some in found.items()}
+
+
+def _remark(one: Said) -> Remark:
+    about = one.description
+    strength = 0.0 if about.kind == WEIGHT else about.strength
+    return Remark(about.text, one.model, one.document, one.title, one.page, one.chunk,
+                  about.keywords, strength)

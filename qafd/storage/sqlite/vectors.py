@@ -1,0 +1,142 @@
+"""The vectors of a workspace, and the one embedding model that they come from."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from qafd.errors import EmbedderMismatchError, ParameterError
+from qafd.records import Vectors
+from qafd.storage.sqlite.rows import check_finite, embedding_key, vector_keys
+from qafd.storage.sqlite.workspace import Workspace, bump, meta, set_meta
+
+
+class VectorStore(Workspace):
+    """A workspace that keeps vectors, bound to one embedding model at its first use."""
+
+    def stamp_embedder(self, name: str, dimension: int) -> None:
+        """Bind the workspace to one embedding model, at its first use.
+
+        Raises
+        ------
+        EmbedderMismatchError
+            It is bound to another one.
+        """
+        with self.transaction() as connection:
+            if not meta(connection, "embedder"):
+                set_meta(connection, "embedder", name)
+                set_meta(connection, "dimension", str(dimension))
+                if meta(connection, "earlier_embedder") == name:
+                    self.drop_earlier_vectors()  # asked for anew, they are computed anew
+        self.check_embedder(name, dimension)
+
+    def check_embedder(self, name: str, dimension: int) -> None:
+        """Refuse a model whose vectors cannot be compared with those stored here."""
+        stamped = self.embedder
+        if stamped[0] and stamped != (name, dimension):
+            raise EmbedderMismatchError(
+                f"{self.path.name} was indexed with {stamped[0]} ({stamped[1]} dimensions), not "
+                f"with {name} ({dimension}); choose that model again, or embed the workspace anew "
+                f"with this one (`qafd index --re-embed`).")
+
+    @property
+    def embedder(self) -> tuple[str, int]:
+        """Name and dimension of the model of this workspace; ("", 0) before its first use."""
+        with self.reading() as connection:
+            return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
+
+    @property
+    def earlier_embedder(self) -> tuple[str, int]:
+        """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
+        with self.reading() as connection:
+            name = meta(connection, "earlier_embedder")
+            kept = connection.execute(
+                "SELECT dimension FROM embeddings WHERE model = ? LIMIT 1", (name,)).fetchone()
+            return (name, int(kept[0])) if kept else ("", 0)
+
+    def drop_earlier_vectors(self) -> None:
+        """Drop the vectors of the model before this one."""
+        with self.transaction() as connection:
+            connection.execute(
+                "DELETE FROM embeddings WHERE model = "
+                "(SELECT value FROM meta WHERE key = 'earlier_embedder')")
+            connection.execute("DELETE FROM meta WHERE key = 'earlier_embedder'")
+
+    def forget_embedder(self) -> None:
+        """Drop the stamp, so that the next assembly embeds anew.
+
+        The vectors are kept, to be compared with those of another model; those of a model before
+        them are dropped.
+        """
+        with self.transaction() as connection:
+            name = meta(connection, "embedder")
+            if name:
+                self.drop_earlier_vectors()
+                set_meta(connection, "earlier_embedder", name)
+            connection.execute("DELETE FROM meta WHERE key IN ('embedder', 'dimension')")
+            connection.execute("DELETE FROM layers")
+            bump(connection, "log_revision")
+
+    def vectors(self, keys: Iterable[str]) -> dict[str, Vectors]:
+        """The stored vectors among these keys, each of shape (d,)."""
+        with self.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT key, vector FROM embeddings "
+                "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
+            return {key: np.frombuffer(vector, "<f4") for key, vector in rows}
+
+    def without_vector(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys under which no vector is stored."""
+        wanted = list(keys)
+        with self.snapshot() as connection:
+            return set(wanted) - {row[0] for row in connection.execute(
+                "SELECT key FROM embeddings WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps(wanted),))}
+
+    def put_vectors(self, vectors: Mapping[str, Vectors]) -> None:
+        """Keep vectors, each of shape (d,), by `embedding_key`.
+
+        Raises
+        ------
+        ParameterError
+            One has another length than the workspace's model, or holds NaN or infinity.
+        """
+        if not vectors:
+            return
+        with self.transaction() as connection:
+            model, dimension = self.embedder
+            for vector in vectors.values():
+                if vector.shape != (dimension,):
+                    raise ParameterError(
+                        f"An embedding has shape {vector.shape}, but {model or 'no model'} of this "
+                        f"workspace gives {dimension} numbers; check the embedding model.")
+            check_finite(np.array(list(vectors.values())))
+            connection.executemany(
+                "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?, ?)",
+                [(key, model, dimension, vector.astype("<f4").tobytes())
+                 for key, vector in vectors.items()])
+
+
+def forget_vectors(connection: sqlite3.Connection, names: set[str]) -> None:
+    """Keep only the vectors that passages and names of other documents than these need.
+
+    Of a passage that was not read to its end, nothing else tells what was embedded.
+    """
+    models = meta(connection, "embedder"), meta(connection, "earlier_embedder")
+    kept: set[str] = set()
+    for document, title, text, extraction in connection.execute(
+            "SELECT document, title, text, extractions.id FROM chunks "
+            "JOIN extractions ON chunk = chunks.id").fetchall():
+        if document not in names:
+            keys = [row[0] for row in connection.execute(
+                "SELECT DISTINCT key FROM mentions WHERE extraction = ?", (extraction,))]
+            spans = connection.execute(
+                'SELECT start, "end" FROM sentences WHERE extraction = ? ORDER BY position',
+                (extraction,)).fetchall()
+            for model in models:
+                kept.update(embedding_key(model, key) for key in keys)
+                kept.update(vector_keys(model, title, text, spans))
+    stored = {row[0] for row in connection.execute("SELECT key FROM embeddings")}
+    connection.executemany(
+        "DELETE FROM embeddings WHERE key = ?", [(key,) for key in stored - kept])
