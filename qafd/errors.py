@@ -25,7 +25,23 @@ Every message is one sentence or two: what happened, with the numbers, and what 
 
 
 class QafdError(Exception):
-    """Base of all errors that a user can mend; anything else is a bug."""
+    """Base of all errors that a user can mend; anything else is a bug.
+
+    Parameters
+    ----------
+    template : str
+        One sentence or two with ``{names}``: what happened, with the numbers, and what to do.
+    values : object
+        What stands in the place of the names; without any the template is the message.
+    """
+
+    def __init__(self, template: str = "", /, **values: object) -> None:
+        self.template, self.values = template, values
+        super().__init__(template.format(**values) if values else template)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What another process makes the same error from."""
+        return _remade, (type(self), self.template, self.values)
 
 
 class ParameterError(QafdError, ValueError):
@@ -101,3 +117,7 @@ class ParseError(QafdError):
 
 class SqlError(QafdError):
     """A database cannot be read, or a query is wrong, not allowed or too much."""
+
+
+def _remade(kind: type[QafdError], template: str, values: dict[str, object]) -> QafdError:
+    return kind(template, **values)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
     ("errors", "package", "records", "child", "clause", "pace"),
-    ("graph", "nearest"),
+    ("wording", "graph", "nearest"),
     ("reading", "flow"),
     ("assemble",),
     ("storage",),
