@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import openai
 
     from qafd.ingest.erase import Footprint
-    from qafd.ingest.reader import Choice
+    from qafd.ingest.reader import ModelChoice
 
 T = TypeVar("T")
 
@@ -247,7 +247,7 @@ class KnowledgeGraph:
         with self.store() as store:
             return self.embedder_by(chosen(store))
 
-    def embedder_by(self, choice: "Choice") -> Embedder:
+    def embedder_by(self, choice: "ModelChoice") -> Embedder:
         """The embedding model that a choice names, also one that is not this workspace's.
 
         Raises

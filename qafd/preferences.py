@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from qafd.errors import ParameterError
-from qafd.ingest.reader import Choice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.models.address import OPENAI
 from qafd.models.cost import Cap, Price
 from qafd.storage.sqlite import Store
@@ -71,7 +71,7 @@ class Preferences:
         return Cap(self.most_calls or None, self.most_tokens or None,
                    (self.most_dollars or None) if priced else None)
 
-    def priced(self, choice: Choice) -> Choice:
+    def priced(self, choice: ModelChoice) -> ModelChoice:
         """What reads a workspace, at these prices and under these caps."""
         if not choice.model and not choice.embedder:
             return choice

@@ -15,7 +15,7 @@ from conftest import free_port
 
 from qafd.errors import MalformedReplyError, UnreachableError
 from qafd.ingest import index
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.endpoint import Endpoint
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
@@ -55,7 +55,7 @@ def talk(model: Endpoint) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "real.db")
         with Store.open(path) as store:
-            choose(store, Choice(model.name, model.base_url, deadline=600, in_flight=1))
+            choose(store, ModelChoice(model.name, model.base_url, deadline=600, in_flight=1))
         index(path, DOCUMENTS.items(), processes=1)
         with Store.open(path) as store:
             files, doubts = store.files(), store.doubts()

@@ -11,7 +11,7 @@ from files import pdf
 from qafd.answer import NAMELESS, WEAK, Answer, Written
 from qafd.answer.quote import english
 from qafd.errors import DeadlineError, ModelError, ParameterError
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded, Reply
 from qafd.models.prompts_answer import ABSENT, LENGTHS, answer_messages, fence
@@ -193,7 +193,7 @@ def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one
         server.models = ["only"]
         assert asked() == "only"
         with knowledge.store() as store:
-            choose(store, Choice("reads", server.url))
+            choose(store, ModelChoice("reads", server.url))
         assert asked() == "only"
         server.models = ["large", "reads", "small"]
         assert asked() == "reads"

@@ -15,7 +15,7 @@ from qafd.errors import (
     SpendingCapError,
 )
 from qafd.ingest import index
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Message, Recorded, Reply
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
 from qafd.models.estimate import plan_run
@@ -165,7 +165,7 @@ def test_tokens_in_are_rather_over_than_underestimated(path):
 
 def paid_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
     with Store.open(path) as store:
-        choose(store, Choice("tiny", url, in_flight=3))
+        choose(store, ModelChoice("tiny", url, in_flight=3))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
 

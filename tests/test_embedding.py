@@ -12,7 +12,7 @@ from tiny import TinyEmbedder, TinyExtractor, killed, started
 from qafd.errors import ParameterError, RefusedError, SpendingCapError
 from qafd.ingest import index, plan
 from qafd.ingest.embedding import MeteredEmbedder
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Meter, Price, Spent
 from qafd.models.endpoint_embedder import EndpointEmbedder
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.replies(reply=answering)
 
 def indexed(path: Path, server: FaultServer, files=(), run: str = "", **choice) -> None:
     with Store.open(path) as store:
-        choose(store, Choice(**{"embedder": "vectors", "embedder_url": server.url, "attempts": 1}
+        choose(store, ModelChoice(**{"embedder": "vectors", "embedder_url": server.url, "attempts": 1}
                              | choice))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, run=run)
 
@@ -135,7 +135,7 @@ def test_vectors_of_a_passage_that_the_model_could_not_read_are_kept(path, serve
 def test_a_price_that_is_missing_is_asked_for_before_a_run(path, server):
     url = "https://api.example.com/v1"
     with Store.open(path) as store:
-        choose(store, Choice(embedder="vectors", embedder_url=url, cap=Cap(cost=1.0)))
+        choose(store, ModelChoice(embedder="vectors", embedder_url=url, cap=Cap(cost=1.0)))
     with pytest.raises(ParameterError, match=r"no price for vectors.*--embed-price"):
         index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, processes=1,
               keys={url: "k"})
@@ -163,7 +163,7 @@ def test_a_question_stops_at_the_cap_of_its_session(path, server):
 
 def test_the_plan_holds_what_the_run_then_takes(path, server):
     files = [("many.jsonl", lines(50)), ("a.txt", b"Ada met Bob. Bob met Cyd. Dan met Ada.")]
-    choice = Choice(embedder="vectors", embedder_url=server.url, embed_price=Price(3.0, 0.0))
+    choice = ModelChoice(embedder="vectors", embedder_url=server.url, embed_price=Price(3.0, 0.0))
     before = plan(path, files, choice)
     assert before.passages == 0
     found = before.embedding
@@ -232,7 +232,7 @@ def test_a_workspace_of_another_model_keeps_no_foreign_vector(path, server):
 def test_the_key_is_in_no_file_after_a_run(path, server):
     key = "sk-CANARY-0123456789"
     with Store.open(path) as store:
-        choose(store, Choice(embedder="vectors", embedder_url=server.url))
+        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url))
     index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
           processes=1, keys={server.url: key})
     assert server.bodies[0]["key"] == f"Bearer {key}"
@@ -242,7 +242,7 @@ def test_the_key_is_in_no_file_after_a_run(path, server):
 
 def embedding_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
     with Store.open(path) as store:
-        choose(store, Choice(embedder="vectors", embedder_url=url))
+        choose(store, ModelChoice(embedder="vectors", embedder_url=url))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
 

@@ -21,7 +21,7 @@ from qafd.evaluate.collection import (
     save_questions,
     saved_questions,
 )
-from qafd.evaluate.gold import Passage, Question, read_questions
+from qafd.evaluate.gold import GoldPassage, Question, read_questions
 from qafd.evaluate.measures import contains, exact_match, f1, interval, intervals, normalized
 from qafd.evaluate.opinions import quoted
 from qafd.graph import Graph
@@ -34,12 +34,12 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.samples import SAMPLES
 
 PASSAGES = (
-    Passage("p1", "Ada Lovelace", "Ada Lovelace wrote notes on the Analytical Engine."),
-    Passage("p2", "Analytical Engine", "The Analytical Engine was designed by Charles Babbage."),
-    Passage("p3", "Charles Babbage", "Charles Babbage was born in London."),
-    Passage("p4", "Jacquard loom", "The Jacquard loom weaves silk by punched cards. " * 60),
-    Passage("p5", "London", "London lies on the Thames."),
-    Passage("p6", "Babbage", "Babbage is also a crater on the Moon."))
+    GoldPassage("p1", "Ada Lovelace", "Ada Lovelace wrote notes on the Analytical Engine."),
+    GoldPassage("p2", "Analytical Engine", "The Analytical Engine was designed by Charles Babbage."),
+    GoldPassage("p3", "Charles Babbage", "Charles Babbage was born in London."),
+    GoldPassage("p4", "Jacquard loom", "The Jacquard loom weaves silk by punched cards. " * 60),
+    GoldPassage("p5", "London", "London lies on the Thames."),
+    GoldPassage("p6", "Babbage", "Babbage is also a crater on the Moon."))
 
 
 @pytest.fixture(scope="module")
@@ -308,7 +308,7 @@ def test_gold_is_found_by_name_by_id_by_file_and_by_title(library: KnowledgeGrap
 @pytest.mark.parametrize("name", ["a\u200bb", " a  b\t", "x" * 100, "p\u0065\u0301"])
 def test_gold_is_found_by_an_id_that_was_cleaned_when_it_was_read(
         name: str, tmp_path: Path) -> None:
-    passage = Passage(name, "A title", "Marie Curie lived in Paris.")
+    passage = GoldPassage(name, "A title", "Marie Curie lived in Paris.")
     knowledge = collection(tmp_path / "w.db", "p.jsonl", [passage], processes=1)
     documents, notices = gold_documents(knowledge, [Question("q", "?", (name,))])
     assert (len(documents[name]), notices) == (1, ())

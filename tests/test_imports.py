@@ -24,7 +24,7 @@ from qafd.ingest import extend, index, plan
 from qafd.ingest.engine import Here
 from qafd.ingest.imports import files_of, read_graph
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
-from qafd.ingest.reader import Choice
+from qafd.ingest.reader import ModelChoice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
@@ -472,7 +472,7 @@ def test_an_import_that_was_stopped_goes_on_to_the_same_graph(tmp_path: Path) ->
 
 def test_what_is_given_costs_no_call_of_a_language_model(tmp_path: Path) -> None:
     knowledge = put(tmp_path / "w.db", JOBS)
-    model = Choice(model="m", base_url="http://127.0.0.1:9/v1")
+    model = ModelChoice(model="m", base_url="http://127.0.0.1:9/v1")
     assert plan(knowledge.path, [("h.json", JOBS.to_json())], model).passages == 0
     assert plan(knowledge.path, [("a.txt", b"Ada met Charles.")], model).passages == 1
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from qafd.app.movie import movie_data
 from qafd.ingest import index
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.learn.cards import CARDS
 from qafd.retrieve.qafd import FlowDiffusion
@@ -233,7 +233,7 @@ def test_two_embedding_models_are_compared_side_by_side(home: Path) -> None:
     path = KnowledgeGraph.sample("apple-amazon", home).path
     with serving() as server:
         with Store.open(path) as store:
-            choose(store, Choice(embedder="m", embedder_url=server.url))
+            choose(store, ModelChoice(embedder="m", embedder_url=server.url))
             store.forget_embedder()
             store.drop_graph()
         index(path, processes=1)

@@ -18,7 +18,7 @@ from qafd.errors import (
 )
 from qafd.ingest import index, plan
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, grounded
-from qafd.ingest.reader import Choice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.models import Recorded, Reply
 from qafd.models.cost import Cap
 from qafd.models.prompts import Records, extract_messages, read_records
@@ -203,7 +203,7 @@ def lines(count: int) -> bytes:
 
 def indexed(path: Path, server: FaultServer, files=(), **choice) -> None:
     with Store.open(path) as store:
-        choose(store, Choice("tiny", server.url, **choice))
+        choose(store, ModelChoice("tiny", server.url, **choice))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
 
@@ -240,7 +240,7 @@ def test_the_same_passage_is_not_paid_for_twice(path, server):
     assert len(server.bodies) == 2
     with Store.open(path) as store:
         store.drop_graph()
-        choose(store, Choice())
+        choose(store, ModelChoice())
     index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     indexed(path, server)
     assert len(server.bodies) == 2
@@ -332,15 +332,15 @@ def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, serv
     assert digest(path) != alone
     assert len(server.bodies) == 2
     with Store.open(path) as store:
-        choose(store, Choice())
-        assert chosen(store) == Choice()
+        choose(store, ModelChoice())
+        assert chosen(store) == ModelChoice()
     index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     assert digest(path) == alone
 
 
 def test_a_run_that_is_stopped_finishes_only_the_calls_in_flight(path, server):
     with Store.open(path) as store:
-        choose(store, Choice("tiny", server.url, in_flight=2))
+        choose(store, ModelChoice("tiny", server.url, in_flight=2))
     done: list[int] = []
     index(path, [("many.jsonl", lines(50))], extractor=TinyExtractor, embedder=TinyEmbedder,
           processes=1, progress=lambda p: done.append(p.done),
@@ -352,7 +352,7 @@ def test_a_run_that_is_stopped_finishes_only_the_calls_in_flight(path, server):
 
 def test_the_plan_counts_passages_and_what_was_answered_before(path, server):
     files = [("many.jsonl", lines(6))]
-    choice = Choice("tiny", server.url)
+    choice = ModelChoice("tiny", server.url)
     before = plan(path, files, choice)
     assert (before.passages, before.cached, before.calls) == (6, 0, (6, 12))
     assert before.seconds is None
@@ -388,7 +388,7 @@ def test_sixty_poisoned_documents_and_an_obedient_model_invent_nothing(path):
         for i in range(60)))]
     with serving(obedient) as server:
         with Store.open(path) as store:
-            choose(store, Choice("tiny", server.url))
+            choose(store, ModelChoice("tiny", server.url))
         index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
               keys={server.url: key})
         assert server.bodies[0]["key"] == f"Bearer {key}"

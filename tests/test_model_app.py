@@ -7,7 +7,7 @@ from clicks import page, press, shown
 from faults import FaultServer
 
 from qafd.ingest.jobs import enqueue, work
-from qafd.ingest.reader import Choice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Price
 from qafd.preferences import Preferences, save
@@ -22,7 +22,7 @@ def embedded(home: Path, server: FaultServer) -> KnowledgeGraph:
     """A workspace whose vectors came from the endpoint."""
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
-        choose(store, Choice(embedder="vectors", embedder_url=server.url))
+        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url))
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London. London is large.")
     return knowledge
 
@@ -78,7 +78,7 @@ def test_a_failed_job_goes_on_at_a_button(
                         lambda path, given: work(path, processes=1, keys=given))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
-        choose(store, Choice(embedder="vectors", embedder_url=server.url, attempts=1))
+        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url, attempts=1))
         enqueue(store, [("ada.txt", b"Ada Lovelace met Charles Babbage in London.")])
     server.fault = lambda *_: "500"
     work(knowledge.path, processes=1)
@@ -99,7 +99,7 @@ def read_by_a_model(home: Path, server: FaultServer) -> KnowledgeGraph:
                                              prices=(("tiny", Price(1.0, 2.0)),)))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
-        choose(store, Choice("tiny", server.url, cap=Cap(calls=9), price=Price(1.0, 2.0)))
+        choose(store, ModelChoice("tiny", server.url, cap=Cap(calls=9), price=Price(1.0, 2.0)))
     return knowledge
 
 
@@ -174,7 +174,7 @@ def test_what_an_endpoint_embeds_waits_for_its_plan_too(
         "custom", server.url, "", "vectors", most_calls=7, prices=(("vectors", Price(2.0, 0.0)),)))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
-        choose(store, Choice(embedder="vectors", embedder_url=server.url))
+        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url))
     app = page("documents", ws="mine")
     app.text_area[0].set_value("Ada Lovelace was born in London. She met Babbage.")
     press(app, "Add the text")
@@ -220,7 +220,7 @@ def test_a_question_is_under_the_cap_of_the_session(
 def test_a_price_entered_later_is_in_the_plan(
         read_by_a_model: KnowledgeGraph, server: FaultServer, home: Path) -> None:
     with read_by_a_model.store() as store:
-        choose(store, Choice("tiny", "https://api.openai.com/v1"))
+        choose(store, ModelChoice("tiny", "https://api.openai.com/v1"))
         store.hold([("ada.txt", b"Ada Lovelace met Charles Babbage.")])
     save(home / "settings.json", Preferences("openai", "https://api.openai.com/v1", "tiny"))
     assert "cost unknown" in shown(page("documents", ws="mine"))

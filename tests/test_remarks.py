@@ -13,7 +13,7 @@ from qafd.app.explore import SEPARATOR
 from qafd.assemble import node_id
 from qafd.ingest import index
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage.sqlite import Store
 from qafd.storage.sqlite.remarks import Remark, remarks
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.replies(reply=answering)
 @pytest.fixture
 def read(path: Path, server: FaultServer) -> Path:
     with Store.open(path) as store:
-        choose(store, Choice("org/tiny", server.url))
+        choose(store, ModelChoice("org/tiny", server.url))
     index(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada met Bob again.")],
           extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     return path

@@ -18,7 +18,7 @@ from qafd.knowledge import local_embedder
 from qafd.models import Recorded
 from qafd.package import assets
 from qafd.sql.box import Value
-from qafd.sql.database import Asked, Database
+from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.draft import draft
 from qafd.sql.joins import join_tree
 from qafd.sql.link import METHOD
@@ -81,12 +81,12 @@ def ferries() -> Database:
 
 
 @pytest.fixture(scope="module")
-def asked(ferries: Database) -> dict[str, Asked]:
+def asked(ferries: Database) -> dict[str, DatabaseQuestion]:
     return {question: ferries.ask(question) for question in QUESTIONS}
 
 
 def test_right_tables_are_retrieved_for_nine_of_ten_questions_and_eight_drafts_answer(
-        asked: dict[str, Asked]) -> None:
+        asked: dict[str, DatabaseQuestion]) -> None:
     linked, answered = [], []
     with closing(sqlite3.connect(FERRIES)) as database:
         for question, (tables, sql) in QUESTIONS.items():
@@ -170,14 +170,14 @@ def test_the_graph_has_each_table_column_and_reference_once(ferries: Database) -
     assert np.all(graph.capacity("unit") == 1)
 
 
-def test_every_diffusion_over_the_schema_is_certified(asked: dict[str, Asked]) -> None:
+def test_every_diffusion_over_the_schema_is_certified(asked: dict[str, DatabaseQuestion]) -> None:
     for one in asked.values():
         result = verify(json.loads(json.dumps(sealed(one.retrieval.to_dict()))))
         assert result.ok, result.sentences
 
 
 def test_a_value_of_the_question_makes_its_column_a_seed_that_says_so(
-        asked: dict[str, Asked]) -> None:
+        asked: dict[str, DatabaseQuestion]) -> None:
     one = asked["Which customers come from Bergvik?"]
     town = next(n for n in one.retrieval.nodes if n.name == "customers.town")
     assert town.seed
@@ -185,7 +185,7 @@ def test_a_value_of_the_question_makes_its_column_a_seed_that_says_so(
     assert "it holds “Bergvik”" in one.explanation.why(town.id).summary
 
 
-def test_paths_and_edges_speak_of_columns_and_references(asked: dict[str, Asked]) -> None:
+def test_paths_and_edges_speak_of_columns_and_references(asked: dict[str, DatabaseQuestion]) -> None:
     one = asked["How many bookings did customers from Bergvik make?"]
     said = " ".join(path.words for path in one.explanation.paths(50).paths)
     assert "customers.town ← has the column — customers" in said

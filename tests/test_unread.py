@@ -10,7 +10,7 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index
 from qafd.cli import main
 from qafd.errors import SpendingCapError, StoreError
 from qafd.ingest import index
-from qafd.ingest.reader import Choice, choose
+from qafd.ingest.reader import ModelChoice, choose
 from qafd.models.cost import Cap
 from qafd.storage.sqlite import Store
 from qafd.storage.sqlite.unread import nameless, unread
@@ -20,7 +20,7 @@ RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 
 def read(path: Path, server: FaultServer, *files: tuple[str, bytes], **choice: object) -> None:
     with Store.open(path) as store:
-        choose(store, Choice("tiny", server.url, **choice))
+        choose(store, ModelChoice("tiny", server.url, **choice))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
 
@@ -105,7 +105,7 @@ def test_what_a_model_has_read_is_not_told_to_choose_one(path: Path, server: Fau
     tiny_index(path, [("ko.txt", KOREAN.encode())])
     with Store.open(path) as store:
         assert nameless(store)
-        choose(store, Choice("tiny", server.url))
+        choose(store, ModelChoice("tiny", server.url))
     index(path, [], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     with Store.open(path) as store:
         assert store.extractor.startswith("tiny/")

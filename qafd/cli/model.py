@@ -22,7 +22,7 @@ from qafd.reading.text.plaintext import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qafd.ingest.reader import Choice
+    from qafd.ingest.reader import ModelChoice
     from qafd.models.cost import Cap
 
 
@@ -66,7 +66,7 @@ def add_reader(index: argparse.ArgumentParser) -> None:
                        help="print what the endpoints would cost, and do nothing")
 
 
-def choice_of(arguments: argparse.Namespace, before: "Choice") -> "Choice":
+def choice_of(arguments: argparse.Namespace, before: "ModelChoice") -> "ModelChoice":
     """The choice of a workspace with the options that were given."""
     from qafd.models.address import OPENAI
     from qafd.models.cost import Price
@@ -108,7 +108,7 @@ def cap_of(arguments: argparse.Namespace, usual: "Cap") -> "Cap":
                              if (most := getattr(arguments, option, None)) is not None})
 
 
-def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "Choice",
+def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "ModelChoice",
             as_json: bool, anew: bool = False) -> int:
     """Print the plan of a run; `anew` when all vectors are to be computed again."""
     from qafd.ingest import plan

@@ -11,8 +11,8 @@ from qafd.errors import ParameterError
 from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
-    from qafd.sql.box import Rows
-    from qafd.sql.database import Asked
+    from qafd.sql.box import QueryRows
+    from qafd.sql.database import DatabaseQuestion
 
 
 def add(commands: Commands) -> None:
@@ -49,7 +49,7 @@ def _sql(arguments: argparse.Namespace) -> int:
     return NOTHING_FOUND if rows is not None and not rows.rows else DONE
 
 
-def _print_json(asked: "Asked", rows: "Rows | None") -> None:
+def _print_json(asked: "DatabaseQuestion", rows: "QueryRows | None") -> None:
     from qafd.flow.verify import sealed
 
     print_json({
@@ -61,7 +61,7 @@ def _print_json(asked: "Asked", rows: "Rows | None") -> None:
         "retrieval": sealed(asked.retrieval.to_dict())})
 
 
-def _print(asked: "Asked", rows: "Rows | None") -> None:
+def _print(asked: "DatabaseQuestion", rows: "QueryRows | None") -> None:
     for table in asked.tables:
         columns = [c.name for c in asked.database.schema.table[table].columns
                    if c.label in asked.importance]

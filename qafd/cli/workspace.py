@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 def _index(arguments: argparse.Namespace) -> int:
     from qafd.ingest import index
     from qafd.ingest.folders import files_below
-    from qafd.ingest.reader import Choice, choose, chosen
+    from qafd.ingest.reader import ModelChoice, choose, chosen
     from qafd.storage.sqlite import Store, now
     from qafd.storage.sqlite.unread import nameless
 
@@ -56,7 +56,7 @@ def _index(arguments: argparse.Namespace) -> int:
     if arguments.files and not first:
         return NOTHING_FOUND
     sources = chain(first, sources)
-    before = Choice()
+    before = ModelChoice()
     if path.exists() and path.stat().st_size:
         with open_workspace(arguments).store() as store:
             before = chosen(store)

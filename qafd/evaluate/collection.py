@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from qafd.errors import ParameterError
-from qafd.evaluate.gold import Passage, Question, read_questions, to_jsonl
+from qafd.evaluate.gold import GoldPassage, Question, read_questions, to_jsonl
 from qafd.graph import Graph
 from qafd.ingest import Progress, index, never
 from qafd.knowledge import KnowledgeGraph
@@ -33,7 +33,7 @@ def save_questions(knowledge: KnowledgeGraph, questions: Iterable[Question]) -> 
 
 
 def collection(
-    path: Path, name: str, passages: Sequence[Passage], *,
+    path: Path, name: str, passages: Sequence[GoldPassage], *,
     progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
     processes: int = 2,
 ) -> KnowledgeGraph:

@@ -30,7 +30,7 @@ _GOLD = ("gold", "gold_pids", "gold_dids", "gold_titles")
 
 
 @dataclass(frozen=True)
-class Passage:
+class GoldPassage:
     """A passage of a collection; `id` is unique in it."""
 
     id: str
@@ -58,7 +58,7 @@ class QuestionSet:
     """Questions, the passages they brought along, and what was left out."""
 
     questions: tuple[Question, ...]
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[GoldPassage, ...] = ()
     notices: tuple[str, ...] = ()
 
     @property
@@ -78,7 +78,7 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         The file is no JSON, a record is in none of the formats, or no question has gold.
     """
     questions: list[Question] = []
-    passages: dict[str, Passage] = {}
+    passages: dict[str, GoldPassage] = {}
     left_out = 0
     for number, record in enumerate(_records(data, name, ("questions", "data")), 1):
         if limit is not None and len(questions) == limit:
@@ -104,7 +104,7 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
     return QuestionSet(tuple(questions), tuple(passages.values()), notices)
 
 
-def read_passages(data: bytes, name: str = "The file") -> tuple[Passage, ...]:
+def read_passages(data: bytes, name: str = "The file") -> tuple[GoldPassage, ...]:
     """The passages of a file: objects with an id (pid, did, id), a text and mostly a title.
 
     Raises
@@ -112,14 +112,14 @@ def read_passages(data: bytes, name: str = "The file") -> tuple[Passage, ...]:
     ParseError
         The file is no JSON, a passage has no text or no id, or two have the same id.
     """
-    passages: dict[str, Passage] = {}
+    passages: dict[str, GoldPassage] = {}
     for number, record in enumerate(_records(data, name, ("passages", "data")), 1):
         identity = next((str(record[key]) for key in _IDS if key in record), "")
         text = record.get("text")
         if not 0 < len(identity) <= LONGEST_ID or not isinstance(text, str):
             raise ParseError(f"Record {number} of {name} is no passage; it needs 'pid' (at most "
                              f"{LONGEST_ID} characters), 'title' and 'text'.")
-        passage = Passage(identity, str(record.get("title") or ""), text)
+        passage = GoldPassage(identity, str(record.get("title") or ""), text)
         if passages.setdefault(identity, passage) != passage:
             raise ParseError(f"Record {number} of {name} repeats the id {identity!r} with another "
                              "text; give each passage its own.")
@@ -161,7 +161,7 @@ def _line(line: str, number: int, name: str) -> Any:
         raise ParseError(f"Line {number:,} of {name} is not JSON; mend it and retry.") from None
 
 
-def _gold_of(record: dict[str, Any], place: str) -> tuple[list[Passage], list[str]]:
+def _gold_of(record: dict[str, Any], place: str) -> tuple[list[GoldPassage], list[str]]:
     """The passages that a question brings along, and the names of its gold passages."""
     try:
         if "paragraphs" in record:
@@ -191,9 +191,9 @@ def _pairs(columns: Any, *names: str) -> Iterable[tuple[Any, Any]]:
     return [(title, value) for title, value in columns]
 
 
-def _passage(title: str, text: str) -> Passage:
+def _passage(title: str, text: str) -> GoldPassage:
     digest = hashlib.sha256(f"{title}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
-    return Passage(digest[:12], title, text)
+    return GoldPassage(digest[:12], title, text)
 
 
 def _answers(record: dict[str, Any]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from qafd.assemble import Reading, assemble
 from qafd.child import ForkServer
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Readings
-from qafd.ingest.reader import NO_KEYS, Choice, Keys, Local, chosen, engine_of, extractor_of
+from qafd.ingest.reader import NO_KEYS, Keys, Local, ModelChoice, chosen, engine_of, extractor_of
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.models.estimate import NO_READING, RunPlan, plan_embedding
@@ -165,14 +165,14 @@ def refresh(
 
 
 def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (),
-         choice: Choice | None = None, anew: bool = False) -> RunPlan:
+         choice: ModelChoice | None = None, anew: bool = False) -> RunPlan:
     """What the endpoints of a workspace would cost for all that is not read, and for new files.
 
     Nothing is changed and no call is made. Files that cannot be read cost nothing.
 
     Parameters
     ----------
-    choice : Choice, optional
+    choice : ModelChoice, optional
         By default the workspace's own.
     anew : bool
         All vectors are to be computed again.

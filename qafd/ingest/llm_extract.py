@@ -32,7 +32,7 @@ _OWN = {"term", "title", "heading", "propn"}  # kinds with a meaning in the log
 
 
 @dataclass(frozen=True)
-class Reading:
+class ModelReading:
     """An extraction, and "" or why it is not what the model should have given."""
 
     extraction: Extraction
@@ -65,7 +65,7 @@ class ModelExtractor:
         options = repr((probe[0].content, gleanings, REPLY_TOKENS)).encode()
         self.name = f"{llm.name}/records-1-{hashlib.sha256(options).hexdigest()[:8]}"
 
-    def read(self, chunk: Chunk, local: Extraction) -> Reading:
+    def read(self, chunk: Chunk, local: Extraction) -> ModelReading:
         """The log entry of a chunk.
 
         Raises
@@ -74,7 +74,7 @@ class ModelExtractor:
             No reply was to be had; the chunk waits for another run.
         """
         if not _has_letters(chunk):
-            return Reading(replace(local, extractor=self.name))
+            return ModelReading(replace(local, extractor=self.name))
         llm = self._llm.about(chunk=chunk.id, document=chunk.document) if isinstance(
             self._llm, Metered) else self._llm
         messages = extract_messages(chunk, self._types, self._language)
@@ -84,7 +84,7 @@ class ModelExtractor:
             reply = _asked(llm, messages)
         records = read_records(reply.text) if reply is not None else Records()
         if reply is None or not records:
-            return Reading(replace(local, extractor=self.name),
+            return ModelReading(replace(local, extractor=self.name),
                            "two replies of the model held no record")
         cut = reply.cut
         for _ in range(self._gleanings):
@@ -95,7 +95,7 @@ class ModelExtractor:
             records += added
             cut = cut or reply.cut
         extraction = grounded(chunk, local, records, self.name, self._types)
-        return Reading(extraction, "the model's reply was too long and is not whole" if cut else "")
+        return ModelReading(extraction, "the model's reply was too long and is not whole" if cut else "")
 
     def plan(self, chunks: Iterable[Chunk], in_flight: int = 4) -> RunPlan:
         """What reading these chunks would take; no call is made."""
@@ -207,7 +207,7 @@ class ModelEngine:
 
     def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
         """Every passage as a batch of its own, in order; its failure instead of its reading."""
-        waiting: deque[tuple[str, Chunk, Vectors, Future[Reading]]] = deque()
+        waiting: deque[tuple[str, Chunk, Vectors, Future[ModelReading]]] = deque()
         with ThreadPoolExecutor(self._in_flight) as pool:
             try:
                 for (source, chunks), local in self._base.read_all(batches):
@@ -231,7 +231,7 @@ class ModelEngine:
         """Unit rows, shape (k, d)."""
         return self._base.embed(names)
 
-    def _read(self, chunk: Chunk, local: Extraction) -> Reading:
+    def _read(self, chunk: Chunk, local: Extraction) -> ModelReading:
         if self._stop is not None:
             raise self._stop
         try:
@@ -247,7 +247,7 @@ class ModelEngine:
         self._failures = 0
         return reading
 
-    def _result(self, source: str, chunk: Chunk, vectors: Vectors, future: "Future[Reading]"
+    def _result(self, source: str, chunk: Chunk, vectors: Vectors, future: "Future[ModelReading]"
                 ) -> tuple[Batch, Readings]:
         nothing = np.zeros((0, self.models.dimension), np.float32)
         try:

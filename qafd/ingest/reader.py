@@ -21,7 +21,7 @@ NO_KEYS: Keys = {}
 
 
 @dataclass(frozen=True)
-class Choice:
+class ModelChoice:
     """What reads and embeds the documents of a workspace; "" is what runs on this machine.
 
     Parameters
@@ -80,19 +80,19 @@ class Choice:
         return self.embed_price or (FREE if is_local(self.embedder_url) else None)
 
 
-def chosen(store: Store) -> Choice:
+def chosen(store: Store) -> ModelChoice:
     """The choice of a workspace."""
     stored = store.choice
     if not stored:
-        return Choice()
+        return ModelChoice()
     values = json.loads(stored)
     prices = {name: Price(**price) for name in ("price", "embed_price")
               if (price := values.pop(name, None))}
-    return Choice(**{**values, **prices, "types": tuple(values["types"]),
+    return ModelChoice(**{**values, **prices, "types": tuple(values["types"]),
                      "cap": Cap(**values["cap"])})
 
 
-def choose(store: Store, choice: Choice) -> None:
+def choose(store: Store, choice: ModelChoice) -> None:
     """Let the next run read with this choice; what is stored holds no key.
 
     Where another model or other options are to extract, that run reads all passages anew.
@@ -103,7 +103,7 @@ def choose(store: Store, choice: Choice) -> None:
     store.choose(json.dumps(asdict(choice)), anew=not same)
 
 
-def model_of(choice: Choice, keys: Keys) -> LLM:
+def model_of(choice: ModelChoice, keys: Keys) -> LLM:
     """The chosen language model.
 
     Raises
@@ -118,7 +118,7 @@ def model_of(choice: Choice, keys: Keys) -> LLM:
                     deadline=choice.deadline, attempts=choice.attempts)
 
 
-def embedder_of(choice: Choice, store: Store, keys: Keys, meter: Meter,
+def embedder_of(choice: ModelChoice, store: Store, keys: Keys, meter: Meter,
                 run: str = "") -> MeteredEmbedder | None:
     """The chosen embedding model, its requests noted in the workspace; None for the bundled one.
 
@@ -139,7 +139,7 @@ def embedder_of(choice: Choice, store: Store, keys: Keys, meter: Meter,
     return MeteredEmbedder(model, store.path, meter, choice.embed_rate, run)
 
 
-def extractor_of(choice: Choice, store: Store, llm: LLM, meter: Meter | None = None,
+def extractor_of(choice: ModelChoice, store: Store, llm: LLM, meter: Meter | None = None,
                  run: str = "") -> ModelExtractor:
     """A language model as an extractor of this workspace."""
     paid = Metered(llm, store.path, meter or Meter(), choice.rate, choice.base_url, "extract", run,
@@ -189,7 +189,7 @@ class Local:
         return self._engine
 
 
-def engine_of(choice: Choice, store: Store, keys: Keys, run: str, local: Local) -> Engine:
+def engine_of(choice: ModelChoice, store: Store, keys: Keys, run: str, local: Local) -> Engine:
     """The engine of a run: local, with vectors from an endpoint, or under a language model.
 
     All calls of the run are counted in one meter.

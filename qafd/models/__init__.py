@@ -56,7 +56,7 @@ class LLM(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedCall:
     """One call as a model received it."""
 
     messages: tuple[Message, ...]
@@ -83,13 +83,13 @@ class Recorded:
     def __init__(self, replies: Iterable[str | Reply | ModelError],
                  name: str = "recorded") -> None:
         self.name = name
-        self.asked: list[Asked] = []
+        self.asked: list[RecordedCall] = []
         self._replies = iter(replies)
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
                  max_tokens: int = 1024) -> Reply:
         """The next reply; with a JSON schema, the JSON in it."""
-        self.asked.append(Asked(tuple(messages), schema, max_tokens))
+        self.asked.append(RecordedCall(tuple(messages), schema, max_tokens))
         reply = next(self._replies, None)
         if reply is None:
             raise ModelError(f"{self.name} has no reply left for call {len(self.asked)}; "

@@ -7,7 +7,7 @@ from typing import Any
 from qafd.errors import MalformedReplyError, RefusedError
 from qafd.models import Message, Reply, with_json
 from qafd.models.remote import FORMAT, MAX_BYTES, Answer, RemoteModel
-from qafd.models.wire import Limits
+from qafd.models.wire import CallLimits
 from qafd.reading.text import count_tokens
 
 _JSON = ("json_schema", "json_object", "plain")
@@ -72,7 +72,7 @@ class Endpoint(RemoteModel):
 
         Returns the whole of it where the endpoint counts the tokens of streams, else None.
         """
-        limits = Limits(self.deadline, MAX_BYTES)
+        limits = CallLimits(self.deadline, MAX_BYTES)
         pieces = self._adapting(lambda: self.call(
             lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
         said, counted = "", None

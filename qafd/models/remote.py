@@ -21,7 +21,7 @@ from qafd.errors import (
     UnreachableError,
 )
 from qafd.models.address import OPENAI, Resolver, check_address, destinations
-from qafd.models.wire import Limits, bounded_client
+from qafd.models.wire import CallLimits, bounded_client
 from qafd.reading.text.plaintext import one_line, storable
 
 MAX_BYTES = 8_000_000  # of all answers to one call
@@ -90,9 +90,9 @@ class RemoteModel:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.base_url!r})"
 
-    def call(self, ask: Callable[[], Answer], limits: Limits | None = None) -> Answer:
+    def call(self, ask: Callable[[], Answer], limits: CallLimits | None = None) -> Answer:
         """What `ask` returns; tries again what may pass, until the deadline."""
-        limits = limits or Limits(self.deadline, MAX_BYTES)
+        limits = limits or CallLimits(self.deadline, MAX_BYTES)
         for attempt in range(1, self._attempts + 1):
             answer, failure, wait = self._once(ask, limits)
             if failure is None:
@@ -111,7 +111,7 @@ class RemoteModel:
         # outside of any except block: the original error can hold the key, a context keeps it
         raise failure
 
-    def _once(self, ask: Callable[[], Answer], limits: Limits
+    def _once(self, ask: Callable[[], Answer], limits: CallLimits
               ) -> tuple[Answer | None, ModelError | None, float | None]:
         """An answer, or the failure with the seconds to wait: 0 unsaid, None for no use."""
         try:
@@ -122,7 +122,7 @@ class RemoteModel:
         except _ODD as error:
             return None, *self._worded(error, limits)
 
-    def _worded(self, error: Exception, limits: Limits) -> tuple[ModelError, float | None]:
+    def _worded(self, error: Exception, limits: CallLimits) -> tuple[ModelError, float | None]:
         if limits.refused:
             return RefusedError(f"{limits.refused}."), None
         if limits.broken == "size":

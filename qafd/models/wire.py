@@ -21,7 +21,7 @@ from qafd.errors import ParameterError
 Where = Callable[[str], Sequence[str]]
 
 
-class Limits:
+class CallLimits:
     """What one call may still take; `broken` is "", "time" or "size", `refused` why not there.
 
     Parameters
@@ -66,7 +66,7 @@ class Limits:
             raise httpcore2.ReadError("the answer is too long")
 
 
-_LIMITS: ContextVar[Limits] = ContextVar("limits")
+_LIMITS: ContextVar[CallLimits] = ContextVar("limits")
 
 
 class _Stream(httpcore2.NetworkStream):
@@ -119,7 +119,7 @@ class _Backend(httpcore2.SyncBackend):
 
 
 class BoundedTransport(httpx2.HTTPTransport):
-    """The usual transport over sockets that obey the `Limits` in force and go `where` they may."""
+    """The usual transport over sockets that obey the `CallLimits` in force and go where they may."""
 
     def __init__(self, where: Where) -> None:
         super().__init__()

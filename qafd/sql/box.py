@@ -31,7 +31,7 @@ _SAID = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """What a query returned; `cut` says what is missing of it, "" when nothing is."""
 
     columns: tuple[str, ...]
@@ -88,7 +88,7 @@ def find_values(path: Path, schema: Schema, phrases: list[str],
     return tuple(Value(*hit) for hit in found["found"])
 
 
-def run(path: Path, sql: str, seconds: float = SECONDS) -> Rows:
+def run(path: Path, sql: str, seconds: float = SECONDS) -> QueryRows:
     """The rows of one SELECT, at most 1,000 of them.
 
     Raises
@@ -99,7 +99,7 @@ def run(path: Path, sql: str, seconds: float = SECONDS) -> Rows:
     if not sql.strip():
         raise SqlError("There is no SQL to run; write a SELECT.")
     found, _ = _ask(path, "run", seconds=seconds, sql=storable(sql))
-    return Rows(tuple(found["columns"]), tuple(map(tuple, found["rows"])), found["cut"],
+    return QueryRows(tuple(found["columns"]), tuple(map(tuple, found["rows"])), found["cut"],
                 found["milliseconds"])
 
 

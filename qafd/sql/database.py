@@ -18,8 +18,8 @@ from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
 from qafd.retrieve.seeds import NAMED
 from qafd.sql import box
-from qafd.sql.box import Rows, Value
-from qafd.sql.draft import Draft, draft
+from qafd.sql.box import QueryRows, Value
+from qafd.sql.draft import SqlDraft, draft
 from qafd.sql.link import (
     METHOD,
     VALUED,
@@ -62,7 +62,7 @@ class Database:
         schema = box.read_schema(path)
         return cls(path, schema, schema_graph(schema, embedder), embedder)
 
-    def ask(self, question: str, method: SchemaDiffusion = METHOD) -> "Asked":
+    def ask(self, question: str, method: SchemaDiffusion = METHOD) -> "DatabaseQuestion":
         """What of the schema a question needs, and a draft of its SQL.
 
         Raises
@@ -78,16 +78,16 @@ class Database:
         lost = () if any(n.cause in (NAMED, VALUED) for n in retrieval.nodes) else (
             "The question names no table, column or value of this database; what is nearest in "
             "meaning was taken.",)
-        return Asked(self, plan, values, method, corpus,
+        return DatabaseQuestion(self, plan, values, method, corpus,
                      replace(retrieval, notices=plan.notices + lost + retrieval.notices))
 
-    def run(self, sql: str) -> Rows:
+    def run(self, sql: str) -> QueryRows:
         """The rows of one SELECT, see `qafd.sql.box.run`."""
         return box.run(self.path, sql)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class DatabaseQuestion:
     """A question, the retrieved part of the schema, and what follows from it."""
 
     database: Database
@@ -107,7 +107,7 @@ class Asked:
         return found
 
     @cached_property
-    def draft(self) -> Draft:
+    def draft(self) -> SqlDraft:
         """SQL without a language model.
 
         Raises

@@ -8,7 +8,7 @@ from qafd.errors import SqlError
 from qafd.sql.box import Value
 from qafd.sql.joins import join_tree
 from qafd.sql.schema import Column, Join, Schema, quoted
-from qafd.sql.words import Reading, read
+from qafd.sql.words import QuestionParts, read
 
 MOST = 100  # rows that a draft which only lists asks for
 
@@ -17,7 +17,7 @@ _NEGATION = re.compile(r"\b(?:without|not|never|neither|nobody|none|except|lack(
 
 
 @dataclass(frozen=True)
-class Draft:
+class SqlDraft:
     """A SELECT, what it does in one line, the tables it reads and how they are joined.
 
     `notices` say what may make it wrong.
@@ -51,7 +51,7 @@ class _Query:
 
 
 def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
-          values: Sequence[Value]) -> Draft:
+          values: Sequence[Value]) -> SqlDraft:
     """The SQL that simple rules read from a question, over what is retrieved.
 
     Counts, averages and sums, groups, superlatives, years and amounts are understood; everything
@@ -88,7 +88,7 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     return replace(made, notices=made.notices + turned + also)
 
 
-def _query(reading: Reading) -> _Query:
+def _query(reading: QuestionParts) -> _Query:
     tables = [m.table for m in reading.mentions] or [v.table for v in reading.values]
     focus = tables[0] if tables else _best_table(reading)
     query = _ranked(reading, focus) or _total(reading, focus)
@@ -104,7 +104,7 @@ def _query(reading: Reading) -> _Query:
     return replace(query, shown=(by,) if by else groups, groups=groups)
 
 
-def _total(reading: Reading, focus: str) -> _Query | None:
+def _total(reading: QuestionParts, focus: str) -> _Query | None:
     """A count, sum or mean, if one is asked for."""
     numbers = [m for m in reading.mentions if m.column is not None and m.column.numeric]
     for place, name in ((reading.averages, "AVG"), (reading.sums, "SUM")):
@@ -122,7 +122,7 @@ def _total(reading: Reading, focus: str) -> _Query | None:
                   of=counted.column)
 
 
-def _ranked(reading: Reading, focus: str) -> _Query | None:
+def _ranked(reading: QuestionParts, focus: str) -> _Query | None:
     """The first rows by a column, or the first groups by a count or a sum, if asked for."""
     extreme = reading.extreme
     if extreme is None:
@@ -145,7 +145,7 @@ def _ranked(reading: Reading, focus: str) -> _Query | None:
     return replace(query, shown=tuple(dict.fromkeys((*query.shown, column))), order=column)
 
 
-def _best(reading: Reading, focus: str, hints: Sequence[str]) -> Column | None:
+def _best(reading: QuestionParts, focus: str, hints: Sequence[str]) -> Column | None:
     """The column of numbers or dates that fits hints, in the focus, by importance."""
     importance = reading.importance
     fits = [c for c in reading.schema.columns if (c.label in importance or c.table == focus) and (
@@ -155,14 +155,14 @@ def _best(reading: Reading, focus: str, hints: Sequence[str]) -> Column | None:
         -importance.get(c.label, 0.0), c.label), default=None)
 
 
-def _best_table(reading: Reading) -> str:
+def _best_table(reading: QuestionParts) -> str:
     importance = reading.importance
     return max(reading.schema.tables, key=lambda t: (
         importance.get(t.name, 0.0),
         max((importance.get(c.label, 0.0) for c in t.columns), default=0.0))).name
 
 
-def _listed(reading: Reading, focus: str) -> tuple[Column, ...]:
+def _listed(reading: QuestionParts, focus: str) -> tuple[Column, ...]:
     """The columns that are named, after what the rows are called if the table comes first."""
     columns = [m.column for m in reading.mentions if m.column is not None]
     title = reading.schema.table[focus].title
@@ -172,7 +172,7 @@ def _listed(reading: Reading, focus: str) -> tuple[Column, ...]:
     return tuple(dict.fromkeys(columns)) or reading.schema.table[focus].columns
 
 
-def _conditions(reading: Reading, query: _Query) -> list[tuple[str, Column]]:
+def _conditions(reading: QuestionParts, query: _Query) -> list[tuple[str, Column]]:
     """What WHERE says, with the column that each condition reads."""
     held: dict[Column, list[Value]] = {}
     for value in reading.values:
@@ -201,7 +201,7 @@ def _conditions(reading: Reading, query: _Query) -> list[tuple[str, Column]]:
 
 
 def _written(query: _Query, conditions: Sequence[tuple[str, Column]], tree: Sequence[Join],
-             lost: Sequence[str], schema: Schema) -> Draft:
+             lost: Sequence[str], schema: Schema) -> SqlDraft:
     tables, lines, many = [query.focus], [], False
     for join in tree:
         # In the order of the tree one end of each join is there already.
@@ -238,7 +238,7 @@ def _written(query: _Query, conditions: Sequence[tuple[str, Column]], tree: Sequ
                      f"{f' {query.limit}' * (query.limit > 1)} by {order}")
     words += [f"at most {MOST} rows"] * (not query.limit and not total)
     columns = [*query.columns, *(column for _, column in conditions)]
-    return Draft("\n".join(lines), " ".join(words), tuple(tables),
+    return SqlDraft("\n".join(lines), " ".join(words), tuple(tables),
                  tuple(dict.fromkeys(c.label for c in columns if c.table in here)), tuple(tree),
                  tuple(notices))
 

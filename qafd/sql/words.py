@@ -36,7 +36,7 @@ EXTREMES: Mapping[str, tuple[bool, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Mention:
+class NamedPart:
     """A table, or one of its columns, named from the word `at` of the question on."""
 
     at: int
@@ -64,7 +64,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Reading:
+class QuestionParts:
     """A question as far as the rules understand it; places are words, from 0.
 
     `counts`, `averages` and `sums` are where the operation is named, -1 where it is not; `each`
@@ -74,7 +74,7 @@ class Reading:
 
     schema: Schema
     importance: Mapping[str, float]
-    mentions: tuple[Mention, ...]
+    mentions: tuple[NamedPart, ...]
     values: tuple[Value, ...]
     extreme: Extreme | None
     year: Bound | None
@@ -84,13 +84,13 @@ class Reading:
     sums: int
     each: int
 
-    def after(self, place: int) -> Mention | None:
+    def after(self, place: int) -> NamedPart | None:
         """What is named next."""
         return next((mention for mention in self.mentions if mention.at >= place), None)
 
 
 def read(question: str, schema: Schema, retrieved: Mapping[str, float],
-         values: Sequence[Value]) -> Reading:
+         values: Sequence[Value]) -> QuestionParts:
     """What a question says of the retrieved part of a schema.
 
     Parameters
@@ -110,7 +110,7 @@ def read(question: str, schema: Schema, retrieved: Mapping[str, float],
         return found and Bound(place_of(pattern), signs[found[1].lower()], found[2])
 
     chosen, taken = _values(asked, schema, retrieved, values)
-    return Reading(
+    return QuestionParts(
         schema, retrieved, _mentions(asked, schema, retrieved, chosen, taken), chosen,
         _extreme([word for _, word in places]), bound(_YEAR, _WHEN), bound(_AMOUNT, _MORE),
         *(place_of(pattern) for pattern in (_COUNTS, _AVERAGES, _SUMS, _EACH)))
@@ -153,14 +153,14 @@ def _values(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float]
 
 
 def _mentions(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float],
-              values: Sequence[Value], taken: Collection[int]) -> tuple[Mention, ...]:
+              values: Sequence[Value], taken: Collection[int]) -> tuple[NamedPart, ...]:
     """What is named, in order; tables by their whole name, columns by half of it at least."""
     free, found = set(range(len(asked))) - set(taken), []
     for table in schema.tables:
         # "the ferry Skarven" names the table beside its value
         at = _places(asked, stems(table.name))
         if at and at[0] in free and table.name in retrieved:
-            found.append(Mention(at[0], table.name))
+            found.append(NamedPart(at[0], table.name))
     named = {mention.table for mention in found} | {value.table for value in values}
     free -= {i for mention in found for i in _places(asked, stems(mention.table))}
     fits = []
@@ -175,7 +175,7 @@ def _mentions(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, floa
     for *_, column, at in sorted(fits, key=lambda fit: (*fit[:3], fit[3].label)):
         left = [i for i in at if i in free]
         if left:
-            found.append(Mention(left[0], column.table, column))
+            found.append(NamedPart(left[0], column.table, column))
             free -= set(left)
     return tuple(sorted(found, key=lambda mention: mention.at))
 

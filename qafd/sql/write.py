@@ -14,7 +14,7 @@ from qafd.models import LLM, Message, Reply
 from qafd.models.prompts_answer import fence
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED
-from qafd.sql.database import Asked
+from qafd.sql.database import DatabaseQuestion
 from qafd.sql.schema import quoted
 
 SQL_TOKENS = 1024  # most that a reply may have
@@ -41,7 +41,7 @@ _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 _SELECT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.S | re.I)
 
 
-def sql_messages(asked: Asked) -> tuple[Message, ...]:
+def sql_messages(asked: DatabaseQuestion) -> tuple[Message, ...]:
     """What a model is sent: rules, the retrieved part of the schema, the question."""
     part = schema_part(asked)
     mark = fence(part)
@@ -50,7 +50,7 @@ def sql_messages(asked: Asked) -> tuple[Message, ...]:
                             f"Question: {one_line(asked.plan.question, 2000)}"))
 
 
-def schema_part(asked: Asked) -> str:
+def schema_part(asked: DatabaseQuestion) -> str:
     """The retrieved tables with their columns and keys, their joins, values and paths, as text."""
     schema, draft = asked.database.schema, asked.draft
     tables = list(dict.fromkeys([*asked.tables, *draft.tables]))
@@ -78,7 +78,7 @@ def schema_part(asked: Asked) -> str:
     return "\n".join(lines)
 
 
-def write_sql(asked: Asked, llm: LLM) -> str:
+def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
     """The model's SELECT, not run yet.
 
     Raises

@@ -16,7 +16,7 @@ from qafd.knowledge import local_embedder
 from qafd.package import assets
 from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.sql import box
-from qafd.sql.database import Asked, Database
+from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
@@ -124,18 +124,18 @@ def method_controls() -> SchemaDiffusion:
     return replace(METHOD, mass=mass, subqueries="on" if apart else "off")
 
 
-def asked_of(database: Database, question: str, method: SchemaDiffusion) -> Asked:
+def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
     """What the question needs; repeats come from memory."""
     return _asked(database.path, database.path.stat().st_mtime_ns, question, method, database)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Reading the question")
 def _asked(path: Path, changed: int, question: str, method: SchemaDiffusion,  # noqa: ARG001
-           _database: Database) -> Asked:
+           _database: Database) -> DatabaseQuestion:
     return _database.ask(question, method)
 
 
-def status_line(asked: Asked) -> None:
+def status_line(asked: DatabaseQuestion) -> None:
     """The result in one line."""
     retrieval = asked.retrieval
     full = [n for n in retrieval.nodes if n.state == SATURATED]
@@ -152,7 +152,7 @@ def status_line(asked: Asked) -> None:
         st.caption(f":material/info: {said(clean(notice, 300))}")
 
 
-def database_picture(asked: Asked) -> str | None:
+def database_picture(asked: DatabaseQuestion) -> str | None:
     """The retrieved part of the schema; returns the selected node."""
     positions, others = _frozen(asked.database.path, asked.plan.question,
                                 asked.method.subqueries, asked)
@@ -168,14 +168,14 @@ def database_picture(asked: Asked) -> str | None:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _frozen(path: Path, question: str, subqueries: str,  # noqa: ARG001
-            _asked: Asked) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+            _asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for all masses, so that the control moves no node."""
     widest, usual = (replace(_asked.method, mass=mass).retrieve(_asked.corpus, _asked.plan)
                      for mass in (MASS, METHOD.mass))
     return freeze([widest], {n.id for n in usual.nodes if n.state == SATURATED}, DRAWN, ASPECT)
 
 
-def node_card(asked: Asked, chosen: str | None) -> None:
+def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
     """The card beside the picture: why a table or column is here, and what it holds."""
     st.html(STYLE)
     retrieval, graph = asked.retrieval, asked.database.graph
@@ -197,14 +197,14 @@ def node_card(asked: Asked, chosen: str | None) -> None:
         held(retrieval, node)
 
 
-def why_line(asked: Asked, node: str) -> str:
+def why_line(asked: DatabaseQuestion, node: str) -> str:
     """Why a node is retrieved, or not, in a few sentences."""
     explanation = asked.explanation
     return (explanation.why(node).summary if explanation.retrieved(node) else
             " ".join(explanation.why_not(node).sentences))
 
 
-def _facts(asked: Asked, name: str) -> str:
+def _facts(asked: DatabaseQuestion, name: str) -> str:
     """What the file says of a table or column."""
     schema = asked.database.schema
     if name in schema.table:

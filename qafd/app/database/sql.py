@@ -19,13 +19,13 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import tokens_of
 from qafd.retrieve.base import SATURATED
 from qafd.sql import box
-from qafd.sql.box import Rows
-from qafd.sql.database import Asked, Database
+from qafd.sql.box import QueryRows
+from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
 from qafd.view.panel import clean, counted
 
 
-def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: Asked) -> None:
+def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
     """The SQL, by rules or by a model, to be edited and run."""
     draft = asked.draft
     if st.session_state.get("sql_for", draft.sql) != draft.sql or (
@@ -49,7 +49,7 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: Asked) -> None
         _result(database, sql)
 
 
-def _model(knowledge: KnowledgeGraph, asked: Asked) -> None:
+def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
     """The button that lets the model of the settings write the SQL."""
     model = language_model(knowledge.path, "sql", asked.plan.question)
     if model is None:
@@ -95,7 +95,7 @@ def _result(database: Database, sql: str) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner="Running")
-def _run(path: Path, changed: int, sql: str) -> Rows:  # noqa: ARG001
+def _run(path: Path, changed: int, sql: str) -> QueryRows:  # noqa: ARG001
     return box.run(path, sql)
 
 
@@ -110,7 +110,7 @@ def _distinct(columns: Sequence[str]) -> list[str]:
     return names
 
 
-def why_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
+def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
     """Why a table or column is retrieved, or what would bring it in."""
     graph, explanation = database.graph, asked.explanation
     found = [n.id for n in sorted(asked.retrieval.nodes, key=lambda n: (
@@ -140,7 +140,7 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
         st.html(read_table(("path", "mass"), ways_listed(ways)))
 
 
-def schema_tab(_: KnowledgeGraph, database: Database, asked: Asked | None) -> None:
+def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | None) -> None:
     """All tables with their columns, keys and row counts."""
     schema = database.schema
     found = asked.importance if asked else {}
@@ -160,6 +160,6 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: Asked | None) -> No
             "key": st.column_config.TextColumn(width=190)})
 
 
-def certificate_tab(_: KnowledgeGraph, database: Database, asked: Asked) -> None:
+def certificate_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
     """The proof that the diffusion over the schema is optimal."""
     proof(asked.retrieval, database.graph)

@@ -11,7 +11,7 @@ from qafd.app.provider import allow, preferences
 from qafd.app.workspaces import plain
 from qafd.ingest import plan
 from qafd.ingest.jobs import open_jobs, retry, start_worker
-from qafd.ingest.reader import Choice, choose, chosen
+from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
 from qafd.models.estimate import RunPlan
@@ -22,7 +22,7 @@ _BY = {"run": "run", "document": "document", "chunk": "passage", "question": "qu
        "purpose": "purpose", "model": "model"}
 
 
-def choice_of(knowledge: KnowledgeGraph) -> Choice:
+def choice_of(knowledge: KnowledgeGraph) -> ModelChoice:
     """What the workspace is read with, at the prices and under the caps of the settings."""
     with knowledge.store() as store:
         return preferences().priced(chosen(store))
@@ -48,8 +48,8 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
             st.page_link(page("settings"), label="Choose a language model",
                          icon=":material/settings:")
             return
-        other = Choice(model, url) if now.model != model or now.base_url != url else now
-        options = [Choice(), other] if not now.model or other == now else [Choice(), now, other]
+        other = ModelChoice(model, url) if now.model != model or now.base_url != url else now
+        options = [ModelChoice(), other] if not now.model or other == now else [ModelChoice(), now, other]
         with st.form("reader", border=False):
             at = st.radio("Names and relations are found by", range(len(options)),
                           index=options.index(now) if now in options else 0, key="reader",
@@ -73,13 +73,13 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                 st.rerun()
 
 
-def _name(choice: Choice) -> str:
+def _name(choice: ModelChoice) -> str:
     if not choice.model:
         return "this machine (no language model)"
     return f"{plain(clean(choice.model, 60))} at {plain(urlsplit(choice.base_url).netloc)}"
 
 
-def embedders(now: Choice) -> list[Choice]:
+def embedders(now: ModelChoice) -> list[ModelChoice]:
     """The choice with each embedding model that there is: bundled, as now, as in the settings."""
     wanted = preferences()
     options = [replace(now, embedder="", embedder_url=OPENAI), now]
@@ -88,14 +88,14 @@ def embedders(now: Choice) -> list[Choice]:
     return list(dict.fromkeys(options))
 
 
-def embedder_name(choice: Choice) -> str:
+def embedder_name(choice: ModelChoice) -> str:
     """The embedding model of a choice, for people."""
     if not choice.embedder:
         return "of this installation, on this machine"
     return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
 
 
-def use_embedder(knowledge: KnowledgeGraph, choice: Choice) -> None:
+def use_embedder(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
     """Let the next run embed as chosen.
 
     Raises
@@ -110,7 +110,7 @@ def use_embedder(knowledge: KnowledgeGraph, choice: Choice) -> None:
         choose(store, preferences().priced(choice))
 
 
-def embedding_plan(knowledge: KnowledgeGraph, choice: Choice) -> None:
+def embedding_plan(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
     """What all vectors would cost when they are computed anew by an endpoint."""
     if not choice.embedder:
         return
