@@ -34,8 +34,8 @@ assert app.get("bidi_component") and not app.exception
 print(*sys.modules)"""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    pages = ("compare", "columns", "evaluate", "gold", "lab", "embeddings", "learn", "documents",
-             "models", "settings", "endpoint", "bounds")
+    pages = ("compare", "evaluate", "lab", "learn", "documents", "settings", "graph", "runs",
+             "database", "figures")
     unwanted = {*(f"qafd.app.{name}" for name in pages), "qafd.lab.sweep", "qafd.learn.cards",
                 "numba", "networkx", "openai", "onnx", "pandas", "pyvis", "spacy", "sqlite_utils"}
     assert not unwanted & set(run.stdout.split())

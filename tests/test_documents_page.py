@@ -10,7 +10,8 @@ import pytest
 from clicks import page, press, shown
 from files import pdf
 
-from qafd.app import documents, listing
+from qafd.app import documents
+from qafd.app.documents import listing
 from qafd.cli import main
 from qafd.ingest import Progress
 from qafd.ingest.jobs import _Report, cancel, enqueue, open_jobs, unparsed

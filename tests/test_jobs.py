@@ -223,7 +223,7 @@ def test_the_log_keeps_what_earlier_workers_said_and_stays_small(store, path):
 
 
 def test_no_error_that_ends_a_worker_has_a_key_in_it():
-    code = ("import threading\nfrom qafd import jobs\n"
+    code = ("import threading\nfrom qafd.ingest import jobs\n"
             "jobs.hide(['sk-CANARY', ''])\n"
             "def fail(): raise ValueError('asked with sk-CANARY')\n"
             "thread = threading.Thread(target=fail); thread.start(); thread.join()\n"

@@ -1,14 +1,13 @@
 """One document to read, passage by passage, and the links that lead into it."""
 
-import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from qafd.answer import paged
+from qafd.app.links import link
 from qafd.app.workspaces import plain, safe, said
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -25,26 +24,6 @@ STYLE = (
     ".document small,.document .above{opacity:.75}.document a{color:inherit}"
     ".document dfn{font-style:inherit;background:rgba(90,150,120,.14);border-radius:.2em}"
     ".document mark{background:rgba(240,180,0,.35);color:inherit}</style>")
-
-
-def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
-                words: str = "open in document") -> str:
-    """A link that opens a passage in its document, as HTML; so are its `words`.
-
-    Parameters
-    ----------
-    spans : iterable of (int, int)
-        Offsets in the document of the sentences to mark there.
-    """
-    address = {"ws": st.session_state.get("ws", ""), "doc": document, "passage": chunk,
-               "at": [f"{start}-{end}" for start, end in spans]}
-    return _link("documents", address, words)
-
-
-def _link(to: str, address: dict[str, str | list[str]], words: str) -> str:
-    # a page of its own: what stands on this one, and a key typed in Settings, stay
-    return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank' "
-            f"style='color:inherit;overflow-wrap:anywhere'>{words}</a>")
 
 
 def opened(knowledge: KnowledgeGraph) -> bool:
@@ -176,7 +155,7 @@ def _section(passage: Passage, pages: str, asked: bool, spans: Sequence[tuple[in
     place = [f"{passage.number:,}", *filter(None, [pages]),
              *([safe(chunk.heading, 160)] if chunk.heading not in ("", chunk.title) else [])]
     if passage.subject:
-        place.append(_link("./", {"ws": ws, "q": about(passage.subject)},
+        place.append(link("./", {"ws": ws, "q": about(passage.subject)},
                            f"Ask about {safe(passage.subject, 40)}"))
     above = ("" if passage.above in ("", chunk.title) else
              f"<p class='above'>{_lines(passage.above)}</p>")

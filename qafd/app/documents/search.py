@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from qafd.answer import paged
-from qafd.app.documents.document import in_document
+from qafd.app.links import in_document
 from qafd.app.workspaces import keep, plain, safe
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark

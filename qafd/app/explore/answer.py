@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
-from qafd.app.documents.document import in_document
 from qafd.app.explore import View
+from qafd.app.links import in_document
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.workspaces import keep, plain, safe, safe_lines, said

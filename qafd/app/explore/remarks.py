@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from qafd.app.documents.document import in_document
+from qafd.app.links import in_document
 from qafd.app.workspaces import safe
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage.sqlite.remarks import Remark, remarks

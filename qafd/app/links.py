@@ -1,0 +1,28 @@
+"""Links that lead into documents and other pages of the app, each in a tab of its own."""
+
+import html
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+import streamlit as st
+
+
+def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
+                words: str = "open in document") -> str:
+    """A link that opens a passage in its document, as HTML; so are its `words`.
+
+    Parameters
+    ----------
+    spans : iterable of (int, int)
+        Offsets in the document of the sentences to mark there.
+    """
+    address = {"ws": st.session_state.get("ws", ""), "doc": document, "passage": chunk,
+               "at": [f"{start}-{end}" for start, end in spans]}
+    return link("documents", address, words)
+
+
+def link(to: str, address: dict[str, str | list[str]], words: str) -> str:
+    """A link to a page of the app, as HTML."""
+    # a page of its own: what stands on this one, and a key typed in Settings, stay
+    return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank' "
+            f"style='color:inherit;overflow-wrap:anywhere'>{words}</a>")
