@@ -56,7 +56,7 @@ class Frontier:
     edge_kinds: Bits
 
 
-class Workspace:
+class Scratch:
     """Scratch memory of one running query: which rows it has touched, never cleared.
 
     `mark[row] >= token` when this query touched the row, and the low 31 bits are then its
@@ -116,7 +116,7 @@ class Graph:
         default_factory=dict, init=False, repr=False)
     _component_capacities: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
     _total_capacities: dict[str, float] = field(default_factory=dict, init=False, repr=False)
-    _workspaces: deque[Workspace] = field(default_factory=deque, init=False, repr=False)
+    _workspaces: deque[Scratch] = field(default_factory=deque, init=False, repr=False)
 
     @classmethod
     def build(cls, ids: Sequence[str], names: Sequence[str] | None = None,
@@ -353,16 +353,16 @@ class Graph:
                 self.revision)
         return self._layers[key]
 
-    def acquire(self) -> Workspace:
+    def acquire(self) -> Scratch:
         """A workspace no other running query holds; give it back with `release`."""
         try:
             workspace = self._workspaces.pop()
         except IndexError:
-            workspace = Workspace(len(self.ids))
+            workspace = Scratch(len(self.ids))
         workspace.token += 1 << 31
         return workspace
 
-    def release(self, workspace: Workspace) -> None:
+    def release(self, workspace: Scratch) -> None:
         """Keep a workspace for the next query."""
         self._workspaces.append(workspace)
 

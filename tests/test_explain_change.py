@@ -1,4 +1,4 @@
-"""Entries, leaning, what-if and remedies, each against an answer found in another way."""
+"""Entries, sensitivity, what-if and remedies, each against an answer found in another way."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from solver import scatter
 
 from qafd.errors import ParameterError
 from qafd.explain import Change, Streams, changed, entries, entry_of
-from qafd.explain.leaning import Places, leans_on, worth
+from qafd.explain.sensitivity import Places, sensitivities, worth
 from qafd.explain.whynot import enough, why_not
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS, Gates, Weights
@@ -125,15 +125,15 @@ def test_a_node_without_a_way_from_any_seed_never_enters() -> None:
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_leaning_on_a_seed_is_the_finite_difference_of_its_mass(variant: str, seed: int) -> None:
+def test_sensitivity_to_a_seed_is_the_finite_difference_of_its_mass(variant: str, seed: int) -> None:
     case = posed(variant, seed)
     d = solve(case.layer, case.gates, case.seeds.rows, case.mass, case.method.capacity, 1e-12)
     streams = Streams.of(d)
     wanted = d.support[~np.isin(d.support, case.seeds.rows)]
     wanted = wanted if len(wanted) else d.support
     h = 1e-7
-    for lean in [a for a in leans_on(streams, Places({}, {})) if a.kind == "seed"]:
-        k = case.seeds.rows.tolist().index(lean.rows[0])
+    for one in [a for a in sensitivities(streams, Places({}, {})) if a.kind == "seed"]:
+        k = case.seeds.rows.tolist().index(one.rows[0])
         sums = []
         for sign in (1, -1):
             mass = case.mass.copy()
@@ -141,9 +141,9 @@ def test_leaning_on_a_seed_is_the_finite_difference_of_its_mass(variant: str, se
             sums.append(x_of(case, case.layer, case.seeds.rows, mass)[wanted].sum())
         slope = (sums[0] - sums[1]) / (2 * h) / d.x[d.x > 0].sum()
         found = worth(streams)[1]
-        assert lean.elasticity * found / d.x[d.x > 0].sum() == pytest.approx(slope, rel=1e-4,
+        assert one.elasticity * found / d.x[d.x > 0].sum() == pytest.approx(slope, rel=1e-4,
                                                                              abs=1e-6)
-        assert lean.share == pytest.approx(case.mass[k] / case.mass.sum())
+        assert one.share == pytest.approx(case.mass[k] / case.mass.sum())
 
 
 def leaky(d: Any, loss: dict[int, float], node_loss: dict[int, float]) -> Any:
@@ -169,7 +169,7 @@ def leaky(d: Any, loss: dict[int, float], node_loss: dict[int, float]) -> Any:
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_leaning_on_edges_and_documents_is_what_a_small_loss_there_costs(
+def test_sensitivity_to_edges_and_documents_is_what_a_small_loss_there_costs(
         variant: str, seed: int) -> None:
     case = posed(variant, seed)
     d = solve(case.layer, case.gates, case.seeds.rows, case.mass, case.method.capacity, 1e-12)
@@ -177,7 +177,7 @@ def test_leaning_on_edges_and_documents_is_what_a_small_loss_there_costs(
     found = (d.x > 0) & ((d.source == 0) | ~((d.x > 0) & (d.source == 0)).any())
     assert leaky(d, {}, {}) == pytest.approx(d.x, rel=1e-7)
     nodes, edges = tuple(range(0, len(d.rows), 3)), tuple(range(0, len(d.u), 4))
-    leans = leans_on(streams, Places({"a.pdf": nodes}, {"a.pdf": edges}))
+    values = sensitivities(streams, Places({"a.pdf": nodes}, {"a.pdf": edges}))
     before, h = float(d.x[found].sum()), 1e-6
 
     def cost(loss: dict[int, float], node_loss: dict[int, float]) -> float:
@@ -185,13 +185,13 @@ def test_leaning_on_edges_and_documents_is_what_a_small_loss_there_costs(
 
     place = {(int(d.rows[u]), int(d.rows[v])): e
              for e, (u, v) in enumerate(zip(d.u, d.v, strict=True))}
-    for lean in leans:
-        if lean.kind == "edge":
-            assert lean.elasticity == pytest.approx(cost({place[lean.rows]: h}, {}), rel=1e-3,
+    for one in values:
+        if one.kind == "edge":
+            assert one.elasticity == pytest.approx(cost({place[one.rows]: h}, {}), rel=1e-3,
                                                     abs=1e-6)
-        if lean.kind == "document":
+        if one.kind == "document":
             wanted = cost(dict.fromkeys(edges, h), dict.fromkeys(nodes, h))
-            assert lean.elasticity == pytest.approx(wanted, rel=1e-3, abs=1e-6)
+            assert one.elasticity == pytest.approx(wanted, rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)

@@ -138,7 +138,7 @@ def test_only_a_seed_can_be_taken_out_as_one(told: Explanation) -> None:
 
 
 def test_the_document_most_leaned_on_costs_nodes_when_it_is_taken_out(told: Explanation) -> None:
-    first = next(lean for lean in told.leans_on() if lean.kind == "document")
+    first = next(lean for lean in told.sensitivities() if lean.kind == "document")
     assert 0 < first.share <= 1
     assert told.without(documents=[first.name]).lost
 

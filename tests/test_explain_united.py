@@ -108,8 +108,8 @@ def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
         assert ({n.id for n in again.nodes if n.state == "saturated"} >= {wet}) == inside
 
 
-def test_leaning_adds_up_over_the_parts(told: UnitedExplanation) -> None:
-    joint = {(a.kind, a.name or a.rows): a for a in told.leans_on()}
+def test_sensitivities_add_up_over_the_parts(told: UnitedExplanation) -> None:
+    joint = {(a.kind, a.name or a.rows): a for a in told.sensitivities()}
     poured = found = Fraction(0)
     share: dict[object, Fraction] = {}
     elasticity: dict[object, Fraction] = {}
@@ -118,7 +118,7 @@ def test_leaning_adds_up_over_the_parts(told: UnitedExplanation) -> None:
         mass, counted = Fraction(d.source.sum()), (d.x > 0) & (d.source == 0)
         j = Fraction(d.x[counted if counted.any() else d.x > 0].sum())
         poured, found = poured + mass, found + j
-        for a in part.leans_on():
+        for a in part.sensitivities():
             key = (a.kind, a.name or a.rows)
             share[key] = share.get(key, Fraction(0)) + Fraction(a.share) * mass
             elasticity[key] = elasticity.get(key, Fraction(0)) + Fraction(a.elasticity) * j

@@ -17,7 +17,7 @@ from qafd.view.panel import RAMPS, clean, number
 if TYPE_CHECKING:
     from plotly.graph_objs import Figure
 
-    from qafd.lab.gatehouse import Gate
+    from qafd.lab.gatehouse import GateFlow
     from qafd.lab.jitter import Return
     from qafd.lab.planted import Experiment
     from qafd.lab.scale import Size
@@ -147,7 +147,7 @@ def lanes(timeline: "Timeline", shown: int, mass_label: str, ink: str,
     return figure
 
 
-def gate_histogram(gates: Sequence["Gate"], beside: Sequence["Gate"] = ()) -> "Figure":
+def gate_histogram(gates: Sequence["GateFlow"], beside: Sequence["GateFlow"] = ()) -> "Figure":
     """How many gates have which weight, closed ones apart; weights on a logarithmic axis.
 
     The axis has room for the gates of another histogram `beside` it.

@@ -24,8 +24,8 @@ from qafd.errors import ParameterError, ParseError
 from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
-    from qafd.runs import Kept, Run
-    from qafd.runs.difference import Difference
+    from qafd.runs import KeptRun, Run
+    from qafd.runs.difference import RunDifference
     from qafd.storage.sqlite import Store
 
 
@@ -106,7 +106,7 @@ def _shown(arguments: argparse.Namespace, store: "Store", ids: Sequence[str]) ->
     return DONE
 
 
-def _list(arguments: argparse.Namespace, rows: "Sequence[Kept]") -> int:
+def _list(arguments: argparse.Namespace, rows: "Sequence[KeptRun]") -> int:
     from qafd.runs import EXACT
 
     if arguments.json:
@@ -119,7 +119,7 @@ def _list(arguments: argparse.Namespace, rows: "Sequence[Kept]") -> int:
     return DONE if rows else NOTHING_FOUND
 
 
-def _compare(arguments: argparse.Namespace, found: "Difference", both: "Sequence[Run]") -> None:
+def _compare(arguments: argparse.Namespace, found: "RunDifference", both: "Sequence[Run]") -> None:
     if arguments.json:
         print_json({"first": both[0].id, "second": both[1].id, "same": found.same,
                     "sentence": found.sentence(), **asdict(found)})

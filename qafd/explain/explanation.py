@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import ParameterError, QafdError
 from qafd.explain.along import Along, along
-from qafd.explain.leaning import Lean
 from qafd.explain.paths import Paths, shown
 from qafd.explain.provenance import nearest
-from qafd.explain.whatif import Change, Difference
+from qafd.explain.sensitivity import Sensitivity
+from qafd.explain.whatif import Change, Effect
 from qafd.explain.why import SeedShare, Why
 from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
@@ -113,8 +113,8 @@ class Explanation(ABC):
         """
 
     @abstractmethod
-    def leans_on(self, node: str | None = None) -> tuple[Lean, ...]:
-        """Documents, edges and seeds that the importance found, or one node's, leans on; most
+    def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
+        """Documents, edges and seeds that the importance found, or one node's, rests on; most
         first."""
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Explanation(ABC):
         """
 
     @abstractmethod
-    def what_if(self, change: Change) -> Difference:
+    def what_if(self, change: Change) -> Effect:
         """The question asked again with a change; every diffusion is solved anew, exactly."""
 
     @property
@@ -195,7 +195,7 @@ class Explanation(ABC):
                 if name != self.retrieval.method}
 
     def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
-                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Difference:
+                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Effect:
         """What is lost and gained when something is taken out; solved anew, exactly."""
         return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
                                         documents=documents))

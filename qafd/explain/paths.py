@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from qafd.explain.streams import FlowPath
+from qafd.explain.streams import PathFlow
 from qafd.graph import Graph, kind_names
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge, Node
 
 
 @dataclass(frozen=True)
-class WordedPath:
+class ReasoningPath:
     """A path of mass: node ids from a seed to where the mass is held, and the path in words.
 
     `share` is its part of all mass that is told of, between 0 and 1; `part` the subquery whose
@@ -33,12 +33,12 @@ ROUNDING = 1e-12  # share of the mass below which the rest of the paths is none
 class Paths:
     """The largest paths; `rest` is the mass of all others, so that it adds up to `total`."""
 
-    paths: tuple[WordedPath, ...]
+    paths: tuple[ReasoningPath, ...]
     total: float
     rest: float
 
 
-def links(paths: Iterable[WordedPath]) -> tuple[tuple[str, str, float], ...]:
+def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
     """Edges of some paths with the mass that these paths send over each: (from, to, mass)."""
     sent: dict[tuple[str, str], float] = {}
     for path in paths:
@@ -53,7 +53,7 @@ def shown(graph: Graph, row: int) -> str:
     return f"¶ {name}" if graph.kinds[row] == "passage" else name
 
 
-def worded(graph: Graph, layer: Graph, found: Sequence[FlowPath], total: float,
+def worded(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
            nodes: Callable[[Iterable[str]], Mapping[str, Node]],
            edges: Callable[[Iterable[str]], Sequence[Edge]]) -> Paths:
     """Paths in words.
@@ -75,7 +75,7 @@ def worded(graph: Graph, layer: Graph, found: Sequence[FlowPath], total: float,
     speaker = _Speaker(graph, layer, keys, said)
     rest = total - math.fsum(path.mass for path in found)
     return Paths(
-        tuple(WordedPath(tuple(graph.ids[row] for row in path.rows), path.mass,
+        tuple(ReasoningPath(tuple(graph.ids[row] for row in path.rows), path.mass,
                          path.mass / total if total > 0 else 0.0, speaker.path(path.rows))
               for path in found),
         total, rest if rest > ROUNDING * total else 0.0)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.explain.leaning import Places
+from qafd.explain.sensitivity import Places
 from qafd.flow.solver import Diffusion
 from qafd.graph import Graph
 from qafd.records import Edge

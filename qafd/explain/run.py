@@ -9,11 +9,11 @@ from qafd.explain.along import joining
 from qafd.explain.balance import balance_sentence, mass_balance
 from qafd.explain.entry import entries
 from qafd.explain.explanation import WAYS, Explanation
-from qafd.explain.leaning import Lean, leans_on
 from qafd.explain.paths import Paths, shown, worded
 from qafd.explain.provenance import Provenance
+from qafd.explain.sensitivity import Sensitivity, sensitivities
 from qafd.explain.streams import Streams
-from qafd.explain.whatif import Change, Difference, changed
+from qafd.explain.whatif import Change, Effect, changed
 from qafd.explain.why import Inflow, SeedShare, Why, summary
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path
@@ -110,12 +110,12 @@ class RunExplanation(Explanation):
         """`entry` up to the method's own mass, computed once."""
         return entries(self.problem)
 
-    def leans_on(self, node: str | None = None) -> tuple[Lean, ...]:
+    def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
         """See `Explanation`."""
         i = None if node is None else self.diffusion.find(self.find(node))
         if node is not None and i is None:
             return ()
-        return leans_on(self.streams, self._origin.places, i)
+        return sensitivities(self.streams, self._origin.places, i)
 
     def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
@@ -131,10 +131,10 @@ class RunExplanation(Explanation):
             pairs |= set(self._origin.relations_of(name))
         return Change(frozenset(rows), frozenset(pairs), frozenset(gone))
 
-    def what_if(self, change: Change) -> Difference:
+    def what_if(self, change: Change) -> Effect:
         """See `Explanation`."""
         problem = changed(self.problem, change)
-        return Difference.of(self.retrieval, problem.retrieval(problem.solve()))
+        return Effect.of(self.retrieval, problem.retrieval(problem.solve()))
 
     @property
     def documents(self) -> tuple[str, ...]:

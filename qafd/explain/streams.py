@@ -25,7 +25,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class FlowPath:
+class PathFlow:
     """Mass that entered at the first row and is held at the last; graph rows."""
 
     rows: tuple[int, ...]
@@ -102,7 +102,7 @@ class Streams:
                 clean[i] /= self.through[i]
         return np.where(self.through[:, None] > 0, 1.0 - clean, 0.0)
 
-    def paths(self, most: int = 50, to: int | None = None) -> tuple[FlowPath, ...]:
+    def paths(self, most: int = 50, to: int | None = None) -> tuple[PathFlow, ...]:
         """The `most` paths with most mass, largest first; equal ones by their rows.
 
         Parameters
@@ -115,12 +115,12 @@ class Streams:
         if to is None:
             ends = np.divide(d.mass, through, out=np.zeros_like(through), where=passing)
             starts = [(float(d.source[i]), i) for i in np.flatnonzero(d.source > 0).tolist()]
-            return tuple(FlowPath(path, mass) for path, mass in self._largest(
+            return tuple(PathFlow(path, mass) for path, mass in self._largest(
                 most, starts, ends, lambda i: _parts(self.leaving[i], d.v, d.flow, through[i])))
         ends = np.divide(d.source, through, out=np.zeros_like(through), where=passing)
         found = self._largest(most, [(float(d.mass[to]), to)], ends,
                               lambda i: _parts(self.arriving[i], d.u, d.flow, through[i]))
-        return tuple(FlowPath(path[::-1], mass) for path, mass in found)
+        return tuple(PathFlow(path[::-1], mass) for path, mass in found)
 
     def _largest(self, most: int, starts: Iterable[tuple[float, int]], ends: Floats,
                  onward: Callable[[int], list[tuple[float, int]]],

@@ -7,10 +7,10 @@ from itertools import chain
 from qafd.errors import ParameterError
 from qafd.explain.balance import Balance, balance_sentence
 from qafd.explain.explanation import WAYS, Explanation
-from qafd.explain.leaning import Lean, leans_together
 from qafd.explain.paths import Paths, shown
 from qafd.explain.run import INFLOWS, RunExplanation
-from qafd.explain.whatif import Change, Difference, changed
+from qafd.explain.sensitivity import Sensitivity, add_sensitivities
+from qafd.explain.whatif import Change, Effect, changed
 from qafd.explain.why import Part, SeedShare, Why, united_summary
 from qafd.explain.whynot import WhyNot
 from qafd.records import QueryPlan
@@ -120,12 +120,12 @@ class UnitedExplanation(Explanation):
         return Paths(tuple(listed), total,
                      max(0.0, total - sum(path.mass for path in listed)))
 
-    def leans_on(self, node: str | None = None) -> tuple[Lean, ...]:
+    def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
         """See `Explanation`."""
         row = None if node is None else self.find(node)
         at = None if row is None else self.graph.ids[row]
-        return leans_together([
-            (part.streams, part.leans_on(at), None if row is None else part.diffusion.find(row))
+        return add_sensitivities([
+            (part.streams, part.sensitivities(at), None if row is None else part.diffusion.find(row))
             for part in self.parts if row is None or part.touched(row)])
 
     def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
@@ -143,11 +143,11 @@ class UnitedExplanation(Explanation):
         return Change(frozenset().union(*(c.nodes for c in changes)),
                       frozenset().union(*(c.edges for c in changes)), frozenset(gone))
 
-    def what_if(self, change: Change) -> Difference:
+    def what_if(self, change: Change) -> Effect:
         """See `Explanation`; the change is made for all subqueries."""
         problems = [changed(part.problem, change) for part in self.parts]
         corpus = self.parts[0].problem.corpus
-        return Difference.of(self.retrieval, self.method.united(
+        return Effect.of(self.retrieval, self.method.united(
             corpus, self.plan, problems, [problem.solve() for problem in problems]))
 
     @property

@@ -46,7 +46,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Effect:
     """Two retrievals side by side: what the second lost and gained; most important first."""
 
     before: Retrieval
@@ -57,7 +57,7 @@ class Difference:
     gained_passages: tuple[RankedPassage, ...]
 
     @classmethod
-    def of(cls, before: Retrieval, after: Retrieval, passages: int = PASSAGES) -> "Difference":
+    def of(cls, before: Retrieval, after: Retrieval, passages: int = PASSAGES) -> "Effect":
         """Nodes retrieved by one alone, and passages among the first `passages` of one alone."""
         full = [{n.id for n in r.nodes if n.state == SATURATED} for r in (before, after)]
         first = [{p.id for p in r.ranking[:passages]} for r in (before, after)]

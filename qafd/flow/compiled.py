@@ -10,14 +10,13 @@ them from numba's cache on disk.
 # mypy: disable-error-code="call-arg,call-overload"
 # The types of compiled functions are in their decorators, for numba.
 
-from dataclasses import dataclass
-
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
 from qafd.flow.certificate import MANY, net_inflow
+from qafd.flow.kernel import CompiledSolution
 from qafd.flow.weights import positive
 
 # As in `qafd.flow.certificate` and `qafd.flow.solver`; numba's cache would miss a change of those files.
@@ -55,7 +54,7 @@ _graph = types.Tuple((_in64, _in32, _real, _real))
 # Alignment: kind, floor, gamma, vectors, query, given; weights: outer and inner operation, a, b, c.
 _gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _row, _real,
                       types.int64, types.int64, types.float64, types.float64, types.float64))
-# mark, token, reals, whole, ends and weights of a `qafd.graph.Workspace`.
+# mark, token, reals, whole, ends and weights of a `qafd.graph.Scratch`.
 _space = types.Tuple((_i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2))
 
 
@@ -435,16 +434,6 @@ def edges(t, entries, reals, whole, ends, weights):
     return u[:count].copy(), v[:count].copy(), w[:count].copy(), flow[:count].copy(), mass
 
 
-@dataclass(frozen=True)
-class Spread:
-    """See `qafd.flow.kernel.Spread`."""
-
-    arrays: tuple
-    rounds: int
-    expansions: int
-    reason: str
-
-
 _NO_VECTORS = np.empty((0, 0), np.float32)
 _NO_QUERY = np.empty(0, np.float32)
 _NONE = np.empty(0)
@@ -486,5 +475,5 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     reason = {CONVERGED: "", ROUNDS: f"{rounds} rounds were not enough",
               ROUNDED: "rounding keeps the residual above the tolerance",
               TOUCHED: f"more than {touched} nodes were touched"}[status]
-    return Spread((whole[0, :t].copy(), x, mass, capacity, source, alignment, u, v, edge_weight,
-                   flow), rounds_used, expansions, reason)
+    return CompiledSolution((whole[0, :t].copy(), x, mass, capacity, source, alignment, u, v,
+                             edge_weight, flow), rounds_used, expansions, reason)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spread:
+class NetworkDiffusion:
     """A diffusion in terms of a networkx graph's own nodes.
 
     Parameters
@@ -77,7 +77,7 @@ def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[H
 def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hashable],
             mass: float, weight: str | None = "weight", capacity: str = "degree",
             alignment: Mapping[Hashable, float] | None = None,
-            weights: Weights | str | None = None, rtol: float = 1e-9) -> Spread:
+            weights: Weights | str | None = None, rtol: float = 1e-9) -> NetworkDiffusion:
     """Spread mass from seeds over a networkx graph until every node holds at most its capacity.
 
     Parameters
@@ -138,7 +138,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
                        strict=True):
         flow[touched[u], touched[v]] = f
         flow[touched[v], touched[u]] = -f
-    return Spread(
+    return NetworkDiffusion(
         x={touched[i]: float(solution.x[i]) for i in order},
         mass={touched[i]: float(solution.mass[i]) for i in order},
         flow=flow, support=[nodes[i] for i in solution.support.tolist()],

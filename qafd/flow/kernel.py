@@ -8,17 +8,19 @@ on numpy and scipy. `python -m qafd.flow.kernel` fills the cache at install time
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from qafd.flow.weights import Gates
-from qafd.graph import Graph, Workspace
+from qafd.graph import Graph, Scratch
 from qafd.records import Floats, Nodes
 
 
-class Spread(Protocol):
+@dataclass(frozen=True, eq=False)
+class CompiledSolution:
     """What the compiled solver found: the arrays of a Diffusion from `rows` to `flow`."""
 
     arrays: tuple[Nodes, Floats, Floats, Floats, Floats, Floats, Nodes, Nodes, Floats, Floats]
@@ -30,9 +32,9 @@ class Spread(Protocol):
 class Compiled(Protocol):
     """The module `qafd.flow.compiled`, as the solver uses it."""
 
-    def spread(self, graph: Graph, gates: Gates, workspace: Workspace, seeds: Nodes,
+    def spread(self, graph: Graph, gates: Gates, workspace: Scratch, seeds: Nodes,
                delta: Floats, sink: Floats, rtol: float, rounds: int,
-               touched: int) -> Spread | None: ...
+               touched: int) -> CompiledSolution | None: ...
 
 
 _loaded: list[Compiled] = []

@@ -73,11 +73,11 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         if np.any(part < 0) or (k and not part.sum() > 0):
             raise ParameterError("the shares of the seeds must be positive")
         part = part / part.sum() if k else part
-    return _RULES[rule](_Asked(graph, rows, alpha, capacity, part, paths))
+    return _RULES[rule](_SourceRequest(graph, rows, alpha, capacity, part, paths))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SourceRequest:
     """What a rule is asked: `part` are the shares of the seeds, which sum to 1."""
 
     graph: Graph
@@ -92,24 +92,24 @@ class _Asked:
         return self.graph.capacity(self.capacity)
 
 
-def _budget(asked: _Asked) -> Floats:
+def _budget(asked: _SourceRequest) -> Floats:
     graph = asked.graph
     return asked.alpha * graph.total_capacity(asked.capacity) / max(len(graph), 1) * asked.part
 
 
-def _total(asked: _Asked) -> Floats:
+def _total(asked: _SourceRequest) -> Floats:
     return asked.alpha * asked.part
 
 
-def _source_degree(asked: _Asked) -> Floats:
+def _source_degree(asked: _SourceRequest) -> Floats:
     return asked.alpha * asked.sink[asked.rows] * asked.part * len(asked.rows)
 
 
-def _source_unit(asked: _Asked) -> Floats:
+def _source_unit(asked: _SourceRequest) -> Floats:
     return asked.alpha * asked.part * len(asked.rows)
 
 
-def _volume(asked: _Asked) -> Floats:
+def _volume(asked: _SourceRequest) -> Floats:
     if asked.alpha >= 1:
         raise ParameterError(f"rule 'volume' fills a share of a component; alpha = {asked.alpha} "
                              "must be below 1")
@@ -120,7 +120,7 @@ def _volume(asked: _Asked) -> Floats:
     return filled
 
 
-def _path(asked: _Asked) -> Floats:
+def _path(asked: _SourceRequest) -> Floats:
     k = len(asked.rows)
     if len(asked.paths) != k:
         raise ParameterError(
@@ -130,7 +130,7 @@ def _path(asked: _Asked) -> Floats:
     return scaled
 
 
-def _paper_literal(asked: _Asked) -> Floats:
+def _paper_literal(asked: _SourceRequest) -> Floats:
     graph, rows = asked.graph, asked.rows
     mass = np.full(len(rows), asked.alpha * graph.total_capacity(asked.capacity))
     reached = np.unique(graph.component[rows])
@@ -143,7 +143,7 @@ def _paper_literal(asked: _Asked) -> Floats:
     return mass
 
 
-_RULES: dict[str, Callable[[_Asked], Floats]] = {
+_RULES: dict[str, Callable[[_SourceRequest], Floats]] = {
     "budget": _budget, "total": _total, "source-degree": _source_degree,
     "source-unit": _source_unit, "volume": _volume, "path": _path, "paper-literal": _paper_literal}
 RULES = tuple(_RULES)

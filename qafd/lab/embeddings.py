@@ -7,7 +7,7 @@ import numpy as np
 from qafd.explain.paths import shown
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.lab.gatehouse import Gate, gates
+from qafd.lab.gatehouse import GateFlow, gates
 from qafd.models.embedder import Embedder
 from qafd.plan import Planner
 from qafd.records import Nodes, Vectors
@@ -19,7 +19,7 @@ DRAWN = 1000  # nodes that are asked for their neighbors
 
 
 @dataclass(frozen=True)
-class Kept:
+class NeighborShare:
     """The share of a node's nearest nodes in one model that are among its nearest in another."""
 
     id: str
@@ -34,11 +34,11 @@ class Side:
 
     model: str
     retrieval: Retrieval
-    gates: tuple[Gate, ...]
+    gates: tuple[GateFlow, ...]
 
 
 def neighbors_kept(one: Graph, other: Graph, rng: np.random.Generator, nearest: int = NEAREST,
-                   most: int = DRAWN) -> tuple[Kept, ...]:
+                   most: int = DRAWN) -> tuple[NeighborShare, ...]:
     """Recall of neighbors, of `most` nodes that both graphs have, drawn at random; least first.
 
     Neighbors are the nodes of the largest cosines, equal ones by row. Both graphs have vectors.
@@ -51,7 +51,7 @@ def neighbors_kept(one: Graph, other: Graph, rng: np.random.Generator, nearest: 
     k = min(nearest, len(shared) - 1)
     found = [_nearest(np.asarray(graph.vectors)[place], asked, k)
              for graph, place in zip((one, other), rows, strict=True)]
-    kept = [Kept(one.ids[row], shown(one, row), str(one.kinds[row]),
+    kept = [NeighborShare(one.ids[row], shown(one, row), str(one.kinds[row]),
                  len(np.intersect1d(a, b)) / k)
             for row, a, b in zip(rows[0][asked].tolist(), *found, strict=True)]
     return tuple(sorted(kept, key=lambda node: (node.share, node.id)))

@@ -12,7 +12,7 @@ CLOSED = 0.01
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateFlow:
     """One edge: its three factors of Eq. (1), its weight, its flow from `source` to `target`.
 
     It is called closed when its weight is below a hundredth of the widest gate that was read.
@@ -28,7 +28,7 @@ class Gate:
     closed: bool
 
 
-def gates(problem: Problem, diffusion: Diffusion) -> tuple[Gate, ...]:
+def gates(problem: Problem, diffusion: Diffusion) -> tuple[GateFlow, ...]:
     """Every edge with a retrieved end, the widest first."""
     graph = problem.layer
     rows, s = diffusion.rows, diffusion.alignment
@@ -38,7 +38,7 @@ def gates(problem: Problem, diffusion: Diffusion) -> tuple[Gate, ...]:
         u, v = int(diffusion.u[i]), int(diffusion.v[i])
         a, b = int(rows[u]), int(rows[v])
         weight = float(diffusion.weight[i])
-        found.append(Gate(shown(graph, a), shown(graph, b),
+        found.append(GateFlow(shown(graph, a), shown(graph, b),
                           float(graph.similarity[graph.entry(a, b)]), float(s[u]), float(s[v]),
                           weight, float(diffusion.flow[i]), weight < CLOSED * widest))
     return tuple(found)

@@ -40,7 +40,7 @@ PLACES = (
 
 
 @dataclass(frozen=True)
-class Trial:
+class PlantedTrial:
     """One draw: what happened to the relevant set, and its weights."""
 
     recovery: Recovery
@@ -54,7 +54,7 @@ class Experiment:
     model: Model
     beta: float
     source_inside: bool
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: tuple[PlantedTrial, ...] = field(repr=False)
 
     @property
     def covered(self) -> int:
@@ -89,6 +89,6 @@ def experiment(model: Model, draws: int, seed: int, beta: float, source_inside: 
     for i in range(draws):
         found, = recover(model, 1, np.random.default_rng([seed, i]), beta, source_inside)
         apart, = separate(model, 1, np.random.default_rng([seed, i]))
-        trials.append(Trial(found, apart))
+        trials.append(PlantedTrial(found, apart))
         progress((i + 1) / draws)
     return Experiment(model, beta, source_inside, tuple(trials))

@@ -9,7 +9,7 @@ from qafd.retrieve.qafd import Problem
 
 
 @dataclass(frozen=True)
-class Entry:
+class TimelineEntry:
     """A node fills when the method's mass reaches `mass`.
 
     `lane` is the name of the first seed met when going upstream along the strongest inflows, at
@@ -28,7 +28,7 @@ class Entry:
 class Timeline:
     """Entries in order, up to a mass, and the one that follows."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TimelineEntry, ...]
     up_to: float
     next_name: str = ""
     next_mass: float | None = None
@@ -46,7 +46,7 @@ def timeline(problem: Problem, up_to: float) -> Timeline:
     above = upstream(last)
     seeds = set(rows.tolist())
     entries = tuple(
-        Entry(graph.ids[row], shown(graph, row), str(graph.kinds[row]), mass,
+        TimelineEntry(graph.ids[row], shown(graph, row), str(graph.kinds[row]), mass,
               shown(graph, above[row]), row in seeds)
         for row, mass in zip(path.rows.tolist(), path.alphas.tolist(), strict=True))
     name = "" if path.next_row is None else shown(graph, path.next_row)

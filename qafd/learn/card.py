@@ -80,7 +80,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ToyProblem:
     """The toy with its settings applied."""
 
     graph: Graph = field(repr=False)
@@ -90,7 +90,7 @@ class Problem:
     capacity: str
 
 
-def problem(card: Card, settings: Settings) -> Problem:
+def problem(card: Card, settings: Settings) -> ToyProblem:
     """The diffusion problem that a card shows."""
     graph = card.toy.graph()
     alignment = np.array([card.toy.alignment.get(name, 1.0) for name in card.toy.names])
@@ -99,7 +99,7 @@ def problem(card: Card, settings: Settings) -> Problem:
         sink = graph.capacity(settings.capacity)
         amount = (1 + settings.mass) * float(
             sum(sink[graph.row[name]] for name in card.toy.relevant))
-    return Problem(graph, Gates(Weights.named(settings.variant), alignment=alignment),
+    return ToyProblem(graph, Gates(Weights.named(settings.variant), alignment=alignment),
                    np.array([graph.row[settings.source]]), np.array([amount]), settings.capacity)
 
 
@@ -142,7 +142,7 @@ def entries(card: Card, settings: Settings, up_to: float) -> tuple[tuple[str, fl
 
 
 @dataclass(frozen=True)
-class Line:
+class ProofLine:
     """One node of the certificate: importance, mass, capacity, and x (T - m)."""
 
     name: str
@@ -160,7 +160,7 @@ class Line:
 class Proof:
     """The certificate of a card, perhaps of a spoiled solution."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ProofLine, ...]
     optimal: bool
     gap: float
     objective: float
@@ -177,7 +177,7 @@ def proof(card: Card, settings: Settings) -> Proof:
     mass = (exact.source - sum_at(exact.u, flow, len(x)) + sum_at(exact.v, flow, len(x)))
     found = certify(x, exact.source, exact.capacity, exact.u, exact.v, exact.weight)
     return Proof(
-        tuple(Line(card.toy.names[row], *numbers) for row, *numbers in zip(
+        tuple(ProofLine(card.toy.names[row], *numbers) for row, *numbers in zip(
             exact.rows.tolist(), x.tolist(), mass.tolist(), exact.capacity.tolist(), strict=True)),
         found.optimal, found.gap, found.objective, found.overfull)
 

@@ -90,7 +90,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRun:
     """A row of the history. `exact` is None for methods that give no certificate."""
 
     id: str
@@ -149,7 +149,7 @@ def keep(store: Store, run: Run) -> str:
     return key
 
 
-def kept(store: Store) -> tuple[Kept, ...]:
+def kept(store: Store) -> tuple[KeptRun, ...]:
     """The history, newest first."""
     with store.snapshot() as connection:
         rows = connection.execute(
@@ -157,7 +157,7 @@ def kept(store: Store) -> tuple[Kept, ...]:
             "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
             "ORDER BY created_at DESC, id").fetchall()
     return tuple(
-        Kept(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
+        KeptRun(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
              None if exact is None else bool(exact), note)
         for key, made_at, question, method, params, revision, nodes, tokens, exact, note in rows)
 

@@ -31,7 +31,7 @@ ASPECT = 1.45
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundNode:
     """How one method found a node: its own score, the place that this gives, and its reason.
 
     `share` is the score over the method's largest of names, or of passages.
@@ -50,7 +50,7 @@ class Row:
     id: str
     name: str
     kind: str
-    found: tuple[Found | None, ...]
+    found: tuple[FoundNode | None, ...]
 
     @property
     def times(self) -> int:
@@ -72,17 +72,17 @@ def rows(comparison: Comparison) -> tuple[Row, ...]:
         -sum(1 / one.rank for one in row.found if one is not None), row.name, row.id)))
 
 
-def _found(column: Column) -> dict[str, tuple[tuple[str, str], Found]]:
+def _found(column: Column) -> dict[str, tuple[tuple[str, str], FoundNode]]:
     """Name, kind and how it was found, by id."""
     if column.retrieval is None:
         return {}
     top = largest_of(column.retrieval.nodes)
-    found = {node.id: ((node.name, node.kind), Found(
+    found = {node.id: ((node.name, node.kind), FoundNode(
         node.importance, share_of(node.importance, top), rank, node.reason))
         for rank, node in enumerate(column.found, 1)}
     why = {node.id: node.reason for node in column.retrieval.nodes}
     best = max((p.score for p in column.retrieval.passages), default=0.0)
-    return found | {p.id: ((p.title, "passage"), Found(
+    return found | {p.id: ((p.title, "passage"), FoundNode(
         p.score, share_of(p.score, best), rank, why.get(p.id, "")))
         for rank, p in enumerate(column.retrieval.passages, 1)}
 

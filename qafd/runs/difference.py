@@ -9,7 +9,7 @@ from qafd.runs import Run, worded
 
 
 @dataclass(frozen=True)
-class Change:
+class NodeChange:
     """A node that one or both of two runs retrieved.
 
     `before` and `after` are its importance x in each run, None where it was not retrieved;
@@ -41,12 +41,12 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Difference:
+class RunDifference:
     """What a second run has otherwise than a first one.
 
     Parameters
     ----------
-    gained, lost, shared : tuple of Change
+    gained, lost, shared : tuple of NodeChange
         Nodes that only the second, only the first and both retrieved; most important first, the
         shared ones by how much their share of the importance changed.
     settings : tuple of Setting
@@ -56,9 +56,9 @@ class Difference:
         Of the retrieved nodes of the first and of the second.
     """
 
-    gained: tuple[Change, ...]
-    lost: tuple[Change, ...]
-    shared: tuple[Change, ...]
+    gained: tuple[NodeChange, ...]
+    lost: tuple[NodeChange, ...]
+    shared: tuple[NodeChange, ...]
     settings: tuple[Setting, ...]
     passages_gained: tuple[RetrievedPassage, ...]
     passages_lost: tuple[RetrievedPassage, ...]
@@ -87,17 +87,17 @@ class Difference:
         return f"{said}{rest}{'' if rest.endswith(('?', '.')) else '.'}"
 
 
-def difference(first: Run, second: Run) -> Difference:
+def difference(first: Run, second: Run) -> RunDifference:
     """What the second run has otherwise than the first; nothing is retrieved anew."""
     a, b = _shares(first), _shares(second)
-    changes = [Change(node, one.name, one.kind, a[node][0] if node in a else None,
+    changes = [NodeChange(node, one.name, one.kind, a[node][0] if node in a else None,
                       b[node][0] if node in b else None, a.get(node, (0.0, 0.0))[1],
                       b.get(node, (0.0, 0.0))[1])
                for node, one in {n.id: n for n in (*first.retrieved, *second.retrieved)}.items()]
     by_share = sorted(changes, key=lambda c: (-max(c.share_before, c.share_after), c.id))
     here = {p.chunk for p in first.retrieval.passages}
     there = {p.chunk for p in second.retrieval.passages}
-    return Difference(
+    return RunDifference(
         tuple(c for c in by_share if c.before is None),
         tuple(c for c in by_share if c.after is None),
         tuple(sorted((c for c in changes if c.before is not None and c.after is not None),

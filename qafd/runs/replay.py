@@ -10,7 +10,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, Retriever
 from qafd.runs import Positions, Run, run_of
-from qafd.runs.difference import Difference, difference
+from qafd.runs.difference import RunDifference, difference
 
 RTOL = 1e-9  # of the largest importance
 READ = 1000  # keywords, names and subqueries of a question at most
@@ -27,7 +27,7 @@ class Replay:
 
     equal: bool
     deviation: float
-    difference: Difference
+    difference: RunDifference
     run: Run
     sentences: tuple[str, ...]
 
@@ -110,7 +110,7 @@ def _check_plan(plan: QueryPlan, graph: Graph) -> None:
                 "graph, though it names the same model; it was damaged or made by another program.")
 
 
-def _sentences(run: Run, found: Difference, equal: bool, deviation: float,
+def _sentences(run: Run, found: RunDifference, equal: bool, deviation: float,
                missing: int) -> Iterator[str]:
     nodes = len(run.retrieved)
     if equal:

@@ -9,7 +9,7 @@ from qafd.app.explore import View
 from qafd.app.explore.explained import explanation_of
 from qafd.app.figures import label
 from qafd.app.workspaces import keep, plain
-from qafd.explain import Explanation, Paths, WordedPath, links, shown
+from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.export import table_csv
 
 MOST = 50
@@ -80,7 +80,7 @@ def _paths(explanation: Explanation) -> Paths:
     return explanation.paths(MOST)
 
 
-def _said(path: WordedPath) -> str:
+def _said(path: ReasoningPath) -> str:
     return plain(path.words) + (f" (subquery {path.part})" if path.part else "")
 
 
@@ -88,7 +88,7 @@ def _name(explanation: Explanation, node: str) -> str:
     return shown(explanation.graph, explanation.graph.row[node])
 
 
-def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str, Any]:
+def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[str, Any]:
     """Paths as a Sankey diagram; links are as wide as the mass that these paths send over them.
 
     A link over several columns gets a bend, without a name, in each, so that it runs behind no
@@ -131,7 +131,7 @@ def sankey(explanation: Explanation, paths: tuple[WordedPath, ...]) -> dict[str,
                    "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}
 
 
-def _alt(found: Paths, listed: tuple[WordedPath, ...]) -> str:
+def _alt(found: Paths, listed: tuple[ReasoningPath, ...]) -> str:
     first = listed[0]
     return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
             f"mass; the largest carries {first.mass:.3g}: {first.words}.")

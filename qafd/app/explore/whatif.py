@@ -11,7 +11,7 @@ from qafd.app.explore import View, chosen_drawing, placed, placed_too
 from qafd.app.explore.explained import explanation_of
 from qafd.app.explore.node import source
 from qafd.app.workspaces import keep, safe
-from qafd.explain import Change, Difference, Explanation, Lean, shown
+from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
 from qafd.export import table_csv
 from qafd.retrieve.base import RetrievedNode
 from qafd.view.panel import (
@@ -48,7 +48,7 @@ def whatif_tab(view: View) -> None:
 
 
 def _leaning(view: View, explanation: Explanation) -> None:
-    leans = explanation.leans_on()
+    leans = explanation.sensitivities()
     best = [lean for kind in KINDS for lean in
             [lean for lean in leans if lean.kind == kind][:3]]
     if not best:
@@ -78,7 +78,7 @@ def _leaning(view: View, explanation: Explanation) -> None:
             "leaning.csv", "text/csv", on_click="ignore")
 
 
-def _taken(lean: Lean) -> Change:
+def _taken(lean: Sensitivity) -> Change:
     """The change that takes out what is leaned on."""
     if lean.kind == "edge":
         return Change(edges=frozenset([(lean.rows[0], lean.rows[1])]))
@@ -86,7 +86,7 @@ def _taken(lean: Lean) -> Change:
     return Change(seeds=rows) if lean.kind == "seed" else Change(nodes=rows)
 
 
-def _thing(explanation: Explanation, lean: Lean) -> str:
+def _thing(explanation: Explanation, lean: Sensitivity) -> str:
     if lean.kind == "document":
         return lean.name
     return " – ".join(shown(explanation.graph, row) for row in lean.rows)
@@ -132,7 +132,7 @@ def _scaled(explanation: Explanation, edge: str, factor: float) -> tuple[tuple[i
     return (explanation.graph.row[u], explanation.graph.row[v]), factor
 
 
-def _answers(view: View, difference: Difference) -> AnswerChange:
+def _answers(view: View, difference: Effect) -> AnswerChange:
     """What becomes of the quoted answer; no model is asked."""
     same = difference.before.ranking == view.retrieval.ranking
     return AnswerChange.of(
@@ -140,7 +140,7 @@ def _answers(view: View, difference: Difference) -> AnswerChange:
         view.knowledge.answer(difference.after, view.plan))
 
 
-def _difference(view: View, difference: Difference) -> None:
+def _difference(view: View, difference: Effect) -> None:
     lost, gained, answers = difference.lost, difference.gained, _answers(view, difference)
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{safe(answers.sentence, 600)}</b></p>")
     _both(("Leaves the answer", "Comes into the answer"), (answers.left, answers.came), _quotes)

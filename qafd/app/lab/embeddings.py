@@ -15,7 +15,7 @@ from qafd.app.workspaces import plain, said
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, local_embedder
-from qafd.lab.embeddings import NEAREST, Kept, Side, neighbors_kept, side
+from qafd.lab.embeddings import NEAREST, NeighborShare, Side, neighbors_kept, side
 from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.view.panel import clean
 
@@ -66,7 +66,7 @@ def _earlier(knowledge: KnowledgeGraph, name: str, earlier: str) -> Graph:
 def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
     st.subheader("Neighbors", anchor=False)
     asked = knowledge.path, knowledge.version(knowledge.graph), earlier
-    kept: tuple[Kept, ...] = remembered("neighbors", asked, lambda _: neighbors_kept(
+    kept: tuple[NeighborShare, ...] = remembered("neighbors", asked, lambda _: neighbors_kept(
         before, knowledge.graph, np.random.default_rng(0)))
     if not kept:
         st.write("There are too few nodes to have neighbors.")

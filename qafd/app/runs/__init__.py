@@ -17,7 +17,7 @@ from qafd.app.workspaces import forget_all_but
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.runs import Kept, Run
+from qafd.runs import KeptRun, Run
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
 from qafd.storage.sqlite import Store
@@ -29,7 +29,7 @@ class History:
     """What the workspace has kept, and which of it are chosen."""
 
     knowledge: KnowledgeGraph
-    rows: tuple[Kept, ...]
+    rows: tuple[KeptRun, ...]
     chosen: tuple[str, ...] = ()
 
 

@@ -15,7 +15,7 @@ from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run
-from qafd.runs.difference import Change, Difference, difference, settings_of
+from qafd.runs.difference import NodeChange, RunDifference, difference, settings_of
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
@@ -177,8 +177,8 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
                   "settings", "Both have the same settings.")
 
 
-def _changes(found: Difference) -> None:
-    def row(change: Change, where: str) -> tuple[Any, ...]:
+def _changes(found: RunDifference) -> None:
+    def row(change: NodeChange, where: str) -> tuple[Any, ...]:
         return (change.name, change.kind, where,
                 None if change.before is None else round(100 * change.share_before, 1),
                 None if change.after is None else round(100 * change.share_after, 1),

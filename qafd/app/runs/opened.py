@@ -11,7 +11,7 @@ from qafd.app.runs.drawn import compared, drawn, figures_of, question_of
 from qafd.app.workspaces import plain, safe, said
 from qafd.errors import QafdError
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import Kept, Run, bundle
+from qafd.runs import KeptRun, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import Replay, replayed
 from qafd.view.panel import Drawing, clean, counted
@@ -144,7 +144,7 @@ def _beside_kept(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
              ("the bundle", f"kept here, {run.made_at[:16].replace('T', ' ')}"))
 
 
-def _line(row: Kept) -> str:
+def _line(row: KeptRun) -> str:
     return clean(" · ".join(filter(None, [row.made_at[:16].replace("T", " "), row.note,
                                           row.question])), 100)
 

@@ -1,4 +1,4 @@
-"""What a retrieval leans on: documents, edges and seeds, by exact derivatives of the optimum.
+"""What a retrieval rests on: documents, edges and seeds, by exact derivatives of the optimum.
 
 Let J be the importance found, the sum of x over retrieved nodes that are not seeds (or x of one
 node). On the support, L_SS x_S = (Delta - T)_S, so with the adjoint L_SS y_S = c_S, c the gradient
@@ -26,7 +26,7 @@ from qafd.records import Floats
 
 
 @dataclass(frozen=True)
-class Lean:
+class Sensitivity:
     """How much of a result rests on one thing.
 
     Parameters
@@ -82,7 +82,8 @@ def _counted(streams: Streams, of: int | None) -> Flags:
     return found
 
 
-def leans_on(streams: Streams, places: Places, of: int | None = None) -> tuple[Lean, ...]:
+def sensitivities(streams: Streams, places: Places,
+                  of: int | None = None) -> tuple[Sensitivity, ...]:
     """Documents, edges and seeds that mass passed, the one most is worth first; all of them."""
     d = streams.diffusion
     y, found = worth(streams, of)
@@ -90,12 +91,14 @@ def leans_on(streams: Streams, places: Places, of: int | None = None) -> tuple[L
     if not found > 0 or not total > 0:
         return ()
     rows = d.rows.tolist()
-    leans = [Lean("seed", "", (rows[i],), float(d.source[i]) / total,
-                  float(d.source[i] * y[i]) / found)
-             for i in np.flatnonzero(d.source > 0).tolist()]
-    leans += [Lean("edge", "", (rows[d.u[e]], rows[d.v[e]]), float(d.flow[e]) / total,
-                   float(d.flow[e] * y[d.v[e]]) / found)
-              for e in np.flatnonzero(d.flow > 0).tolist()]
+    all_of_them = []
+    for i in np.flatnonzero(d.source > 0).tolist():
+        all_of_them.append(Sensitivity("seed", "", (rows[i],), float(d.source[i]) / total,
+                                       float(d.source[i] * y[i]) / found))
+    for e in np.flatnonzero(d.flow > 0).tolist():
+        u, v = int(d.u[e]), int(d.v[e])
+        all_of_them.append(Sensitivity("edge", "", (rows[u], rows[v]), float(d.flow[e]) / total,
+                                       float(d.flow[e] * y[v]) / found))
     documents = sorted(places.nodes.keys() | places.edges.keys())
     nodes = np.zeros((len(rows), len(documents)), np.bool_)
     edges = np.zeros((len(d.u), len(documents)), np.bool_)
@@ -104,33 +107,35 @@ def leans_on(streams: Streams, places: Places, of: int | None = None) -> tuple[L
         edges[list(places.edges.get(name, ())), k] = True
     passed = d.mass @ streams.passed(nodes, edges) / total
     value = ((streams.through * y) @ nodes + (d.flow * y[d.v]) @ edges) / found
-    leans += [Lean("document", name, tuple(rows[i] for i in places.nodes.get(name, ())),
-                   float(passed[k]), float(value[k])) for k, name in enumerate(documents)]
-    return _most_first(leans)
+    for k, name in enumerate(documents):
+        passages = tuple(rows[i] for i in places.nodes.get(name, ()))
+        all_of_them.append(Sensitivity("document", name, passages, float(passed[k]),
+                                       float(value[k])))
+    return _most_first(all_of_them)
 
 
-def leans_together(runs: Sequence[tuple[Streams, tuple[Lean, ...], int | None]]
-                   ) -> tuple[Lean, ...]:
-    """What several diffusions lean on together: their masses and their J add up.
+def add_sensitivities(runs: Sequence[tuple[Streams, tuple[Sensitivity, ...], int | None]]
+                      ) -> tuple[Sensitivity, ...]:
+    """What several diffusions rest on together: their masses and their J add up.
 
     Parameters
     ----------
-    runs : sequence of (streams, what `leans_on` says of them, the `of` it was asked with)
+    runs : sequence of (streams, its `sensitivities`, the `of` they were asked with)
     """
     mass = [float(streams.diffusion.source.sum()) for streams, _, _ in runs]
     found = [float(streams.diffusion.x[_counted(streams, of)].sum()) for streams, _, of in runs]
-    joint: dict[tuple[str, str, tuple[int, ...]], Lean] = {}
-    for (_, leans, _), poured, j in zip(runs, mass, found, strict=True):
-        for lean in leans:
-            key = (lean.kind, lean.name, () if lean.name else lean.rows)
-            so_far = joint.get(key, Lean(lean.kind, lean.name, (), 0.0, 0.0))
-            joint[key] = Lean(
-                lean.kind, lean.name, tuple(dict.fromkeys(so_far.rows + lean.rows)),
-                so_far.share + lean.share * poured / sum(mass),
-                so_far.elasticity + lean.elasticity * j / sum(found))
+    joint: dict[tuple[str, str, tuple[int, ...]], Sensitivity] = {}
+    for (_, some, _), poured, j in zip(runs, mass, found, strict=True):
+        for one in some:
+            key = (one.kind, one.name, () if one.name else one.rows)
+            so_far = joint.get(key, Sensitivity(one.kind, one.name, (), 0.0, 0.0))
+            joint[key] = Sensitivity(
+                one.kind, one.name, tuple(dict.fromkeys(so_far.rows + one.rows)),
+                so_far.share + one.share * poured / sum(mass),
+                so_far.elasticity + one.elasticity * j / sum(found))
     return _most_first(joint.values())
 
 
-def _most_first(leans: Iterable[Lean]) -> tuple[Lean, ...]:
+def _most_first(found: Iterable[Sensitivity]) -> tuple[Sensitivity, ...]:
     order = ("document", "edge", "seed")
-    return tuple(sorted(leans, key=lambda a: (-a.elasticity, order.index(a.kind), a.rows)))
+    return tuple(sorted(found, key=lambda one: (-one.elasticity, order.index(one.kind), one.rows)))
