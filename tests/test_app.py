@@ -35,7 +35,7 @@ print(*sys.modules)"""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     pages = ("compare", "evaluate", "lab", "learn", "documents", "settings", "graph", "runs",
-             "database", "figures")
+             "database")
     unwanted = {*(f"qafd.app.{name}" for name in pages), "qafd.lab.sweep", "qafd.learn.cards",
                 "numba", "networkx", "openai", "onnx", "pandas", "pyvis", "spacy", "sqlite_utils"}
     assert not unwanted & set(run.stdout.split())
