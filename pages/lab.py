@@ -14,7 +14,8 @@ from qafd.app.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeli
 from qafd.app.lab.bounds import guarantees_tab, scale_tab
 from qafd.app.lab.embeddings import embeddings_tab
 from qafd.app.pages import heading
-from qafd.app.workspaces import keep_linked, workspace
+from qafd.app.session import keep_linked
+from qafd.app.workspaces import workspace
 
 ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
          "Gates": gates_tab, "Robustness": robustness_tab}

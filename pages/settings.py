@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from qafd.app.escaping import said
 from qafd.app.settings import remake, versions, wipe, workspace_settings
 from qafd.app.settings.endpoint import endpoint_settings
 from qafd.app.shortcuts import keyboard_settings
 from qafd.app.signing import signing_settings
-from qafd.app.workspaces import path_of, said, workspace
+from qafd.app.workspaces import path_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 

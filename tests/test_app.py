@@ -10,7 +10,8 @@ import pytest
 from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
-from qafd.app.workspaces import path_of, said
+from qafd.app.escaping import said
+from qafd.app.workspaces import path_of
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.qafd import PRESETS

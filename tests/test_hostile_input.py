@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from qafd.app.escaping import plain
 from qafd.app.explore.paths import sankey
-from qafd.app.workspaces import plain
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.evaluate import evaluate

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from qafd.app.session import session
 from qafd.package import assets
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ def panels(data: dict[str, Any], *, key: str) -> str | None:
 
     The root element's `data-painted` counts the runs of the script that have been drawn.
     """
-    runs = f"{key}-runs"
-    st.session_state[runs] = st.session_state.get(runs, 0) + 1
+    turns = session().turns
+    turns[key] += 1
     # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
-    result = _component()(key=key, data=[{**data, "run": st.session_state[runs]}],
+    result = _component()(key=key, data=[{**data, "run": turns[key]}],
                           default={"selected": data["selected"]}, on_selected_change=lambda: None)
     selected: str | None = result.selected
     return selected

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.app.workspaces import keep
+from qafd.app.session import keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
 
@@ -65,7 +65,7 @@ def start_anew(method: Any, prefix: str, graph: Graph,
     fitted = (started(method, graph, span) if isinstance(method, FlowDiffusion) else
               method.fitted(graph))
     for spec in fields(fitted):
-        st.session_state[f"{prefix}_{spec.name}"] = getattr(fitted, spec.name)
+        put(f"{prefix}_{spec.name}", getattr(fitted, spec.name))
 
 
 def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
@@ -88,31 +88,29 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
             high = max(_most_seeds(method, graph), value, min(int(set_to(key)), most))
     low, kind = meta["low"], type(spec.default)
     keep(key)
-    suggested = st.session_state.setdefault("suggested", {})
+    suggested = session().suggested
     if key in st.session_state:
         # Graphs grow and shrink: an untouched control follows, and none stays out of range.
         if st.session_state[key] == suggested.get(key, value):
-            st.session_state[key] = kind(value)
-        st.session_state[key] = kind(min(max(st.session_state[key], low), high))
+            put(key, kind(value))
+        put(key, kind(min(max(st.session_state[key], low), high)))
     suggested[key] = kind(value)
     digits = 0 if whole else max(2, math.ceil(-math.log10(step)))
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
                        format=f"%.{digits}f", bind="query-params", help=meta["help"])
     if spec.name == "mass":
         # What enters where is known only when the question has been answered.
-        st.session_state["under_mass"] = st.container(), float(high)
+        session().under_mass = st.container(), float(high)
     return number
 
 
 def set_to(key: str) -> float:
     """The number that a control was set to, or that the link asks for; 0 for none."""
-    kept = st.session_state.get("kept", {})
-    value = st.session_state.get(key, st.query_params.get(key, kept.get(key, 0)))
     try:
-        number = float(value)
+        number = float(value_of(key, 0.0))
     except ValueError:
         return 0.0
-    untouched = st.session_state.get("suggested", {}).get(key) == number
+    untouched = session().suggested.get(key) == number
     return number if math.isfinite(number) and not untouched else 0.0
 
 

@@ -2,8 +2,7 @@
 
 import os
 
-import streamlit as st
-
+from qafd.app.session import session
 from qafd.ingest.reader import Keys
 from qafd.models.address import OPENAI
 
@@ -12,7 +11,7 @@ def keys() -> Keys:
     """The key of each address that this session has one for."""
     own = os.environ.get("OPENAI_API_KEY")
     found = {os.environ.get("OPENAI_BASE_URL") or OPENAI: own} if own else {}
-    typed = st.session_state.get("secret")
+    typed = session().secret
     return found | dict([typed]) if typed else found
 
 
@@ -23,9 +22,9 @@ def key_for(base_url: str) -> str | None:
 
 def hold_key(base_url: str, key: str) -> None:
     """Keep a key for the rest of the session, for one address."""
-    st.session_state["secret"] = (base_url, key)
+    session().secret = (base_url, key)
 
 
 def forget_key() -> None:
     """Drop the key of the session."""
-    st.session_state.pop("secret", None)
+    session().secret = None

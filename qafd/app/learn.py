@@ -8,7 +8,7 @@ import streamlit as st
 
 from qafd.app.movie import movie, movie_data
 from qafd.app.pages import for_a_class
-from qafd.app.workspaces import keep
+from qafd.app.session import keep
 from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, settings_of
 from qafd.learn.cards import CARDS
 

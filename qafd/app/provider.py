@@ -10,6 +10,7 @@ import streamlit as st
 
 from qafd.app.home import home
 from qafd.app.keys import key_for
+from qafd.app.session import session
 from qafd.errors import ParameterError, QafdError
 from qafd.models.address import check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
@@ -94,7 +95,7 @@ def language_model(path: Path, purpose: str, question: str = "") -> Metered | No
 
 def spending() -> Meter:
     """What this session has spent on questions, under the caps of the settings."""
-    meter: Meter = st.session_state.setdefault("meter", Meter())
+    meter = session().meter = session().meter or Meter()
     chosen = preferences()
     named = filter(None, (chosen.model, chosen.embed_model))
     meter.cap = chosen.cap_where(any(chosen.price(name) is not None for name in named))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.app.component import asset
-from qafd.app.workspaces import keep
+from qafd.app.session import keep, value_of
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
@@ -40,7 +40,7 @@ def listen() -> None:
     with st.container(key="shortcut-keys"):
         # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
         _component()(key="keys", data=[{
-            "on": st.session_state.get(keep(ON), True),
+            "on": value_of(keep(ON), True),
             "rows": [[list(one.keys), one.what] for one in SHORTCUTS]}])
 
 

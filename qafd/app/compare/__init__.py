@@ -12,8 +12,9 @@ import streamlit as st
 from qafd.app.controls import controls, start_anew
 from qafd.app.documents import jobs_panel
 from qafd.app.documents.models import start
+from qafd.app.escaping import capital, said
 from qafd.app.explore import pick, plan_of, retrieved, span_of
-from qafd.app.workspaces import capital, forget_all_but, keep, said
+from qafd.app.session import forget_all_but, keep, put, session
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import Graph
 from qafd.ingest.jobs import enqueue, open_jobs
@@ -105,7 +106,8 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
             order = st.number_input("Order", 1, 999, 1, key=keep("order"), bind="query-params",
                                     help="The seed of the random order.")
             blind = not st.toggle("Reveal the names", key=keep("reveal"), bind="query-params")
-        if st.session_state.pop("anew", False):
+        if session().anew:
+            session().anew = False
             forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "blind", "order",
                            "reveal", "contract", "thickness", "ramp")
             for name in options:
@@ -132,7 +134,7 @@ def _methods(options: list[str]) -> list[str]:
                 linked.append(canonical(name))
             except ParameterError as error:
                 st.caption(f":material/info: {said(error)}")
-        st.session_state["methods"] = list(dict.fromkeys(linked))[:MOST] or list(DEFAULT)
+        put("methods", list(dict.fromkeys(linked))[:MOST] or list(DEFAULT))
         keep("methods")
     names = st.multiselect(
         "Methods", options, format_func=label_of, max_selections=MOST, key="methods",

@@ -7,10 +7,10 @@ import streamlit as st
 from qafd.answer import Answer, Citation, where
 from qafd.app.compare import Sides, compare_panels
 from qafd.app.compare.written import written_answers
+from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.evaluate.gold import with_gold
 from qafd.app.explore import chosen_drawing, retrieved
 from qafd.app.links import in_document
-from qafd.app.workspaces import capital, plain, safe, said
 from qafd.errors import ParameterError
 from qafd.evaluate import MEASURES, trial_of
 from qafd.evaluate.collection import gold_documents, gold_nodes

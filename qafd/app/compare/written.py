@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from qafd.app.escaping import capital, plain, safe
 from qafd.app.explore.answer import STYLE
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.workspaces import capital, plain, safe
 from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import tokens_of

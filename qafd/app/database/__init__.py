@@ -7,10 +7,12 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from qafd.app.escaping import plain, safe, said
 from qafd.app.explore import ASPECT, DRAWN, asked_among, chosen_drawing, pick
 from qafd.app.explore.node import STYLE, heading, held, importances
 from qafd.app.home import home
-from qafd.app.workspaces import forget, gone, keep, plain, safe, said
+from qafd.app.session import forget, keep
+from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.knowledge import local_embedder
 from qafd.package import assets
@@ -56,7 +58,7 @@ def chosen_database() -> Database:
             _choose(SAMPLE)
             st.rerun()
     if asked is not None and asked not in found:
-        gone(f"There is no database {asked[:60]!r} here; choose one that is, or add it at the "
+        offer_instead(f"There is no database {asked[:60]!r} here; choose one that is, or add it at the "
              "left.", list(found), _choose)
         st.stop()
     state = found[name].stat()

@@ -7,12 +7,13 @@ from pathlib import Path
 import streamlit as st
 
 from qafd.app.database import why_line
+from qafd.app.escaping import plain, safe, said
 from qafd.app.explore.node import read_table
 from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import ways_listed
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.workspaces import keep, plain, safe, said
+from qafd.app.session import keep
 from qafd.errors import ModelError, QafdError
 from qafd.export import table_csv
 from qafd.knowledge import KnowledgeGraph

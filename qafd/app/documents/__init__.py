@@ -6,7 +6,8 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from qafd.app.documents.models import choice_of, meter, start
-from qafd.app.workspaces import is_sample, new_workspace, plain, said
+from qafd.app.escaping import plain, said
+from qafd.app.workspaces import is_sample, new_workspace
 from qafd.errors import ParseError
 from qafd.ingest.folders import Given, numbered, told_apart
 from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of

@@ -7,8 +7,8 @@ from itertools import pairwise
 import streamlit as st
 
 from qafd.answer import paged
+from qafd.app.escaping import plain, safe, said
 from qafd.app.links import link
-from qafd.app.workspaces import plain, safe, said
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about

@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from qafd.app.documents.models import notices, start
+from qafd.app.escaping import plain
 from qafd.app.pages import page
-from qafd.app.workspaces import plain
 from qafd.ingest.erase import STAYS, footprint
 from qafd.ingest.jobs import enqueue, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph

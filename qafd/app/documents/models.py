@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from qafd.app.escaping import plain
 from qafd.app.keys import keys
 from qafd.app.pages import page
 from qafd.app.provider import allow, preferences
-from qafd.app.workspaces import plain
 from qafd.ingest import plan
 from qafd.ingest.jobs import open_jobs, retry, start_worker
 from qafd.ingest.reader import ModelChoice, choose, chosen

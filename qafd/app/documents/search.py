@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from qafd.answer import paged
+from qafd.app.escaping import plain, safe
 from qafd.app.links import in_document
-from qafd.app.workspaces import keep, plain, safe
+from qafd.app.session import keep
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
 from qafd.storage.sqlite.search import FOUND, Hit

@@ -8,9 +8,10 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from qafd.app.escaping import plain, safe, said
 from qafd.app.figures import GREEN
 from qafd.app.pages import PAGES, page
-from qafd.app.workspaces import keep, plain, safe, said
+from qafd.app.session import keep
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate import MEASURES, Evaluation, Score, Trial, evaluate, sentence
 from qafd.evaluate.gold import Question, QuestionSet

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from qafd.app.workspaces import keep, plain
+from qafd.app.escaping import plain
+from qafd.app.session import keep
 from qafd.errors import ParameterError
 from qafd.evaluate.collection import save_questions, saved_questions
 from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import streamlit as st
 
+from qafd.app.escaping import plain, said
 from qafd.app.evaluate import Running, watch
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences
-from qafd.app.workspaces import keep, plain, said
+from qafd.app.session import keep
 from qafd.evaluate import FEW, Evaluation
 from qafd.evaluate.judge import graded
 from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted

@@ -12,8 +12,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from qafd.answer import Answer
 from qafd.app.component import panels, selected
 from qafd.app.controls import controls, start_anew
+from qafd.app.escaping import plain, said
 from qafd.app.pages import page
-from qafd.app.workspaces import forget_all_but, keep, plain, said
+from qafd.app.session import QUESTION, exchange, forget_all_but, keep, put, session
 from qafd.graph import Graph
 from qafd.ingest.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
@@ -62,11 +63,10 @@ def question_box(knowledge: KnowledgeGraph) -> str:
     """The question, from the box, an example or the link."""
     examples = EXAMPLES.get(knowledge.path.stem, ())
     # Question, selection and parameters belong to their workspace: another one starts anew.
-    if st.session_state.get("asked_in", knowledge.path) != knowledge.path:
-        st.session_state["anew"] = True
-        st.session_state["q"] = examples[0] if examples else ""
+    if exchange("workspace", knowledge.path) != knowledge.path:
+        session().anew = True
+        put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
-    st.session_state["asked_in"] = knowledge.path
     return asked_among(examples, "q", "Ask your documents a question")
 
 
@@ -79,7 +79,7 @@ def asked_among(examples: Sequence[str], key: str, placeholder: str) -> str:
         with st.container(horizontal=True, gap="small"):
             for example in examples:
                 st.button(example, type="tertiary", disabled=example == question,
-                          on_click=st.session_state.update, kwargs={key: example})
+                          on_click=put, args=(key, example))
     return question or ""
 
 
@@ -90,7 +90,7 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     with st.container(horizontal=True, gap="small"):
         for question in _suggested(knowledge.path, knowledge.version(graph), graph):
             st.button(plain(clean(question, 160)), key=f"ask {question}",
-                      on_click=st.session_state.update, kwargs={"q": question})
+                      on_click=put, args=(QUESTION, question))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -105,7 +105,8 @@ def method_controls(knowledge: KnowledgeGraph, question: str) -> FlowDiffusion:
         name = st.radio("Preset", list(PRESETS), key=keep("preset"), bind="query-params",
                         format_func=lambda key: PRESETS[key].label)
         method = PRESETS[name].method
-        if st.session_state.pop("anew", False):
+        if session().anew:
+            session().anew = False
             forget_all_but("ws", "q", "preset", "contract", "thickness", "ramp")
             start_anew(method, name, knowledge.graph, partial(span_of, knowledge, question))
         st.caption(PRESETS[name].quality)
@@ -147,9 +148,9 @@ def drawing_controls() -> Drawing:
 
 def chosen_drawing() -> Drawing:
     """How the controls say to draw."""
-    chosen = st.session_state
-    return Drawing(bool(chosen.get("contract", True)), chosen.get("thickness") or "flow",
-                   chosen.get("ramp") or "green", DRAWN, ASPECT)
+    state = st.session_state
+    return Drawing(bool(state.get("contract", True)), state.get("thickness") or "flow",
+                   state.get("ramp") or "green", DRAWN, ASPECT)
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
@@ -274,8 +275,7 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
     positions, others = placed(view)
     key = f"picture-{view.knowledge.path.stem}"
     # Another question begins with its answer, not with what was selected for the one before.
-    before = st.session_state.get(f"{key}-asked", view.question)
-    st.session_state[f"{key}-asked"] = view.question
+    before = exchange(key, view.question)
 
     def draw(chosen: str | None) -> dict[str, Any]:
         return {**panel_data(

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
+from qafd.app.escaping import plain, safe, safe_lines, said
 from qafd.app.explore import View
 from qafd.app.links import in_document
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.workspaces import keep, plain, safe, safe_lines, said
+from qafd.app.session import keep, session
 from qafd.errors import ModelError
 from qafd.evaluate.judge import Verdict, graded, judge
 from qafd.models import Reply
@@ -165,7 +166,7 @@ def _cost(spent: Reply | Verdict, model: Metered) -> str:
 
 def _judged(view: View, answer: Answer, written: Written, model: Metered) -> None:
     """The written and the quoted answer graded by the same model, on request."""
-    kept: dict[object, Verdict] = st.session_state.setdefault("verdicts", {})
+    kept = session().verdicts
     with st.expander("Judge both answers", expanded=bool(kept)):
         st.caption(f"{plain(model.name)} grades the written and the quoted answer, without knowing "
                    "which is which, in several rounds with the order reversed from one to the "

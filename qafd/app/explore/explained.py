@@ -7,8 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from qafd.app.escaping import safe
 from qafd.app.explore import View, counts_tokens
-from qafd.app.workspaces import keep, safe
+from qafd.app.session import exchange, keep, put, session
 from qafd.explain import Explanation, RunExplanation, shown
 from qafd.explain.entry import entries
 from qafd.flow.homotopy import Path as Entries
@@ -40,11 +41,9 @@ def node_choice(view: View, explanation: Explanation) -> str:
     picked = st.query_params.get("node")
     options = [n.id for n in sorted(explanation.retrieval.nodes, key=lambda n: (
         n.state != "saturated", n.seed, n.kind == "passage", -n.importance, -n.mass))]
-    if "about_for" in st.session_state and st.session_state["about_for"] != picked:
-        st.session_state["about"] = picked
-    st.session_state["about_for"] = picked
-    if picked and "about" not in st.session_state and "about" not in st.query_params:
-        st.session_state["about"] = picked
+    asked = "about" in st.session_state or "about" in st.query_params
+    if exchange("node", picked) != picked or picked and not asked:
+        put("about", picked)
     graph = view.graph
     if len(graph) <= OFFERED:
         options = list(dict.fromkeys([*options, *graph.ids]))
@@ -73,7 +72,7 @@ def next_in(view: View) -> str:
 
     Nothing for a question in parts, whose mass each part has a share of.
     """
-    explanation, under = explanation_of(view), st.session_state.get("under_mass")
+    explanation, under = explanation_of(view), session().under_mass
     if (not isinstance(explanation, RunExplanation) or under is None
             or view.plan.question != view.question or explanation.full > TICKED
             or not view.method.mass > 0):

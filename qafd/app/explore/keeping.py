@@ -4,9 +4,12 @@ import streamlit as st
 
 from qafd.app.explore import View, placed
 from qafd.app.pages import page
+from qafd.app.session import remember, remembered
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import NOTE, Run, keep
 from qafd.runs.replay import recorded
+
+KEPT = "kept run"
 
 
 def run_shown(view: View, note: str = "") -> Run:
@@ -24,9 +27,9 @@ def keep_button(view: View) -> None:
         with st.form("keep", border=False, clear_on_submit=True):
             note = st.text_input("Note", max_chars=NOTE, placeholder="What is it for?")
             if st.form_submit_button("Keep", type="primary"):
-                st.session_state["kept_run"] = (shown, _keep(view.knowledge, run_shown(view, note)))
-        of, key = st.session_state.get("kept_run", (None, ""))
-        if of == shown:
+                remember(KEPT, shown, lambda: _keep(view.knowledge, run_shown(view, note)))
+        key = remembered(KEPT, shown)
+        if key is not None:
             st.caption(":material/bookmark_added: Kept. Nothing of it will change.")
             st.page_link(page("runs"), label="See it in Runs", icon=":material/history:",
                          query_params={"ws": view.knowledge.path.stem, "run": key})

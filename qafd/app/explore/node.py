@@ -7,12 +7,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from qafd.answer import Citation, Sentence
+from qafd.app.escaping import plain, safe
 from qafd.app.explore import View
 from qafd.app.explore.explained import why_line
 from qafd.app.explore.remarks import remarks_on
 from qafd.app.links import in_document
 from qafd.app.pages import page
-from qafd.app.workspaces import plain, safe
 from qafd.explain import Balance, balance_sentence, mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.names.columns import is_row

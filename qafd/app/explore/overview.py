@@ -4,10 +4,11 @@ from pathlib import Path
 
 import streamlit as st
 
+from qafd.app.escaping import safe
 from qafd.app.explore import ASPECT, pick
 from qafd.app.explore.node import STYLE, read_table, said_of
 from qafd.app.pages import page
-from qafd.app.workspaces import safe
+from qafd.app.session import QUESTION, put
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
@@ -66,10 +67,10 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
         return
     st.html(f"<b>{safe(node.name)}</b>")
     st.caption(counted(int(node.importance), "passage"))
-    question = {"q": about(node.name)}
+    question = {QUESTION: about(node.name)}
     if asking:  # a link to the page itself would not reach its box
         st.button("Ask about it", icon=":material/hub:", type="tertiary",
-                  on_click=st.session_state.update, kwargs=question)
+                  on_click=put, args=(QUESTION, question[QUESTION]))
     else:
         st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
                      query_params={"ws": knowledge.path.stem, **question})

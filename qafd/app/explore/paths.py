@@ -5,10 +5,11 @@ from typing import Any
 
 import streamlit as st
 
+from qafd.app.escaping import plain
 from qafd.app.explore import View
 from qafd.app.explore.explained import explanation_of
 from qafd.app.figures import label
-from qafd.app.workspaces import keep, plain
+from qafd.app.session import keep, value_of
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.export import table_csv
 
@@ -20,14 +21,14 @@ LABEL = 28
 def chosen_path(view: View) -> tuple[str, ...]:
     """Node ids of the path that is chosen in the list, which the picture highlights."""
     # The list comes after the picture, so a link's first run must read the address itself.
-    if (st.session_state.get("tab") or st.query_params.get("tab")) != "Paths":
+    if value_of("tab", "") != "Paths":
         return ()
-    chosen, asked = st.session_state.get("path"), st.query_params.get("path")
-    if chosen is None and asked is None:
+    chosen = value_of("path", None)
+    if chosen is None:
         return ()
     listed = _paths(explanation_of(view)).paths[:LISTED]
     return next((path.nodes for k, path in enumerate(listed)
-                 if (chosen or asked) in (str(k), _said(path))), ())
+                 if chosen in (str(k), _said(path))), ())
 
 
 def paths_tab(view: View) -> None:

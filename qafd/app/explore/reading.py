@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from qafd.app.escaping import plain
 from qafd.app.explore import View
 from qafd.app.provider import language_model
-from qafd.app.workspaces import keep, plain
+from qafd.app.session import keep
 from qafd.errors import MalformedReplyError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply

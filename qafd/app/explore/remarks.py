@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from qafd.app.escaping import safe
 from qafd.app.links import in_document
-from qafd.app.workspaces import safe
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage.sqlite.remarks import Remark, remarks
 from qafd.view.panel import counted

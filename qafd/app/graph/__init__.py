@@ -8,10 +8,11 @@ from pathlib import Path
 import streamlit as st
 
 from qafd.app.documents.models import start
+from qafd.app.escaping import plain, safe, said
 from qafd.app.explore.node import STYLE, said_of
 from qafd.app.explore.remarks import drawn, remark
 from qafd.app.pages import page
-from qafd.app.workspaces import keep, plain, safe, said
+from qafd.app.session import keep
 from qafd.errors import QafdError
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph

@@ -10,11 +10,12 @@ import numpy as np
 import streamlit as st
 
 from qafd.app import figures
+from qafd.app.escaping import plain
 from qafd.app.explore import ASPECT, View, chosen_drawing, placed
 from qafd.app.explore.node import read_table
 from qafd.app.movie import ORDER_NAMES, movie, movie_data
 from qafd.app.pages import page
-from qafd.app.workspaces import keep, plain
+from qafd.app.session import keep
 from qafd.explain.paths import shown
 from qafd.export import table_csv
 from qafd.flow.reference import RELEASED_PUSHES

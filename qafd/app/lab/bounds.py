@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.app import figures
 from qafd.app.lab import chart, remembered
-from qafd.app.workspaces import keep
+from qafd.app.session import keep
 from qafd.flow.guarantees import Model
 from qafd.flow.weights import VARIANTS
 from qafd.lab.planted import PLACES, Experiment, Place, experiment

@@ -13,7 +13,7 @@ from qafd.app.compare import PREFIXES
 from qafd.app.explore import empty_workspace
 from qafd.app.pages import page
 from qafd.app.runs.drawn import compared, drawn, figures_of, question_of, settings
-from qafd.app.workspaces import forget_all_but
+from qafd.app.session import exchange, forget_all_but
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -35,10 +35,9 @@ class History:
 
 def history(knowledge: KnowledgeGraph) -> History:
     """The table of kept runs; the link names the chosen ones."""
-    if st.session_state.get("asked_in", knowledge.path) != knowledge.path:
+    if exchange("workspace", knowledge.path) != knowledge.path:
         # Explore would take the controls of another workspace for what its link asks
         forget_all_but("contract", "thickness", "ramp")
-        st.session_state["asked_in"] = knowledge.path
     with knowledge.store() as store:
         rows, deleted = runs.kept(store), runs.deleted(store)
     if deleted:

@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from qafd import export, runs
+from qafd.app.escaping import plain, safe, said
 from qafd.app.explore import ASPECT, DRAWN, pick
 from qafd.app.explore.node import heading, held, importances
 from qafd.app.explore.tabs import EXPORTED, edges_table, nodes_table, ranked
-from qafd.app.workspaces import plain, safe, said
 from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of

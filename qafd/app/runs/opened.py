@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 
 from qafd import runs
+from qafd.app.escaping import plain, safe, said
 from qafd.app.runs.drawn import compared, drawn, figures_of, question_of
-from qafd.app.workspaces import plain, safe, said
 from qafd.errors import QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import KeptRun, Run, bundle

@@ -16,9 +16,11 @@ from qafd.app.documents.models import (
     start,
     use_embedder,
 )
+from qafd.app.escaping import plain
 from qafd.app.home import home
 from qafd.app.pages import page
-from qafd.app.workspaces import choose, is_sample, named_file, names, new_workspace, plain
+from qafd.app.session import session
+from qafd.app.workspaces import choose, is_sample, named_file, names, new_workspace
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
@@ -43,9 +45,10 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
                + plain(f"{clean(embedder, 80)}, {dimension} dimensions." if embedder else
                        "none yet."))
     new_workspace("new_workspace")
-    if removed := st.session_state.pop("removed", ""):
+    if removed := session().removed:
+        session().removed = ""
         st.success(f"Removed {plain(removed)} for good.")
-    if not files and st.session_state.get("created") == knowledge.path.stem:
+    if not files and session().created == knowledge.path.stem:
         st.success(f"Made {plain(knowledge.path.stem)}; it is the chosen workspace.")
         st.page_link(page("documents"), label="Add documents", icon=":material/upload_file:")
 
@@ -109,7 +112,7 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         st.rerun()
     if delete:
         remove(knowledge.path)
-        st.session_state["removed"] = name
+        session().removed = name
         choose(names()[0])
         st.rerun()
     if is_sample(knowledge.path) and st.button(

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from qafd.app.escaping import plain, said
 from qafd.app.keys import forget_key, hold_key, key_for
 from qafd.app.provider import (
     addresses_are_free,
@@ -14,7 +15,7 @@ from qafd.app.provider import (
     preferences,
     preferences_file,
 )
-from qafd.app.workspaces import plain, said
+from qafd.app.session import session
 from qafd.errors import QafdError
 from qafd.models.cost import Price
 from qafd.models.probe import Probe, probe
@@ -70,7 +71,7 @@ def _key(url: str) -> None:
         st.session_state["typed_key"] = ""
         st.session_state.pop("probe", None)
 
-    typed = (st.session_state.get("secret") or ("",))[0] == url
+    typed = (session().secret or ("",))[0] == url
     st.text_input("API key", type="password", key="typed_key", on_change=take,
                   placeholder="held for this session" if typed else "taken from OPENAI_API_KEY"
                   if key_for(url) else "not needed by local servers",

@@ -1,0 +1,35 @@
+"""Text from documents and errors as text alone: nothing in it is taken for markup."""
+
+import html
+import re
+
+from qafd.errors import QafdError
+from qafd.view.panel import clean
+from qafd.wording import say_error
+
+
+def said(error: QafdError | str) -> str:
+    """The sentence of an error or a notice for Streamlit's markdown, beginning with a capital."""
+    return plain(capital(say_error(error) if isinstance(error, QafdError) else error))
+
+
+def capital(text: str) -> str:
+    """A sentence with its capital; what does not begin with a word may begin with a name."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+ ", text) else text
+
+
+def safe(text: str, length: int = 2000) -> str:
+    """Text for st.html: one line, without direction characters, with nothing taken for markup."""
+    return html.escape(clean(text, length))
+
+
+def safe_lines(text: str) -> str:
+    """Text for st.html like `safe`, with its line breaks."""
+    return "<br>".join(safe(line, 4000) for line in text.split("\n"))
+
+
+def plain(text: str) -> str:
+    """Text for Streamlit's markdown in which nothing is taken for markup."""
+    # Addresses become links after escapes are read; a word joiner, which nobody sees, keeps them.
+    text = re.sub(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)", "\u2060", text, flags=re.I)
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)

@@ -1,0 +1,142 @@
+"""The frame around every page, and the one place where errors become sentences."""
+
+import errno
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from qafd.app.escaping import plain, said
+from qafd.app.language import speak
+from qafd.app.pages import ASKS, for_a_class, name_of, pages, script
+from qafd.app.session import WORKSPACE, forget, session, value_of
+from qafd.app.shortcuts import listen
+from qafd.app.signing import refuse_unasked
+from qafd.app.workspaces import choose_workspace, keep_workers_going, path_of
+from qafd.errors import QafdError
+from qafd.package import assets
+from qafd.storage.sqlite.opening import writable
+from qafd.view.panel import clean
+from qafd.wording import say, say_list
+
+PROGRAM = "QAFD Explorer"
+
+
+def show() -> None:
+    """The app: its navigation, and the page that the address names."""
+    logo = assets() / "logo.png"
+    st.set_page_config(PROGRAM, logo, layout="wide")
+    with speak():
+        refuse_unasked()
+        # With nothing in it there is no sidebar.
+        page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
+        st.logo(logo, size="large")
+        st.html(assets() / "page.css")
+        keep_workers_going()
+        listen()
+        run(page)
+
+
+def run(page: StreamlitPage) -> None:
+    """Run a page; an error that the user can mend becomes one sentence on it."""
+    if get_script_run_ctx() is None:
+        return  # a child process that imports the main script shows nothing
+    linked: dict[str, list[str]] = {}
+    if not session().linked:
+        linked = {key: st.query_params.get_all(key) for key in st.query_params}
+    session().linked = True
+    title = _title(page)
+    st.set_page_config(title)
+    try:
+        if name_of(page) == "learn" and for_a_class() or choose_workspace():
+            _begin(page)
+    except QafdError as error:
+        st.error(said(error), icon=":material/error:")
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        st.error(plain(say("{file} cannot be written ({reason}); check the folder and its "
+                           "permissions.", file=error.filename, reason=error.strerror)),
+                 icon=":material/error:")
+    _say_what_cannot_be_written()
+    changed = _title(page)
+    if changed != title:
+        st.set_page_config(changed)
+    _say_what_was_refused(linked)
+
+
+def _begin(page: StreamlitPage) -> None:
+    """Run the script of a page; what widgets had on another page gives way to its link."""
+    before, session().page = session().page, name_of(page)
+    if before == session().page:
+        with st.container():
+            _run(page)
+        return
+    if before:
+        # A link to a page that was seen before would lose against what its widgets had then; the
+        # address of the page before may still be there too, and says what they have.
+        for key in set(st.query_params) & set(st.session_state) - {WORKSPACE}:
+            if not all(_shows(str(key), text) for text in st.query_params.get_all(str(key))):
+                forget(str(key))
+    # What the main script draws stays until it is replaced; a page begins on an empty one.
+    with st.empty().container():
+        _run(page)
+
+
+def _run(page: StreamlitPage) -> None:
+    """Run the script of a page as a part of the main script."""
+    # page.run() makes every widget one of its page alone. When the page changes, Streamlit takes
+    # such widgets out of the address, first in an entry of the browser's history that has the old
+    # page without its state, and gives the new page's widgets back to the address only in a run
+    # after the next. Those of the main script stay in it: two pages that show a question share it.
+    path = script(name_of(page))
+    exec(compile(path.read_bytes(), path, "exec"), {"__name__": "__main__"})
+
+
+def _title(page: StreamlitPage) -> str:
+    """What the browser calls a page: its question first, for tabs show only the beginning."""
+    key = ASKS.get(name_of(page))
+    question = value_of(key, "") if key else ""
+    return " · ".join(filter(None, [clean(question or "", 60), page.title, PROGRAM]))
+
+
+def _say_what_cannot_be_written() -> None:
+    if WORKSPACE not in st.session_state:
+        return
+    path = path_of(st.session_state[WORKSPACE])
+    if path.is_file() and not writable(path):
+        st.sidebar.caption(say("This workspace cannot be written here: it can be read but not "
+                               "changed."))
+
+
+def _say_what_was_refused(linked: dict[str, list[str]]) -> None:
+    """Name what the link asks for and the page does not show."""
+    refused = []
+    for key, texts in linked.items():
+        refused += [plain(f"{key}={text[:40]}") for text in texts if not _taken(key, text)]
+    if refused:
+        st.toast(say("The link asks for {wishes}, which this page cannot show. The controls say "
+                     "what it shows.", wishes=say_list(refused)),
+                 icon=":material/link_off:", duration="infinite")
+
+
+def _taken(key: str, text: str) -> bool:
+    """Whether a page's widget shows what a link says, as far as the page has such a widget."""
+    # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
+    # named here have their own sentences.
+    if key in (WORKSPACE, "methods") or key not in st.session_state:
+        return True
+    return text in st.query_params.get_all(key) or _shows(key, text)
+
+
+def _shows(key: str, text: str) -> bool:
+    value = st.session_state[key]
+    values = value if isinstance(value, list) else [value]
+    return any(_same(text, one) for one in values)
+
+
+def _same(text: str, value: object) -> bool:
+    try:
+        return text.lower() == str(value).lower() or float(text) == value
+    except ValueError:
+        return False

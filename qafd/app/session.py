@@ -1,0 +1,155 @@
+"""What one visitor's session remembers between the runs of the script, in one typed object.
+
+Values of widgets are in `st.session_state` under the keys of the widgets; all else is here.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+if TYPE_CHECKING:
+    from qafd.app.runs.opened import Sent
+    from qafd.evaluate.judge import Verdict
+    from qafd.models.cost import Meter
+
+WORKSPACE = "ws"
+QUESTION = "q"
+T = TypeVar("T")
+
+
+@dataclass
+class Session:
+    """The memory of a session; every field begins empty."""
+
+    kept: dict[str, object] = field(default_factory=dict)
+    """Values of widgets that outlive a visit to another page, by key."""
+    coming: dict[str, object] = field(default_factory=dict)
+    """Values that widgets get before they are drawn next, by key."""
+    suggested: dict[str, float] = field(default_factory=dict)
+    """What controls show while nobody has moved them, by key."""
+    seen: dict[str, object] = field(default_factory=dict)
+    """What the last run saw, for `exchange`."""
+    computed: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    """The last result under a name and what it was computed of, for `remember`."""
+    turns: Counter[str] = field(default_factory=Counter)
+    """How often a widget was emptied or a component drawn, by its name."""
+
+    linked: bool = False
+    """Whether the first run has read the link that opened the app."""
+    page: str = ""
+    """The page of the last run."""
+    workers_checked: bool = False
+    anew: bool = False
+    """Whether the controls of a method shall begin with what is suggested for the workspace."""
+    under_mass: tuple[DeltaGenerator, float] | None = None
+    """The place below the control of the mass, and where the control ends."""
+    secret: tuple[str, str] | None = None
+    """A typed API key, after the address it is for."""
+    meter: "Meter | None" = None
+    """What questions of this session have cost."""
+    bundle: "Sent | None" = None
+    """The bundle that is open on Runs."""
+    verdicts: "dict[object, Verdict]" = field(default_factory=dict)
+    """Grades of answers, by what was graded."""
+    created: str = ""
+    """The workspace that was made last."""
+    removed: str = ""
+    """The workspace that was removed last, until that is said."""
+    meant: tuple[str, str] | None = None
+    """A node and the new name that is asked about once more."""
+    erasing: tuple[Path, list[str]] | None = None
+    """A workspace and its files that are to be erased, until that is confirmed."""
+
+
+def session() -> Session:
+    """The memory of this session."""
+    if "session" not in st.session_state:
+        st.session_state["session"] = Session()
+    return cast("Session", st.session_state["session"])
+
+
+def keep(key: str) -> str:
+    """The key of a widget whose value shall outlive a visit to another page; links win over it."""
+    kept = session().kept
+    if key in session().coming:
+        st.session_state[key] = session().coming.pop(key)
+    if key in st.session_state:
+        # Setting it takes it along to the widget of the same key on another page.
+        st.session_state[key] = kept[key] = st.session_state[key]
+    elif key in kept and key not in st.query_params:
+        st.session_state[key] = kept[key]
+    return key
+
+
+def keep_linked(key: str) -> None:
+    """Keep what a link says of a widget that is not drawn now."""
+    if key in st.query_params:
+        session().kept[key] = st.query_params[key]
+
+
+def forget(key: str) -> None:
+    """Let a kept widget start anew."""
+    session().kept.pop(key, None)
+    st.session_state.pop(key, None)
+
+
+def forget_all_but(*keys: str) -> None:
+    """Let all kept widgets but these start anew."""
+    for key in set(session().kept) - set(keys):
+        forget(key)
+
+
+def put(key: str, value: object) -> None:
+    """Set a widget: before it is drawn in this run, or in a callback."""
+    st.session_state[key] = value
+
+
+def put_next(key: str, value: object) -> None:
+    """Set a kept widget in the next run, where this one has drawn it already."""
+    session().coming[key] = value
+
+
+def value_of(key: str, default: T) -> T:
+    """What a widget shows or will show: its own value, the link's, the kept one, or the default."""
+    if key in st.session_state:
+        return cast("T", st.session_state[key])
+    if key in st.query_params:
+        return cast("T", st.query_params[key])
+    return cast("T", session().kept.get(key, default))
+
+
+def exchange(name: str, value: T) -> T:
+    """What a run before this one gave under a name, at first `value` itself; remembers `value`."""
+    seen = session().seen
+    before = cast("T", seen.get(name, value))
+    seen[name] = value
+    return before
+
+
+def remember(name: str, key: object, compute: Callable[[], T]) -> T:
+    """What was computed last under a name if its key is the same, else computed now."""
+    computed = session().computed
+    if name not in computed or computed[name][0] != key:
+        computed[name] = key, compute()
+    return cast("T", computed[name][1])
+
+
+def remembered(name: str, key: object) -> Any:
+    """What `remember` has under a name, None where it is of another key."""
+    of, result = session().computed.get(name, (None, None))
+    return result if of == key else None
+
+
+def fresh_key(name: str) -> str:
+    """The key of a widget that `empty` makes anew."""
+    return f"{name}{session().turns[name]}"
+
+
+def empty(name: str) -> None:
+    """Let the widget of `fresh_key` begin empty in the next run."""
+    session().turns[name] += 1
