@@ -567,3 +567,20 @@ def test_marks_are_in_order_and_inside_the_text():
     document = only("a.md", b"# A\n\ntext\n\n# B\n\n# B\n\nmore")
     assert document.marks == (Mark(0, None, "A"), Mark(9, None, "B"))
     assert [document.text[m.start] for m in document.marks] == ["A", "B"]
+
+
+def rows(megabytes: int) -> bytes:
+    line = "{},Town{},{},a note about thing {}: " + "and more " * 20 + "\n"
+    lines = (line.format(i, i % 97, 3.5 * i, i) for i in range(megabytes * 4500))
+    return ("id,city,amount,comment\n" + "".join(lines)).encode()
+
+
+@pytest.mark.parametrize(("name", "data"), [
+    ("brackets.txt", b"+[" * 1_500_000), ("words.txt", b"word " * 2_000_000),
+    ("rows.csv", rows(10))], ids=["brackets", "words", "rows"])
+def test_passages_are_cut_within_the_limits_of_reading(name, data):
+    parsed = parse_with_notices(name, data, Limits(cpu_seconds=60, wall_seconds=120))
+    (document,), (passages,) = parsed.documents, parsed.passages
+    assert all(document.text[one.start:one.end] == one.text for one in passages)
+    assert sum(len("".join(one.text.split())) for one in passages) == len(
+        "".join(document.text.split()))

@@ -175,3 +175,10 @@ def test_an_endless_word_is_cut_into_passages(text):
     assert all(len(c.text) <= 3000 for c in chunks)
     assert "".join("".join(c.text.split()) for c in chunks) == "".join(text.split())
     assert all(text[c.start:c.end] == c.text for c in chunks)
+
+
+def test_a_long_text_is_cut_as_the_splitter_cuts_the_whole_of_it(monkeypatch):
+    one = document("\n\n".join(PARAGRAPH * (1 + i % 9) for i in range(200)))
+    chunks = chunk(one, 40)
+    monkeypatch.setattr("qafd.reading.text.WINDOW", 10**6)
+    assert chunks == chunk(one, 40)

@@ -25,7 +25,7 @@ from qafd.pace import silent
 from qafd.reading.formats.graphs.passages import given_for
 from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import ALONE, CHILD, Ask, parse_with_notices
-from qafd.reading.text import chunk, count_tokens
+from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage.sqlite import (
     DocumentNameError,
@@ -355,7 +355,7 @@ def _parse(store: Store, name: str, ask: Ask = ALONE) -> None:
         return
     try:
         parsed = parse_with_notices(name, data, ask=ask)
-        passages = [(document, chunk(document)) for document in parsed.documents]
+        passages = list(zip(parsed.documents, parsed.passages, strict=True))
         if not any(chunks for _, chunks in passages):
             raise ParseError("The file holds no text; nothing was added.")
         with store.transaction():  # a passage without what is given for it would be read

@@ -17,7 +17,8 @@ from qafd.reading.formats import ENDINGS, Limits
 from qafd.reading.formats.draft import SUPPORTED
 from qafd.reading.formats.graphs.graph import IMPORTED, ImportedGraph, graph_of
 from qafd.reading.formats.graphs.tables import read_node_link
-from qafd.records import GIVEN, Assertion, Description, Document, Extraction, Mark, Mention
+from qafd.reading.text import passages
+from qafd.records import GIVEN, Assertion, Chunk, Description, Document, Extraction, Mark, Mention
 
 __all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_graph",
            "parse_with_notices"]
@@ -34,11 +35,12 @@ GRAPH_LIMITS = Limits(input_bytes=200_000_000, memory_bytes=3 << 30, cpu_seconds
 class Parsed:
     """The documents of one file, and one sentence for each thing left out or guessed.
 
-    `given` has the extraction of a document by its name, where the file says what is in it;
-    offsets are those of the document's text.
+    `passages` are those of each document, in their order; `given` has the extraction of a document
+    by its name, where the file says what is in it; offsets are those of the document's text.
     """
 
     documents: tuple[Document, ...]
+    passages: tuple[tuple[Chunk, ...], ...]
     notices: tuple[str, ...] = ()
     given: Mapping[str, Extraction] = field(default_factory=dict)
 
@@ -83,13 +85,17 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noq
             "split it and add the parts."
         )
     reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits, ask)
-    given = {document["name"]: _extraction(*document.pop("given"))
-             for document in reply["documents"] if "given" in document}
-    documents = (
-        Document(marks=tuple(Mark(*mark) for mark in document.pop("marks")), **document)
-        for document in reply["documents"]
-    )
-    return Parsed(tuple(documents), tuple(reply["notices"]), given)
+    documents: list[Document] = []
+    cuts: list[tuple[Chunk, ...]] = []
+    given: dict[str, Extraction] = {}
+    for read in reply["documents"]:
+        marks = tuple(Mark(*mark) for mark in read["marks"])
+        document = Document(read["name"], read["title"], read["kind"], read["text"], marks)
+        documents.append(document)
+        cuts.append(passages(document, read["passages"]))
+        if "given" in read:
+            given[document.name] = _extraction(*read["given"])
+    return Parsed(tuple(documents), tuple(cuts), tuple(reply["notices"]), given)
 
 
 def _extraction(sentences: Sequence[Any], mentions: Sequence[Any], assertions: Sequence[Any],

@@ -12,6 +12,8 @@ from qafd.errors import ParseError
 from qafd.reading.formats import Limits, read
 from qafd.reading.formats.draft import Draft
 from qafd.reading.formats.graphs import read_graph_files
+from qafd.reading.text import cut
+from qafd.records import Assertion, Description, Document, Mark, Mention
 
 _FORBIDDEN = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn",
@@ -66,14 +68,20 @@ def _cut(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
 
 
 def _document(draft: Draft) -> dict[str, Any]:
-    fields = {"name": draft.name, "title": draft.title, "kind": draft.kind, "text": draft.text,
-              "marks": draft.marks}
-    if draft.given is None:
-        return fields
-    given = draft.given
-    parts = (given.mentions, given.assertions, given.descriptions)
-    return fields | {"given": [given.sentences, *([list(vars(one).values()) for one in part]
-                                                  for part in parts)]}
+    document = Document(draft.name, draft.title, draft.kind, draft.text,
+                        tuple(Mark(*mark) for mark in draft.marks))
+    fields: dict[str, Any] = {
+        "name": draft.name, "title": draft.title, "kind": draft.kind, "text": draft.text,
+        "marks": draft.marks, "passages": cut(document)}
+    if draft.given is not None:
+        given = draft.given
+        fields["given"] = [given.sentences, _values(given.mentions), _values(given.assertions),
+                           _values(given.descriptions)]
+    return fields
+
+
+def _values(records: Sequence[Mention | Assertion | Description]) -> list[list[Any]]:
+    return [list(vars(record).values()) for record in records]
 
 
 def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
@@ -20,9 +19,10 @@ from qafd.reading.text.scripts import (
     plain,
     without_clitic,
 )
-from qafd.records import Chunk, Document, Mark
+from qafd.records import Chunk, Document, Mark, mark_at
 
 PASSAGE_TOKENS = 256
+WINDOW = 16  # passages that are cut at a time
 LONGEST_WORD = 40  # longer runs of letters are no words; they are cut like text
 
 _PIECE = re.compile(r"[A-Za-z\u00c0-\u024f]+|\d+|\S")
@@ -60,20 +60,32 @@ def chunk(document: Document, tokens: int = PASSAGE_TOKENS) -> tuple[Chunk, ...]
     A document that fits is one passage. Longer ones are cut under their headings where
     that does not make crumbs, then at paragraphs, sentences and words.
     """
-    chunks: list[Chunk] = []
-    seen: Counter[str] = Counter()
+    return passages(document, cut(document, tokens))
+
+
+def cut(document: Document, tokens: int = PASSAGE_TOKENS) -> list[tuple[int, int]]:
+    """Where the passages of `chunk` stand in the text; what of it takes long is done here."""
     marks = sorted(document.marks, key=lambda mark: mark.start)
-    starts = [mark.start for mark in marks]
+    spans = []
     for start, text in _pieces(document.text, marks, tokens):
         end = start + len(text)
         title, _, rest = text.partition("\n\n")
         if title.strip() == document.title and rest.strip():
             # The title goes before the text of every passage; here it would stand twice.
-            text = rest.lstrip()
-            start = end - len(text)
+            start = end - len(rest.lstrip())
+        spans.append((start, end))
+    return spans
+
+
+def passages(document: Document, spans: Iterable[tuple[int, int]]) -> tuple[Chunk, ...]:
+    """The passages that stand at these places of a document."""
+    chunks = []
+    seen: Counter[str] = Counter()
+    marks = sorted(document.marks, key=lambda mark: mark.start)
+    for start, end in spans:
+        text = document.text[start:end]
         # A heading line that opens the passage is already above it.
-        at = bisect_right(starts, start)
-        here = marks[at - 1] if at else Mark(0)
+        here = mark_at(marks, start)
         chunks.append(Chunk(
             id=_digest(document.name, text, seen[text]), document=document.name,
             title=document.title, text=text, start=start, end=end, page=here.page,
@@ -273,8 +285,22 @@ def _pieces(text: str, marks: list[Mark], tokens: int) -> Iterator[tuple[int, st
         if _PIECE.fullmatch(text, start, end):  # one endless word, on which the splitter is slow
             yield from ((at, text[at:min(at + size, end)]) for at in range(start, end, size))
             continue
-        for offset, piece in splitter.chunk_indices(text[start:end]):
-            yield from _stripped(piece, start + offset)
+        for offset, piece in _split(splitter, text, start, end, WINDOW * size):
+            yield from _stripped(piece, offset)
+
+
+def _split(splitter: TextSplitter, text: str, start: int, end: int, window: int
+           ) -> Iterator[tuple[int, str]]:
+    """The splitter's pieces of `text[start:end]`, whose time would grow with its square.
+
+    It cuts from left to right, so all pieces of a window but the last are those of the whole.
+    """
+    while start < end:
+        found = splitter.chunk_indices(text[start:min(start + window, end)])
+        whole = start + window >= end or len(found) < 2
+        for offset, piece in found if whole else found[:-1]:
+            yield start + offset, piece
+        start += window if whole else found[-1][0]
 
 
 def _sections(text: str, marks: list[Mark], size: int) -> Iterator[tuple[int, int]]:
