@@ -4,13 +4,15 @@ Values of widgets are in `st.session_state` under the keys of the widgets; all e
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+
+from qafd.wording import say
 
 if TYPE_CHECKING:
     from qafd.app.runs.opened import Sent
@@ -73,9 +75,15 @@ def session() -> Session:
     return cast("Session", st.session_state["session"])
 
 
-def keep(key: str) -> str:
-    """The key of a widget whose value shall outlive a visit to another page; links win over it."""
+def keep(key: str, templates: Collection[str] = ()) -> str:
+    """The key of a widget whose value shall outlive a visit to another page; links win over it.
+
+    Links have options as they are shown; `templates` of options are what links in English have.
+    """
     kept = session().kept
+    linked = st.query_params.get(key, "")
+    if linked in templates:
+        st.query_params[key] = say(linked)
     if key in session().coming:
         st.session_state[key] = session().coming.pop(key)
     if key in st.session_state:
