@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks import results
 from qafd.ingest import index
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 SEED = 0
 
@@ -60,8 +60,8 @@ def descendants(pid):
 
 def measured(path):
     """Digest and number of passages of a workspace."""
-    with Store.open(path) as store:
-        return store.digest(), len(store.log().chunks), store.revision
+    with open_workspace(path) as store:
+        return store.graph.digest(), len(store.log.read().chunks), store.graph.revision
 
 
 def main():
@@ -101,7 +101,7 @@ def main():
                 process.wait()
                 kills += 1
                 if killed.exists():
-                    with Store.open(killed) as store, store.snapshot() as connection:
+                    with open_workspace(killed) as store, store.snapshot() as connection:
                         sound += connection.execute(
                             "PRAGMA integrity_check").fetchone() == ("ok",)
         rows.append({"run": "killed and resumed", "kills": kills, "sound_after_kill": sound,

@@ -26,7 +26,7 @@ from qafd.knowledge import KnowledgeGraph  # noqa: E402
 from qafd.models import Message  # noqa: E402
 from qafd.models.cost import Meter, Metered, Price  # noqa: E402
 from qafd.models.endpoint import Endpoint  # noqa: E402
-from qafd.storage.sqlite.ledger import LedgerStore  # noqa: E402
+from qafd.storage import open_workspace  # noqa: E402
 
 CALLS, SECONDS = 100, 10.0
 LAST = "End. "
@@ -70,7 +70,7 @@ def answers(path, model, bare, context):
                 messages=[{"role": "user", "content": f"{i} bare {context}"}]):
             pass
         clocks.append((time.perf_counter(), time.process_time()))
-        with LedgerStore.open(path):
+        with open_workspace(path):
             for piece in model.stream([Message("user", f"{i} alone {context}")]):
                 if piece == LAST:
                     clocks.append((time.perf_counter(), time.process_time()))
@@ -114,7 +114,7 @@ def main():
         def wrapped(i):
             model.complete([Message("user", f"{i} {context}")])
 
-        with LedgerStore.open(path):  # as a run has it
+        with open_workspace(path):  # as a run has it
             during = timed(alone, wrapped, wrapped)  # the second time, the reply is stored
         streamed = answers(path, model, bare, context)
         rows = [{"what": what, "median_ms": round(wall, 2), "median_cpu_ms": round(cpu, 2),

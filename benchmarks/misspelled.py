@@ -49,14 +49,14 @@ def nearest(graph, vectors):
 def heard(knowledge, word):
     """Whether a workspace has a word in a passage."""
     with knowledge.store() as store:
-        return store.search(word, 1).total > 0
+        return store.passages.search(word, 1).total > 0
 
 
 def small_words(knowledge):
     """The words of six letters or more that the passages of a workspace write small."""
     with knowledge.store() as store:
-        texts = [passage.text for passage in store.passages(
-            chunk.id for chunk in store.parts()).values()]
+        texts = [passage.text for passage in store.passages.get(
+            chunk.id for chunk in store.passages.parts()).values()]
     return {word for text in texts for word in re.findall(r"\b[a-z]{6,}\b", text)}
 
 

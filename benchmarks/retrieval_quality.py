@@ -168,7 +168,7 @@ def workspace(folder: Path, cache: Path) -> KnowledgeGraph:
     knowledge = collection(path, "passages.jsonl", read_passages(data, folder.name))
     if known:
         with knowledge.store() as store:
-            store.drop_graph()
+            store.graph.drop()
         refresh(path)
     return knowledge
 

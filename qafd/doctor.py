@@ -12,20 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from qafd.assemble import Reading, assemble
+from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import StoreError
 from qafd.records import Check, Vectors
-from qafd.storage.sqlite import (
-    Store,
-    checksum,
-    embedding_key,
-    opening,
-    plan_holds,
-    schema,
-    tables,
-    vector_keys,
-)
-from qafd.storage.sqlite.edits import connected, edited
+from qafd.storage import Workspace
+from qafd.storage.rows import checksum, embedding_key, vector_keys
+from qafd.storage.sqlite import SqliteWorkspace, opening, schema, tables
+from qafd.storage.sqlite.file import WorkspaceFile
 from qafd.storage.sqlite.log import CHUNK
+from qafd.storage.sqlite.runs import plan_holds
 
 SQLITE = (3, 37, 0)
 REBUILD = "rebuild the graph (`qafd index --rebuild`)"
@@ -53,7 +48,7 @@ def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> li
             checks.append(_schema(found))
             if found != len(tables.STEPS):
                 return checks
-            store = Store(connection, place)
+            store = SqliteWorkspace(WorkspaceFile(connection, place))
             for look in LOOKS if not deep else (*LOOKS, _graph_anew, _search_anew):
                 with _damage_is_a_finding(look, checks):
                     checks.append(look(store))
@@ -63,7 +58,7 @@ def doctor(path: str | os.PathLike[str] | None = None, deep: bool = False) -> li
 
 
 @contextmanager
-def _damage_is_a_finding(look: Callable[[Store], Check], checks: list[Check]) -> Iterator[None]:
+def _damage_is_a_finding(look: Callable[[Workspace], Check], checks: list[Check]) -> Iterator[None]:
     # A damaged page surfaces as any of these, wherever it is read.
     try:
         yield
@@ -95,14 +90,14 @@ def _schema(found: int) -> Check:
                  "after a backup.")
 
 
-def _pages(store: Store) -> Check:
+def _pages(store: Workspace) -> Check:
     with store.snapshot() as connection:
         faults = schema.unsound(connection)
     return _verdict("pages", faults, "SQLite finds all pages, indexes and references sound",
                     "restore a backup")
 
 
-def _tables(store: Store) -> Check:
+def _tables(store: Workspace) -> Check:
     """Every table as a new workspace would have it, and readable; others do not matter."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         schema.migrate(fresh, Path("fresh"))
@@ -117,7 +112,7 @@ def _tables(store: Store) -> Check:
     return _verdict("tables", faults, "Every table is defined as it should be", "restore a backup")
 
 
-def _mode(store: Store) -> Check:
+def _mode(store: Workspace) -> Check:
     with store.snapshot() as connection:
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
     if mode == "wal":
@@ -126,7 +121,7 @@ def _mode(store: Store) -> Check:
                  "opened for writing yet, or its file system does not support it.")
 
 
-def _texts(store: Store) -> Check:
+def _texts(store: Workspace) -> Check:
     faults = []
     with store.snapshot() as connection:
         texts = {}
@@ -145,7 +140,7 @@ def _texts(store: Store) -> Check:
                     "delete and add that document again")
 
 
-def _log(store: Store) -> Check:
+def _log(store: Workspace) -> Check:
     """Spans inside their passages, sentences that exist, entries as they were stored."""
     with store.snapshot() as connection:
         faults = [f"{what} of passage {key} lies outside of it" for what, key in connection.execute(
@@ -166,16 +161,16 @@ def _log(store: Store) -> Check:
             "SELECT live.id, extractions.sha256 FROM live "
             "JOIN extractions ON extractions.id = extraction"))
         faults += [f"what was found in passage {extraction.chunk} is not as it was stored"
-                   for extraction in store.log().extractions
+                   for extraction in store.log.read().extractions
                    if checksum(extraction, *extraction.descriptions) != stamped[extraction.chunk]]
     return _verdict("log", faults, "Every extraction fits its passage",
                     "delete and add that document again")
 
 
-def _passages(store: Store) -> Check:
+def _passages(store: Workspace) -> Check:
     """Passages of the graph against the live log, as far as the graph claims to be that new."""
     with store.snapshot() as connection:
-        if store.stale:
+        if store.graph.stale:
             return Check("passages", True, GROWN)
         live, shown = (set(connection.execute(f"SELECT {CHUNK} FROM {table}"))
                        for table in ("live", "passages"))
@@ -186,9 +181,9 @@ def _passages(store: Store) -> Check:
                     REBUILD)
 
 
-def _edges(store: Store) -> Check:
+def _edges(store: Workspace) -> Check:
     with store.snapshot() as connection:
-        faults = list(store.altered())
+        faults = list(store.graph.altered())
         faults += [f"an edge leads to node {row[0]}, which does not exist"
                   for row in connection.execute(
             "SELECT source FROM edges WHERE source NOT IN (SELECT id FROM nodes) "
@@ -206,7 +201,7 @@ def _edges(store: Store) -> Check:
                     "nodes and rests on passages", REBUILD)
 
 
-def _search(store: Store) -> Check:
+def _search(store: Workspace) -> Check:
     with store.snapshot() as connection:
         faults = [f"passage {row[0]} is not in the search index" for row in connection.execute(
             "SELECT id FROM passages WHERE rowid NOT IN (SELECT id FROM passages_fts_docsize)")]
@@ -216,11 +211,11 @@ def _search(store: Store) -> Check:
     return _verdict("search", faults, "Every passage is in the search index", REBUILD)
 
 
-def _vectors(store: Store) -> Check:
+def _vectors(store: Workspace) -> Check:
     with store.snapshot() as connection:
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         model, dimension = meta.get("embedder", ""), int(meta.get("dimension", "0"))
-        earlier = meta.get("earlier_embedder", model), store.earlier_embedder[1]
+        earlier = meta.get("earlier_embedder", model), store.vectors.earlier[1]
         faults = [f"vector {key[:12]} is of {other} ({size}), not of {model} ({dimension})"
                   for key, other, size in connection.execute(
             "SELECT key, model, dimension FROM embeddings "
@@ -236,15 +231,15 @@ def _vectors(store: Store) -> Check:
                 ("the name_vector {} in nodes", dimension,
                  "SELECT id, name_vector FROM nodes", ())):
             faults += _bad_vectors(connection.execute(query, values).fetchall(), size, what)
-        if not store.stale and (missing := len(store.without_vector(_needed(store, model)))):
+        if not store.graph.stale and (missing := len(store.vectors.missing(_needed(store, model)))):
             faults.append(f"{missing} vectors that the graph was made of are missing")
     return _verdict("vectors", faults, "Every vector has its length and is of unit norm",
                     "embed the workspace anew (`qafd index --re-embed`)")
 
 
-def _needed(store: Store, model: str) -> Iterator[str]:
+def _needed(store: Workspace, model: str) -> Iterator[str]:
     """The keys of all vectors that the graph is made of."""
-    log = store.log()
+    log = store.log.read()
     for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
         yield from vector_keys(model, chunk.title, chunk.text, extraction.sentences)
     with store.snapshot() as connection:
@@ -263,9 +258,9 @@ def _bad_vectors(rows: Sequence[tuple[str, bytes]], dimension: int, what: str) -
             yield f"{what.format(key[:12])} has the norm {np.linalg.norm(vector):.3g}, not 1"
 
 
-def _waiting(store: Store) -> Check:
+def _waiting(store: Workspace) -> Check:
     with store.snapshot() as connection:
-        idle = store.writer is None
+        idle = store.queue.writer is None
         faults = [f"job {row[0]} was left by a process that ended" for row in connection.execute(
             "SELECT id FROM jobs WHERE state = 'running'") if idle]
         faults += [f"job {row[0]} is paused, since the disk was full" for row in connection.execute(
@@ -277,7 +272,7 @@ def _waiting(store: Store) -> Check:
     return _verdict("jobs", faults, "No job is stuck", "run `qafd index` to go on")
 
 
-def _retrievals(store: Store) -> Check:
+def _retrievals(store: Workspace) -> Check:
     with store.snapshot() as connection:
         faults = [f"the stored retrieval {key} is damaged" for key, body, digest in
                   connection.execute("SELECT id, body, sha256 FROM retrievals")
@@ -286,7 +281,7 @@ def _retrievals(store: Store) -> Check:
                     "ask the question again")
 
 
-def _plans(store: Store) -> Check:
+def _plans(store: Workspace) -> Check:
     """Plans without a checksum are from before there were any, and never used."""
     with store.snapshot() as connection:
         faults = [f"the kept plan of {row[0]!r} is damaged" for row in connection.execute(
@@ -296,33 +291,33 @@ def _plans(store: Store) -> Check:
                     "its question is read anew when it is asked")
 
 
-def _graph_anew(store: Store) -> Check:
+def _graph_anew(store: Workspace) -> Check:
     """Nodes, edges and vectors against a fresh assembly of the log from the stored vectors."""
     with store.snapshot() as connection:
-        if store.stale:
+        if store.graph.stale:
             return Check("graph anew", True, GROWN)
         if not _vectors(store).ok:
             return Check("graph anew", False, "The graph cannot be made anew from damaged vectors; "
                          "embed the workspace anew (`qafd index --re-embed`).")
         model = dict(connection.execute("SELECT key, value FROM meta")).get("embedder", "")
-        log = store.log()
+        log = store.log.read()
         readings = []
-        for chunk, extraction in zip(log.chunks, edited(log), strict=True):
+        for chunk, extraction in zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True):
             rows = _stored(store, vector_keys(
                 model, chunk.title, chunk.text, extraction.sentences))
             readings.append(Reading(chunk, extraction, rows[0], rows[1:]))
         if readings:
-            made = connected(assemble(readings, lambda names: _stored(
+            made = connect_by_hand(assemble(readings, lambda names: _stored(
                 store, [embedding_key(model, name) for name in names])), log.edits)
-            found = store.differences(log, made.nodes, made.edges, made.alignment, made.names)
+            found = store.graph.differences(log, made.nodes, made.edges, made.alignment, made.names)
         else:
             nothing = np.zeros((0, 0), np.float32)
-            found = store.differences(log, (), (), nothing, nothing)
+            found = store.graph.differences(log, (), (), nothing, nothing)
     faults = [f"{many} rows of {table} differ" for table, many in found.items() if many]
     return _verdict("graph anew", faults, "The graph is the one that the log gives", REBUILD)
 
 
-def _search_anew(store: Store) -> Check:
+def _search_anew(store: Workspace) -> Check:
     """The search index, word by word, against a fresh one over the same passages."""
     with store.snapshot() as connection, closing(sqlite3.connect(":memory:")) as fresh:
         fresh.execute("CREATE VIRTUAL TABLE passages_fts USING fts5 ("
@@ -354,8 +349,8 @@ def _matches(connection: sqlite3.Connection, word: str) -> list[tuple[int, float
         "ORDER BY rowid", (f'"{word}"',)).fetchall()
 
 
-def _stored(store: Store, keys: Sequence[str]) -> Vectors:
-    found = store.vectors(keys)
+def _stored(store: Workspace, keys: Sequence[str]) -> Vectors:
+    found = store.vectors.get(keys)
     missing = [key for key in keys if key not in found]
     if missing:
         raise StoreError(f"{len(missing)} vectors that the graph was made of are missing")
@@ -369,6 +364,6 @@ def _verdict(name: str, faults: Sequence[str], fine: str, remedy: str) -> Check:
     return Check(name, False, f"{faults[0][0].upper()}{faults[0][1:]}{more}; {remedy}.")
 
 
-LOOKS: tuple[Callable[[Store], Check], ...] = (
+LOOKS: tuple[Callable[[Workspace], Check], ...] = (
     _pages, _tables, _mode, _texts, _log, _passages, _edges, _search, _vectors, _waiting,
     _retrievals, _plans)

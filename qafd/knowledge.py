@@ -13,6 +13,10 @@ from qafd.answer import Answer, Draft, Written, draft, written
 from qafd.answer.context import BUDGET as TOKENS
 from qafd.answer.context import MOST, WAYS
 from qafd.answer.quote import extract_answer
+from qafd.curate import entities as curate
+from qafd.curate.earlier import earlier_graph
+from qafd.curate.neighbors import connect, disconnect
+from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
 from qafd.explain.united import explained
@@ -34,10 +38,8 @@ from qafd.retrieve.layers import LAYERS, LayerState, Report, bring_up_to_date, s
 from qafd.retrieve.methods import canonical, method_of, name_of, tuned
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import copied
-from qafd.storage.sqlite import Evidence, Store, curate
-from qafd.storage.sqlite.earlier import earlier_graph
-from qafd.storage.sqlite.neighbors import connect, disconnect
-from qafd.storage.sqlite.rows import Edit
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import Evidence
 
 if TYPE_CHECKING:
     import networkx
@@ -78,7 +80,7 @@ class KnowledgeGraph:
              keys: Mapping[str, str] | None = None,
              meter: Meter | None = None) -> "KnowledgeGraph":
         """The workspace at `path`; raises StoreError when the file is not one."""
-        with Store.open(path):
+        with open_workspace(path):
             return cls(path, keys=keys, meter=meter)
 
     @classmethod
@@ -91,9 +93,9 @@ class KnowledgeGraph:
         """
         return cls.open(copied(name, Path(home) if home is not None else Path.home() / ".qafd"))
 
-    def store(self) -> Store:
+    def store(self) -> Workspace:
         """The open store, for one `with` block of this thread."""
-        return Store.open(self.path)
+        return open_workspace(self.path)
 
     def add_files(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
                   processes: int = 2, say: Callable[[str], None] = warnings.warn,
@@ -143,7 +145,7 @@ class KnowledgeGraph:
     def rename(self, entity: str, name: str) -> int:
         """Give an entity another name, or make it one with the entity of that name.
 
-        Like all edits it returns its number, which `undo_edit` takes; see `qafd.storage.sqlite.curate.call`.
+        Like all edits it returns its number, which `undo_edit` takes; see `qafd.curate.entities.call`.
 
         Raises
         ------
@@ -157,7 +159,7 @@ class KnowledgeGraph:
         return self._edited(partial(curate.hide, known=entity))
 
     def retype(self, entity: str, kind: str) -> int:
-        """Say of what type an entity is, such as "person"; see `qafd.storage.sqlite.curate.retype`.
+        """Say of what type an entity is, such as "person"; see `qafd.curate.entities.retype`.
 
         Raises
         ------
@@ -188,15 +190,15 @@ class KnowledgeGraph:
 
     def undo_edit(self, number: int) -> None:
         """Take an edit back; raises StoreError when none in force has that number."""
-        self._edited(partial(Store.undo_edit, number=number))
+        self._edited(lambda store: store.edits.undo(number))
 
     @property
     def edits(self) -> tuple[Edit, ...]:
         """All edits, also those undone, in the order in which they were made."""
         with self.store() as store:
-            return store.edits()
+            return store.edits.all()
 
-    def _edited(self, change: Callable[[Store], T]) -> T:
+    def _edited(self, change: Callable[[Workspace], T]) -> T:
         from qafd.ingest import refresh
 
         with self.store() as store:
@@ -234,7 +236,7 @@ class KnowledgeGraph:
         if self._embedder is not None:
             return self._embedder
         with self.store() as store:
-            state = store.choice, store.embedder
+            state = store.log.choice, store.vectors.embedder
         if not state[0]:
             return local_embedder()
         if self._remote is None or self._remote[0] != state:
@@ -295,11 +297,11 @@ class KnowledgeGraph:
             raise ParameterError(f"a question is a text, not {type(question).__name__}")
         question = storable(question)
         with self.store() as store:
-            stored = store.stored_plan(question)
+            stored = store.runs.plan(question)
             if stored is not None and not subqueries and client is None:
                 return stored
-            store.check_embedder(self.embedder.name, self.embedder.dimension)
-            merged = store.merged()
+            store.vectors.check(self.embedder.name, self.embedder.dimension)
+            merged = store.edits.merged()
         planner = Planner(graph or self.graph, self._asked(question), merged, self._heard)
         plan = planner.plan(question, subqueries=subqueries)
         if client is None:
@@ -311,7 +313,7 @@ class KnowledgeGraph:
     def _heard(self, word: str) -> bool:
         """Whether a word, in any of its forms, is in a passage."""
         with self.store() as store:
-            return store.search(word, 1).total > 0
+            return store.passages.search(word, 1).total > 0
 
     def retrieve(self, question: str | QueryPlan, method: str | Retriever = "qafd", *,
                  graph: Graph | None = None, **params: Any) -> Retrieval:
@@ -350,11 +352,12 @@ class KnowledgeGraph:
             return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
                            notices=plan.notices + retrieval.notices)
 
-    def _imprint(self, graph: Graph, store: Store) -> Imprint:
+    def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
         """The models are known for the present graph only: an older one may have had others."""
         version = self.version(graph)
-        return (Imprint(version, store.embedder[0], store.extractor) if version == store.version
-                else Imprint(version))
+        if version != store.graph.version:
+            return Imprint(version)
+        return Imprint(version, store.vectors.embedder[0], store.log.extractor)
 
     def earlier(self) -> Graph:
         """The graph that the embedding model before this one makes of the present documents.
@@ -434,7 +437,7 @@ class KnowledgeGraph:
             The graph is not up to date, or was made with another embedding model.
         """
         with self.store() as store:
-            store.check_embedder(self.embedder.name, self.embedder.dimension)
+            store.vectors.check(self.embedder.name, self.embedder.dimension)
             return bring_up_to_date(store, self.embedder, names, progress)
 
     def explain(self, asked: str | QueryPlan | Retrieval, *, graph: Graph | None = None,
@@ -582,8 +585,8 @@ class KnowledgeGraph:
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""
         with self.store() as store:
-            found = store.evidence(node_ids)
-            marks = {name: store.document(name).marks for name in {e.document for e in found}}
+            found = store.passages.evidence(node_ids)
+            marks = {name: store.documents.get(name).marks for name in {e.document for e in found}}
         # A passage may span pages; the sentence has its own.
         at = [mark_at(marks[e.document], e.start) for e in found]
         return tuple(replace(e, page=mark.page, heading=mark.heading)

@@ -9,7 +9,7 @@ from qafd.errors import ParameterError
 from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.models.address import OPENAI
 from qafd.models.cost import Cap, Price
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Preferences:
                                          (choice.embedder, priced.embed_rate)) if name]
         return replace(priced, cap=self.cap_where(None not in rates))
 
-    def hold_for(self, store: Store) -> None:
+    def hold_for(self, store: Workspace) -> None:
         """Let the next runs of a workspace pay these prices and stop at these caps."""
         now = chosen(store)
         if (priced := self.priced(now)) != now:

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from qafd.errors import ParameterError, StoreError
 from qafd.package import assets
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 SAMPLES = {
     "apple-amazon": "Apple and Amazon: two names, four things",
@@ -45,7 +45,7 @@ def copied(name: str, folder: Path) -> Path:
             with TemporaryDirectory(dir=folder) as aside:
                 copy = Path(aside) / path.name
                 shutil.copyfile(assets() / "samples" / path.name, copy)
-                with Store.open(copy) as store:
+                with open_workspace(copy) as store:
                     store.renew()
                     store.compact()
                 copy.replace(path)

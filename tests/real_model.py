@@ -19,7 +19,7 @@ from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.endpoint import Endpoint
 from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 DOCUMENTS = {
     "ada.txt": b"Ada Lovelace wrote notes on the Analytical Engine of Charles Babbage in London.",
@@ -54,11 +54,11 @@ def talk(model: Endpoint) -> None:
             time.sleep(0.2)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "real.db")
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             choose(store, ModelChoice(model.name, model.base_url, deadline=600, in_flight=1))
         index(path, DOCUMENTS.items(), processes=1)
-        with Store.open(path) as store:
-            files, doubts = store.files(), store.doubts()
+        with open_workspace(path) as store:
+            files, doubts = store.files.all(), store.log.doubts()
             with store.snapshot() as connection:
                 statuses = Counter(row[0] for row in connection.execute(
                     "SELECT status FROM llm_calls"))

@@ -62,7 +62,7 @@ def test_an_edge_without_flow_says_so(songs: KnowledgeGraph) -> None:
 def test_sentences_name_what_the_edge_joins(songs: KnowledgeGraph) -> None:
     told = songs.explain(WHOLE, subqueries="off")
     with songs.store() as store:
-        texts = {node.id: node for node in store.nodes(told.graph.ids).values()}
+        texts = {node.id: node for node in store.graph.nodes(told.graph.ids).values()}
         for edge in drawn_contracted(told.retrieval).edges:
             found = told.along(edge.source, edge.target, contracted=True)
             for strand in found.strands:
@@ -76,7 +76,7 @@ def test_sentences_name_what_the_edge_joins(songs: KnowledgeGraph) -> None:
 
 def _spellings(store: object, *keys: str) -> set[str]:
     """All that the log writes for these keys, whole names and their last words."""
-    names = {mention.name for extraction in store.log().extractions  # type: ignore[attr-defined]
+    names = {mention.name for extraction in store.log.read().extractions  # type: ignore[attr-defined]
              for mention in extraction.mentions if mention.key in keys}
     return names | {name.split()[-1] for name in names} | set(keys) | {
         " ".join(pair) for name in names for pair in pairwise(name.split())}

@@ -47,7 +47,7 @@ def test_a_citation_resolves_to_document_place_and_sentence(songs: KnowledgeGrap
     assert passage.document == "mara-delgado.md"
     assert passage.text[start:end].startswith("She was born in Valparaíso")
     with songs.store() as store:
-        text = store.document(passage.document).text
+        text = store.documents.get(passage.document).text
     assert text[passage.start + start:passage.start + end] == passage.text[start:end]
     assert "mara-delgado.md" in citation.where
     assert citation.support > 0.5
@@ -155,7 +155,7 @@ def test_the_best_sentence_of_each_subquery_is_quoted(songs: KnowledgeGraph) -> 
     retrieval = songs.retrieve(plan, method)
     answer = songs.answer(retrieval, plan)
     with songs.store() as store:
-        found = store.sentences(p.chunk for p in retrieval.passages[:10])
+        found = store.passages.sentences(p.chunk for p in retrieval.passages[:10])
     texts = {p.chunk: p.text for p in retrieval.passages}
     nearest = [max((float(vector @ part.embedding), texts[chunk][start:end].strip())
                    for chunk, some in found.items() for start, end, vector in some)[1]
@@ -251,7 +251,7 @@ def test_only_whole_sentences_are_quoted(tmp_path: Path) -> None:
         "The crew of hall B then opened the valve by hand and the cooling recovered."]
     assert [s.best for s in answer.sentences] == [True, False]
     with knowledge.store() as store:
-        text = store.document("plant.txt").text
+        text = store.documents.get("plant.txt").text
     assert [text[s.start:s.end] for s in answer.sentences] == [s.text for s in answer.sentences]
 
 
@@ -322,7 +322,7 @@ def test_a_sentence_that_speaks_of_her_comes_with_the_one_that_names_her(
     assert "Edda Holm leads the office since 2017. Her predecessor was Olaf Brandt." in [
         sentence.text for sentence in answer.sentences]
     with fleet.store() as store:
-        text = store.document("fleet.html").text
+        text = store.documents.get("fleet.html").text
     for before, sentence in zip(answer.sentences, answer.sentences[1:], strict=False):
         assert sentence.skips == bool(text[before.end:sentence.start].strip())
 
@@ -506,7 +506,7 @@ def test_a_citation_has_the_headings_of_all_its_sentences(port: KnowledgeGraph) 
     answer = port.answer(port.retrieve(plan), plan)
     citation = next(c for c in answer.citations if c.passage.document == "report.md")
     with port.store() as store:
-        text = store.document("report.md").text
+        text = store.documents.get("report.md").text
     headings = [line for s in answer.sentences if s.citation == citation.number
                 for line in re.findall(r"(?m)^\d\. .*$", text[:s.start])[-1:]]
     assert len(set(headings)) > 1
@@ -659,7 +659,7 @@ def test_where_nothing_is_near_the_nearest_sentence_is_still_shown(tmp_path: Pat
     plan = rain.plan("Kubernetes pods")
     retrieval = rain.retrieve(plan)
     with rain.store() as store:
-        (sentences,) = store.sentences([p.chunk for p in retrieval.passages]).values()
+        (sentences,) = store.passages.sentences([p.chunk for p in retrieval.passages]).values()
     assert all(float(vector @ plan.embedding) < 0 for _, _, vector in sentences)
     answer = rain.answer(retrieval, plan)
     assert answer.abstained

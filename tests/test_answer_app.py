@@ -243,7 +243,7 @@ def test_the_graph_is_made_anew_as_a_job(
     knowledge = KnowledgeGraph(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     with knowledge.store() as store:
-        before = store.digest()
+        before = store.graph.digest()
     app = page("settings", ws="mine")
     press(app, button)
     assert started
@@ -251,7 +251,7 @@ def test_the_graph_is_made_anew_as_a_job(
     from qafd.ingest.jobs import work
     work(knowledge.path, processes=1)
     with knowledge.store() as store:
-        assert store.digest() == before
+        assert store.graph.digest() == before
 
 
 @pytest.mark.parametrize(("environment", "expected"), [

@@ -294,7 +294,7 @@ def two_files(home: Path) -> KnowledgeGraph:
 
 def states(knowledge: KnowledgeGraph) -> dict[str, tuple[str, bool]]:
     with knowledge.store() as store:
-        return {f.name: (f.status, f.deleted_at is not None) for f in store.files()}
+        return {f.name: (f.status, f.deleted_at is not None) for f in store.files.all()}
 
 
 def test_delete_undo_and_retry_do_what_they_say(
@@ -317,8 +317,8 @@ def test_undo_without_a_choice_brings_back_what_was_deleted_last(
         two_files: KnowledgeGraph, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     with two_files.store() as store:
-        store.delete("bad.pdf")
-        store.delete("ada.txt")
+        store.documents.delete("bad.pdf")
+        store.documents.delete("ada.txt")
     app = page("documents", ws="mine")
     app.button(key="undo").click().run()
     assert states(two_files)["ada.txt"] == ("done", False)
@@ -354,7 +354,7 @@ def test_pasting_under_a_name_that_is_another_when_cleaned_replaces_nothing(
     press(app, "Add the text")
     assert {"ada.txt", "ada (2).txt"} <= states(two_files).keys()
     with two_files.store() as store:
-        assert store.document("ada.txt").text == "Ada Lovelace met Charles Babbage in London."
+        assert store.documents.get("ada.txt").text == "Ada Lovelace met Charles Babbage in London."
 
 
 def test_two_uploads_of_one_name_are_kept_apart_and_it_is_said(
@@ -408,7 +408,7 @@ def test_removing_needs_the_name_and_leaves_no_file(two_files: KnowledgeGraph) -
 def test_what_a_worker_writes_to_is_not_removed(two_files: KnowledgeGraph) -> None:
     app = page("settings", ws="mine")
     app.text_input(key="wipe_name").set_value("mine").run()
-    with two_files.store() as store, store.lease():
+    with two_files.store() as store, store.queue.lease():
         press(app, "Remove this workspace")
     assert "is indexing mine.db" in app.error[0].value.replace("\\", "")
     assert two_files.path.exists()
@@ -454,11 +454,11 @@ def test_the_table_has_the_words_of_the_picture_for_states(home: Path) -> None:
 
 def test_deleted_files_are_not_counted_and_have_no_progress(two_files: KnowledgeGraph) -> None:
     with two_files.store() as store:
-        store.delete("ada.txt")
+        store.documents.delete("ada.txt")
     assert "1 file, graph revision" in shown(page("settings", ws="mine"))
     assert "read" not in page("documents", ws="mine").dataframe[0].value  # nothing is left to read
     with two_files.store() as store:
-        store.hold([("late.txt", b"Grace Hopper met Howard Aiken.")])
+        store.files.hold([("late.txt", b"Grace Hopper met Howard Aiken.")])
     table = page("documents", ws="mine").dataframe[0].value.set_index("file")
     assert table["read"].dropna().to_dict() == {"late.txt": 0}  # the others never will be
     assert table["state"].tolist() == ["deleted", "failed", "not begun"]

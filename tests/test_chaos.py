@@ -17,7 +17,8 @@ from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny
 from qafd.ingest import extend, index
 from qafd.reading.text import chunk
 from qafd.records import Document
-from qafd.storage.sqlite import Store, opening, schema, tables
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.sqlite import opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
 
@@ -37,8 +38,8 @@ def sound(path: Path) -> bool:
 
 
 def log_of(path: Path) -> list[tuple[str, ...]]:
-    with Store.open(path) as store:
-        log = store.log()
+    with open_workspace(path) as store:
+        log = store.log.read()
     return [(c.id, c.text, repr(e)) for c, e in zip(log.chunks, log.extractions, strict=True)]
 
 
@@ -101,9 +102,9 @@ def test_killed_at_random_moments_the_indexing_resumes_to_the_same_graph(tmp_pat
             kills += 1
             if path.exists():
                 assert sound(path)
-        with Store.open(path) as store:
-            assert store.digest() == expected
-            assert [file.status for file in store.files()] == ["done"] * 2
+        with open_workspace(path) as store:
+            assert store.graph.digest() == expected
+            assert [file.status for file in store.files.all()] == ["done"] * 2
         assert log_of(path) == expected_log
 
 
@@ -112,26 +113,26 @@ def passages_of(name: str, content: int) -> tuple[Document, bytes]:
     return Document(name, f"Title {content % 2}", "txt", data.decode()), data
 
 
-def put(store: Store, name: str, content: int) -> None:
+def put(store: Workspace, name: str, content: int) -> None:
     """What indexing does with a text file, without the child process that parses it."""
     document, data = passages_of(name, content)
-    store.add_file(name, data)
-    if store.begin(name) is not None:
-        store.put_documents(name, [(document, chunk(document))])
+    store.files.add(name, data)
+    if store.files.begin(name) is not None:
+        store.documents.put(name, [(document, chunk(document))])
 
 
 @cache
 def digest_of(documents: frozenset[tuple[str, int]], folder: Path) -> tuple[object, ...]:
     path = folder / f"{abs(hash(documents))}.db"
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         for name, content in sorted(documents):
             put(store, name, content)
         extend(store, [name for name, _ in sorted(documents)], tiny_engine())
         return seen(store)
 
 
-def seen(store: Store) -> tuple[object, ...]:
-    return (store.digest(), store.search("Ada Bob0 Title", 50), store.log().chunks)
+def seen(store: Workspace) -> tuple[object, ...]:
+    return (store.graph.digest(), store.passages.search("Ada Bob0 Title", 50), store.log.read().chunks)
 
 
 class Workspace(RuleBasedStateMachine):
@@ -144,7 +145,7 @@ class Workspace(RuleBasedStateMachine):
     @initialize()
     def new(self) -> None:
         Workspace.count += 1
-        self.store = Store.open(self.folder / f"machine{Workspace.count}.db")
+        self.store = open_workspace(self.folder / f"machine{Workspace.count}.db")
         self.engine = tiny_engine()
         self.live: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
@@ -158,19 +159,19 @@ class Workspace(RuleBasedStateMachine):
     @rule(name=name)
     def delete(self, name: str) -> None:
         if name in self.live:
-            self.store.delete(name)
+            self.store.documents.delete(name)
             self.deleted[name] = self.live.pop(name)
 
     @rule(name=name)
     def undo(self, name: str) -> None:
         if name in self.deleted:
-            self.store.undo(name)
+            self.store.documents.undo(name)
             self.live[name] = self.deleted.pop(name)
 
     @rule(name=name)
     def purge(self, name: str) -> None:
         if name in self.live or name in self.deleted:
-            self.store.purge(name)
+            self.store.documents.purge(name)
             self.live.pop(name, None)
             self.deleted.pop(name, None)
 
@@ -204,7 +205,7 @@ def test_any_history_of_documents_gives_the_graph_of_those_that_are_left(tmp_pat
 
 
 def write_much(path: Path, rounds: int) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         engine = tiny_engine()
         for i in range(rounds):
             put(store, f"{i % 7}.txt", i)
@@ -217,20 +218,20 @@ def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
     write_much(path, 7)
     writer = started(write_much, path, 100_000)
     try:
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             revisions = []
             for i in range(10):
-                before = store.revision
-                while store.revision == before:
+                before = store.graph.revision
+                while store.graph.revision == before:
                     assert writer.is_alive()
                 store.backup(tmp_path / f"copy{i}.db")
-                with Store.open(tmp_path / f"copy{i}.db") as copy:
-                    revisions.append(copy.revision)
+                with open_workspace(tmp_path / f"copy{i}.db") as copy:
+                    revisions.append(copy.graph.revision)
                     assert revisions[-1] > before
-                    if not copy.stale:
-                        copied = copy.digest()
+                    if not copy.graph.stale:
+                        copied = copy.graph.digest()
                         extend(copy, [], tiny_engine())
-                        assert copy.digest() == copied
+                        assert copy.graph.digest() == copied
                 assert sound(tmp_path / f"copy{i}.db")
     finally:
         killed(writer)
@@ -244,16 +245,16 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
     writer = started(write_much, path, 100_000)
     versions: dict[int, tuple[object, ...]] = {}
     try:
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             while len(versions) < 8:
                 assert writer.is_alive()
                 with store.snapshot():
-                    graph = store.graph()
-                    keys = [node.key for node in store.nodes(graph.ids).values()
+                    graph = store.graph.read()
+                    keys = [node.key for node in store.graph.nodes(graph.ids).values()
                             if node.kind == "passage"]
-                    found = set(store.passages(keys))
+                    found = set(store.passages.get(keys))
                     hits = {hit.chunk.id for name in NAMES
-                            for hit in store.search(name, 1000).hits}
+                            for hit in store.passages.search(name, 1000).hits}
                 assert found == set(keys)
                 assert hits == found
                 same = (graph.ids, graph.neighbors.tobytes(), graph.vectors.tobytes())
@@ -300,6 +301,6 @@ def test_a_migration_killed_at_any_moment_is_whole_or_has_not_begun(tmp_path):
         with closing(sqlite3.connect(path)) as plain:
             assert plain.execute("SELECT name, color FROM files").fetchall() == [("a.txt", "red")]
         backup = path.with_name(f"{path.name}.schema{len(tables.STEPS)}.backup")
-        with Store.open(backup) as kept:
-            assert kept.digest() == digest
+        with open_workspace(backup) as kept:
+            assert kept.graph.digest() == digest
     assert len(set(outcomes)) == 2

@@ -114,7 +114,7 @@ def test_json_has_sentences_with_their_offsets(
     assert found["written"]["unknown"] == [88]
     sentence = cited["sentences"][0]
     with KnowledgeGraph(Path(db)).store() as store:
-        text = store.document(cited["document"]).text
+        text = store.documents.get(cited["document"]).text
     assert text[sentence["start"]:sentence["end"]].strip() == sentence["text"]
 
 

@@ -43,7 +43,7 @@ def test_nothing_is_erased_without_yes_and_no_byte_is_left_with_it(
     assert main(["docs", "--db", db, "--delete", "ada.txt", "--erase", "bob.txt"]) == 2
     capsys.readouterr()
     with KnowledgeGraph(Path(db)).store() as store:  # the deletion waits for a yes too
-        assert all(file.deleted_at is None for file in store.files())
+        assert all(file.deleted_at is None for file in store.files.all())
     assert main(["docs", "--db", db, "--erase", "bob.txt", "--yes", "--json"]) == 0
     streams = capsys.readouterr()
     assert [file["name"] for file in json.loads(streams.out)] == ["ada.txt"]

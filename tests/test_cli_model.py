@@ -12,7 +12,7 @@ from qafd.cli import main
 from qafd.ingest.reader import choose, chosen
 from qafd.models.cost import Cap
 from qafd.preferences import Preferences, save
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 pytestmark = [pytest.mark.usefixtures("alone"), pytest.mark.replies(reply=answering)]
 TEXT = "Ada Lovelace met Charles Babbage in London. London is large."
@@ -73,9 +73,9 @@ def test_one_cap_stops_both_with_exit_code_4_and_the_same_command_goes_on(
     assert main([*index, "--max-calls", "100"]) == 0
     texts = [text for body in server.bodies for text in body.get("input", ())]
     assert len(texts) == len(set(texts))
-    with Store.open(tmp_path / "work.db") as store:
-        assert store.embedder == ("vectors", 4)
-        assert [file.status for file in store.files()] == ["done"]
+    with open_workspace(tmp_path / "work.db") as store:
+        assert store.vectors.embedder == ("vectors", 4)
+        assert [file.status for file in store.files.all()] == ["done"]
 
 
 @pytest.mark.parametrize(("stored", "options", "said"), [
@@ -112,7 +112,7 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
         index: list[str], server: FaultServer, tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
     assert main(index) == 0
-    with Store.open(tmp_path / "work.db") as store:
+    with open_workspace(tmp_path / "work.db") as store:
         choose(store, replace(chosen(store), cap=Cap()))
     save(tmp_path / "settings.json", Preferences(most_tokens=1))
     asked = len(server.bodies)

@@ -159,7 +159,7 @@ def test_gold_gives_recall_precision_and_f1_of_passages_and_nodes(home: Path) ->
     app = opened("explore")  # copies the sample
     knowledge = KnowledgeGraph.open(home / "apple-amazon.db")
     with knowledge.store() as store:
-        named = next(row.name for row in store.documents() if row.title == "Steve Jobs")
+        named = next(row.name for row in store.documents.all() if row.title == "Steve Jobs")
     save_questions(knowledge, [Question("1", "Who founded Apple?", (named,), nodes=(
         "Steve Jobs", "Nobody Anywhere"))])
     app = opened("compare", q="Who founded Apple?", methods=["qafd", "vector"], view="Numbers")

@@ -19,7 +19,7 @@ from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import Message, Recorded, Reply
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
 from qafd.models.estimate import plan_run
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 ASK = [Message("user", "Name a color.")]
 
@@ -30,7 +30,7 @@ def metered(path: Path, *replies: object, cap: Cap | None = None, price: Price |
 
 
 def calls(path: Path) -> list[tuple]:
-    with Store.open(path) as store, store.snapshot() as connection:
+    with open_workspace(path) as store, store.snapshot() as connection:
         return connection.execute(
             "SELECT status, reply, tokens_in, tokens_out, cost FROM llm_calls").fetchall()
 
@@ -49,8 +49,8 @@ def test_a_reply_is_paid_once(path):
         assert model.about(question="color?").complete(ASK).text == "red"
     assert calls(path) == [("ok", "red", 10, 2, pytest.approx(3e-5))]
     assert model.meter.spent == Spent(1, 12, pytest.approx(3e-5))
-    with Store.open(path) as store:
-        (total,) = store.ledger("question")
+    with open_workspace(path) as store:
+        (total,) = store.ledger.totals("question")
     assert (total.what, total.calls, total.tokens_in, total.cost) == (
         "color?", 1, 10, pytest.approx(3e-5))
 
@@ -164,7 +164,7 @@ def test_tokens_in_are_rather_over_than_underestimated(path):
 
 
 def paid_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", url, in_flight=3))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
@@ -185,5 +185,5 @@ def test_killed_and_resumed_a_run_pays_at_most_the_calls_in_flight_again(path, t
         assert server.faults["ok"] - before <= 30 - (before - 2 * 3)
         indexed(tmp_path / "other.db", server, files)
     assert digest(path) == digest(tmp_path / "other.db")
-    with Store.open(path) as store:
-        assert len(store.ledger("chunk")) == 30
+    with open_workspace(path) as store:
+        assert len(store.ledger.totals("chunk")) == 30

@@ -10,7 +10,7 @@ from clicks import page, shown
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import copied
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 DAMAGE = {
     "no nodes": "DROP TABLE nodes",
@@ -41,14 +41,15 @@ def damaged(path: Path, statement: str) -> Path:
 def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Path) -> None:
     path = damaged(copied("apple-amazon", tmp_path), statement)
     sentences = []
-    with Store.open(path) as store:
-        ids = [row[0] for row in store._connection.execute(
+    with open_workspace(path) as store:
+        ids = [row[0] for row in store._file.connection.execute(
             "SELECT DISTINCT source FROM edges UNION SELECT DISTINCT target FROM edges")]
-        for read in (store.graph, lambda: store.nodes(ids), lambda: store.edges(ids),
-                     lambda: store.evidence(ids), store.files, store.contents, store.documents,
-                     lambda: [store.document(row[0]) for row in store._connection.execute(
+        for read in (store.graph.read, lambda: store.graph.nodes(ids), lambda: store.graph.edges(ids),
+                     lambda: store.passages.evidence(ids),
+                     store.files.all, store.files.contents, store.documents.all,
+                     lambda: [store.documents.get(row[0]) for row in store._file.connection.execute(
                          "SELECT name FROM documents").fetchall()],
-                     lambda: store.stale, lambda: store.embedder, store.log):
+                     lambda: store.graph.stale, lambda: store.vectors.embedder, store.log.read):
             try:
                 read()
             except StoreError as error:

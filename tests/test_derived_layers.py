@@ -19,7 +19,7 @@ from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, layers_of, pac
 from qafd.retrieve.layers.communities import LARGEST, Communities, partition
 from qafd.retrieve.layers.summaries import Summaries
 from qafd.retrieve.layers.tree import Tree, clusters, soft_means
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 from tests.tiny import TinyEmbedder, tiny_index, tiny_texts, tiny_work
 
 RAIN = "while the long and winding river carried all the old boats down to a distant harbor"
@@ -55,8 +55,8 @@ def path(indexed: Path, tmp_path: Path) -> Path:
 
 
 def kept(path: Path) -> dict[str, bytes]:
-    with Store.open(path) as store:
-        return {name: store.layer_body(name) for name in store.layer_rows()}
+    with open_workspace(path) as store:
+        return {name: store.layers.body(name) for name in store.layers.rows()}
 
 
 def states(path: Path) -> set[str]:
@@ -65,8 +65,8 @@ def states(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_survives_its_bytes(path: Path, name: str) -> None:
-    with Store.open(path) as store:
-        graph = store.graph()
+    with open_workspace(path) as store:
+        graph = store.graph.read()
         layer = build(name, graph, texts_of(graph, store), TinyEmbedder())
     again = unpack(name, pack(layer))
     assert len(layer.texts) > 1
@@ -78,16 +78,16 @@ def test_a_layer_survives_its_bytes(path: Path, name: str) -> None:
 def test_layers_brought_up_to_date_have_the_bytes_of_layers_built_anew(
         path: Path, tmp_path: Path) -> None:
     old = Counting()
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert bring_up_to_date(store, old) == tuple(LAYERS)
     tiny_index(path, MORE)
     assert states(path) == {"stale"}
     fresh, scratch = Counting(), Counting()
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert bring_up_to_date(store, fresh) == tuple(LAYERS)
         assert bring_up_to_date(store, fresh) == ()
     tiny_index(tmp_path / "other.db", [*FIRST, *MORE])
-    with Store.open(tmp_path / "other.db") as store:
+    with open_workspace(tmp_path / "other.db") as store:
         bring_up_to_date(store, scratch)
     assert kept(path) == kept(tmp_path / "other.db")
     assert set(fresh.asked) == set(scratch.asked) - set(old.asked)
@@ -109,14 +109,14 @@ def test_a_method_without_its_layer_says_how_to_build_it(path: Path) -> None:
 
 
 def test_a_graph_in_memory_keeps_the_layers_of_its_version(path: Path) -> None:
-    with Store.open(path) as store:
-        graph = store.graph()
+    with open_workspace(path) as store:
+        graph = store.graph.read()
         bring_up_to_date(store, TinyEmbedder(), ["sentences"])
         before = layers_of(graph, store, ["sentences"])["sentences"]
         tiny_index(path, MORE)
         bring_up_to_date(store, TinyEmbedder(), ["sentences"])
         assert layers_of(graph, store, ["sentences"])["sentences"] is before
-        assert len(layers_of(store.graph(), store, ["sentences"])["sentences"].texts) == (
+        assert len(layers_of(store.graph.read(), store, ["sentences"])["sentences"].texts) == (
             len(before.texts) + 3)
 
 
@@ -126,48 +126,49 @@ def test_an_unknown_layer_is_refused_before_anything_is_built(path: Path) -> Non
     assert states(path) == {"missing"}
 
 
-@pytest.mark.parametrize("forget", ["purge", "wipe", "forget_embedder", "drop_graph"])
+@pytest.mark.parametrize("forget", ["purge", "wipe", "forget", "drop"])
 def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         bring_up_to_date(store, TinyEmbedder())
-        getattr(store, forget)(*([FIRST[0][0]] if forget == "purge" else []))
-        assert not store.layer_rows()
+        {"purge": lambda: store.documents.purge(FIRST[0][0]), "wipe": store.wipe,
+         "forget": store.vectors.forget, "drop": store.graph.drop}[forget]()
+        assert not store.layers.rows()
 
 
 def test_a_layer_is_not_built_from_passages_that_have_left(path: Path) -> None:
-    with Store.open(path) as store:
-        store.delete(FIRST[0][0])
+    with open_workspace(path) as store:
+        store.documents.delete(FIRST[0][0])
         with pytest.raises(StoreError, match="1 of 15 passages were removed"):
             bring_up_to_date(store, TinyEmbedder())
 
 
 def test_a_damaged_layer_is_refused(path: Path) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         bring_up_to_date(store, TinyEmbedder(), ["sentences"])
         with store.transaction() as connection:
             connection.execute("UPDATE layers SET body = substr(body, 1, 99)")
         with pytest.raises(StoreError, match="qafd layers --build sentences"):
-            store.layer_body("sentences")
+            store.layers.body("sentences")
 
 
 def test_a_job_builds_layers_and_later_jobs_keep_them_up_to_date(path: Path) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         jobs.enqueue(store, layers=["communities"])
     tiny_work(path)
     assert set(kept(path)) == {"communities"}
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         jobs.enqueue(store, MORE)
     tiny_work(path)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert {job.state for job in jobs.jobs(store)} == {"done"}
-        assert store.layer_rows()["communities"].version == store.version
+        assert store.layers.rows()["communities"].version == store.graph.version
 
 
 def test_the_command_lists_layers_and_knows_their_names(
         path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["layers", "--db", str(path), "--json"]) == 0
     assert [layer["state"] for layer in json.loads(capsys.readouterr().out)] == ["missing"] * 4
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         bring_up_to_date(store, TinyEmbedder(), ["tree"])
     assert main(["layers", "--db", str(path)]) == 0
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
@@ -260,8 +261,8 @@ def test_every_node_is_in_a_cluster_and_clusters_stay_small() -> None:
 
 
 def test_a_tree_sums_up_all_passages_level_by_level(path: Path) -> None:
-    with Store.open(path) as store:
-        graph = store.graph()
+    with open_workspace(path) as store:
+        graph = store.graph.read()
         tree = Tree.build(graph, texts_of(graph, store), TinyEmbedder())
     passages = set(np.flatnonzero(graph.kinds == "passage").tolist())
     for level in range(1, int(tree.level.max()) + 1):
@@ -280,8 +281,8 @@ def test_a_report_leaves_out_the_sentence_farthest_from_the_mean_of_all() -> Non
 
 
 def test_a_summary_of_the_tree_has_the_sentence_nearest_to_the_center(path: Path) -> None:
-    with Store.open(path) as store:
-        graph = store.graph()
+    with open_workspace(path) as store:
+        graph = store.graph.read()
         texts = texts_of(graph, store)
     assert graph.vectors is not None
     tree = Tree.build(graph, texts, TinyEmbedder())

@@ -7,7 +7,7 @@ from clicks import page, shown
 
 from qafd.app.explore.node import quoted
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.sqlite.rows import Evidence
+from qafd.storage.rows import Evidence
 
 RECORDS = """\
 {"id": "1", "title": "Nordlys", "text": "A small ship left Bergen with Ivar Aasen in 1850."}

@@ -11,7 +11,8 @@ from qafd.doctor import doctor
 from qafd.errors import StoreError
 from qafd.ingest import bring_up_to_date, jobs
 from qafd.records import Keyword, QueryPlan
-from qafd.storage.sqlite import Store, tables
+from qafd.storage import open_workspace
+from qafd.storage.sqlite import tables
 
 FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
          ("dan.txt", b"Dan never met Cyd.")]
@@ -21,14 +22,14 @@ FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrot
 def healthy(tmp_path_factory) -> Path:
     """A workspace with live, deleted and failed files, a retrieval and a finished job."""
     path = tmp_path_factory.mktemp("healthy") / "work.db"
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         jobs.enqueue(store)
-        store.save_retrieval(
+        store.runs.save(
             {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}, {}, {})
         tiny_index(path, [*FILES, ("empty.txt", b"")])
-        store.delete("dan.txt")
+        store.documents.delete("dan.txt")
         tiny_index(path)
-        store.save_plan(QueryPlan(
+        store.runs.save_plan(QueryPlan(
             "Ada?", (Keyword("Ada", "low"),), *TinyEmbedder().embed(["Ada?"]),
             TinyEmbedder().embed(["Ada"]), ("ada",), ()))
         with store.transaction() as connection:
@@ -137,27 +138,27 @@ def test_the_doctor_finds_nothing_in_a_healthy_workspace(healthy):
 
 
 def test_the_doctor_finds_nothing_in_an_empty_workspace(tmp_path):
-    Store.open(tmp_path / "new.db").close()
+    open_workspace(tmp_path / "new.db").close()
     assert complaints(tmp_path / "new.db") == set()
 
 
 def test_the_doctor_finds_nothing_where_everything_was_deleted(path):
-    with Store.open(path) as store:
-        for file in store.files():
+    with open_workspace(path) as store:
+        for file in store.files.all():
             if file.deleted_at is None:
-                store.delete(file.name)
+                store.documents.delete(file.name)
     tiny_index(path)
     assert complaints(path) == set()
 
 
 def test_a_graph_that_waits_for_its_assembly_is_no_fault(path):
-    with Store.open(path) as store:
-        store.delete("cyd.txt")
+    with open_workspace(path) as store:
+        store.documents.delete("cyd.txt")
     assert complaints(path) == set()
 
 
 def test_a_workspace_that_is_being_indexed_is_no_fault(path):
-    with Store.open(path) as store, store.lease():
+    with open_workspace(path) as store, store.queue.lease():
         jobs.enqueue(store, [("new.txt", b"Eve met Ada.")])
         with store.transaction() as connection:
             connection.execute("UPDATE jobs SET state = 'running'")
@@ -165,11 +166,11 @@ def test_a_workspace_that_is_being_indexed_is_no_fault(path):
 
 
 def test_a_process_that_died_leaves_a_stuck_job_and_nothing_else(path):
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         jobs.enqueue(store, [("new.txt", b"Eve met Ada.")])
     crashed = started(tiny_index, path, crash_at=7)
     crashed.join()
-    with Store.open(path) as store, store.transaction() as connection:
+    with open_workspace(path) as store, store.transaction() as connection:
         connection.execute("UPDATE jobs SET state = 'running'")
     assert complaints(path) == {"jobs"}
 
@@ -198,29 +199,29 @@ def test_a_newer_schema_is_named_and_not_looked_into(path):
 
 
 def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
-    with Store.open(path) as store:
-        before = store.digest()
+    with open_workspace(path) as store:
+        before = store.graph.digest()
         with store.transaction() as connection:
             connection.execute("DELETE FROM edges")
             connection.execute("UPDATE nodes SET vector = name_vector, name = 'x'")
             connection.execute("DELETE FROM passages WHERE document = 'ada.txt'")
-        store.drop_graph()
+        store.graph.drop()
     assert tiny_index(path) == before
     assert complaints(path) == set()
 
 
 def read_all(path: Path) -> tuple[object, ...]:
-    with Store.open(path) as store:
-        return (store.digest(), store.log().chunks, store.log().extractions,
-                [store.document(row.name) for row in store.documents()],
-                store.search("ada bob cyd paris", 9))
+    with open_workspace(path) as store:
+        return (store.graph.digest(), store.log.read().chunks, store.log.read().extractions,
+                [store.documents.get(row.name) for row in store.documents.all()],
+                store.passages.search("ada bob cyd paris", 9))
 
 
 @pytest.mark.chaos
 def test_damage_anywhere_in_the_file_is_found_or_changes_no_answer(healthy, tmp_path):
-    with Store.open(healthy) as store:
+    with open_workspace(healthy) as store:
         expected = read_all(healthy)
-        assert store.stale is False
+        assert store.graph.stale is False
     whole = healthy.read_bytes()
     used = [at for at, byte in enumerate(whole) if byte]
     rng = random.Random(200)
@@ -243,11 +244,11 @@ def test_damage_anywhere_in_the_file_is_found_or_changes_no_answer(healthy, tmp_
 def test_a_damaged_file_never_answers_with_a_traceback_of_sqlite(path):
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + np.random.default_rng(1).bytes(len(whole) - 4096))
-    with pytest.raises(StoreError, match="damaged"), Store.open(path) as store:
-        store.digest()
+    with pytest.raises(StoreError, match="damaged"), open_workspace(path) as store:
+        store.graph.digest()
     assert "pages" in complaints(path) or "file" in complaints(path)
 
 
 def test_bringing_an_up_to_date_graph_up_to_date_does_nothing(path):
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert bring_up_to_date(store, None) is False

@@ -9,7 +9,7 @@ from hostile import PWN, SCRIPTS
 from playwright.sync_api import expect
 from test_document_page import put
 
-from qafd.storage.sqlite.excerpt import SIZE
+from qafd.curate.excerpt import SIZE
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]

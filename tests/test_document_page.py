@@ -9,10 +9,10 @@ import pytest
 from clicks import page, press, shown
 from hostile import STRINGS
 
+from qafd.curate.excerpt import SIZE, outline
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.excerpt import SIZE, outline
+from qafd.storage import open_workspace
 
 TEXT = "Ada Lovelace met Charles Babbage in London. They spoke of the engine. She wrote notes."
 
@@ -31,11 +31,11 @@ def put(path: Path, name: str, texts: list[str], marks: tuple[Mark, ...] = ()) -
         chunks.append(Chunk(f"{number:024x}", name, name, text, start, start + len(text),
                             mark_at(marks, start).page))
         start += len(text) + 2
-    with Store.open(path) as store:
-        store.add_file(name, whole.encode("utf-8", "replace"))
-        store.begin(name)
-        store.put_documents(name, [(Document(name, name, "txt", whole, marks), tuple(chunks))])
-        store.cancel([name])
+    with open_workspace(path) as store:
+        store.files.add(name, whole.encode("utf-8", "replace"))
+        store.files.begin(name)
+        store.documents.put(name, [(Document(name, name, "txt", whole, marks), tuple(chunks))])
+        store.files.cancel([name])
     return chunks
 
 

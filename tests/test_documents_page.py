@@ -17,8 +17,8 @@ from qafd.ingest import Progress
 from qafd.ingest.jobs import _Report, cancel, enqueue, open_jobs, unparsed
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.ledger import Call
+from qafd.storage import open_workspace
+from qafd.storage.rows import Call
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def by_hand(path: Path) -> dict[str, tuple[int, int, int]]:
 def test_contents_are_those_counted_row_by_row(sample: str, home: Path) -> None:
     knowledge = KnowledgeGraph.sample(sample, home)
     with knowledge.store() as store:
-        found = store.contents()
+        found = store.files.contents()
     assert {name: (c.entities, c.relations, c.tokens) for name, c in found.items()} == by_hand(
         knowledge.path)
     assert all(c.entities and c.tokens for c in found.values())
@@ -65,11 +65,11 @@ def test_a_file_that_left_the_graph_brings_nothing(mine: KnowledgeGraph) -> None
     from qafd.ingest import refresh
 
     with mine.store() as store:
-        assert store.contents()["ada.txt"].entities >= 3
-        store.delete("ada.txt")
+        assert store.files.contents()["ada.txt"].entities >= 3
+        store.documents.delete("ada.txt")
     refresh(mine.path)
     with mine.store() as store:
-        assert store.contents()["ada.txt"].entities == store.contents()["ada.txt"].tokens == 0
+        assert store.files.contents()["ada.txt"].entities == store.files.contents()["ada.txt"].tokens == 0
 
 
 def test_pages_are_those_of_all_documents_of_a_file(mine: KnowledgeGraph) -> None:
@@ -77,12 +77,12 @@ def test_pages_are_those_of_all_documents_of_a_file(mine: KnowledgeGraph) -> Non
     mine.add_text("two.jsonl", "".join(json.dumps({"id": i, "text": text}) + "\n"
                                        for i, text in (("a", long), ("b", long + long))))
     with mine.store() as store, store.transaction() as connection:
-        names = [document.name for document in store.documents("two.jsonl")]
+        names = [document.name for document in store.documents.all("two.jsonl")]
         for name, marks in zip(names, ('[[0, 1, ""], [900, 4, ""]]', '[[0, 2, ""]]'), strict=True):
             connection.execute("UPDATE documents SET marks = ? WHERE name = ?", (marks, name))
     with mine.store() as store:
-        assert [document.pages for document in store.documents("two.jsonl")] == [4, 2]
-        assert store.contents()["two.jsonl"].pages == 4 + 2
+        assert [document.pages for document in store.documents.all("two.jsonl")] == [4, 2]
+        assert store.files.contents()["two.jsonl"].pages == 4 + 2
 
 
 def test_pages_of_a_pdf_are_counted_though_one_passage_holds_them(
@@ -102,7 +102,7 @@ def test_pages_of_a_pdf_are_counted_though_one_passage_holds_them(
 def test_the_table_says_what_each_file_brings(mine: KnowledgeGraph) -> None:
     table = page("documents", ws="mine").dataframe[0].value
     with mine.store() as store:
-        held = store.contents()["ada.txt"]
+        held = store.files.contents()["ada.txt"]
     assert table[["entities", "relations", "tokens"]].values.tolist() == [
         [held.entities, held.relations, held.tokens]]
     assert not {"read", "pages", "documents", "what happened"} & set(table)  # nothing to tell
@@ -110,7 +110,7 @@ def test_the_table_says_what_each_file_brings(mine: KnowledgeGraph) -> None:
 
 def test_reading_that_nobody_goes_on_with_is_called_interrupted(mine: KnowledgeGraph) -> None:
     with mine.store() as store:
-        store.reopen(["ada.txt"])
+        store.files.reopen(["ada.txt"])
     assert list(page("documents", ws="mine").dataframe[0].value["state"]) == ["interrupted"]
     with mine.store() as store:
         enqueue(store)
@@ -125,14 +125,14 @@ def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> Non
     assert "read" not in app.dataframe[0].value  # what can be read is read
     press(app, "Retry failed 2 files")
     with mine.store() as store:
-        assert {f.name: f.status for f in store.files()} == {
+        assert {f.name: f.status for f in store.files.all()} == {
             "ada.txt": "done", "bad.pdf": "queued", "worse.pdf": "queued"}
 
 
 def test_the_trouble_of_many_files_does_not_fill_the_page(mine: KnowledgeGraph) -> None:
     with mine.store() as store, store.transaction() as connection:
         for number in range(8):
-            store.add_file(f"{number}.pdf", b"x")
+            store.files.add(f"{number}.pdf", b"x")
         connection.execute("UPDATE files SET status = 'failed', error = 'It is no PDF.' "
                            "WHERE name != 'ada.txt'")
     text = shown(page("documents", ws="mine"))
@@ -159,7 +159,7 @@ def test_files_whose_names_no_rules_tell_are_named_with_what_to_do(
 
 
 def test_files_that_wait_to_be_parsed_are_expected_by_their_bytes(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "w.db") as store:
+    with open_workspace(tmp_path / "w.db") as store:
         first = enqueue(store, [("a.txt", b"x" * 300), ("b.txt", b"x" * 600)])
         second = enqueue(store, [("c.txt", b"x" * 900)])
         assert unparsed(store) == math.inf
@@ -173,12 +173,12 @@ def test_files_that_wait_to_be_parsed_are_expected_by_their_bytes(tmp_path: Path
         assert unparsed(store, first) == pytest.approx(600 * 6 / 300)
         assert unparsed(store, second) == pytest.approx(900 * 6 / 300)
         assert unparsed(store) == pytest.approx(1500 * 6 / 300)
-        store.delete("c.txt")
+        store.documents.delete("c.txt")
         assert unparsed(store) == pytest.approx(600 * 6 / 300)
 
 
 def test_files_parsed_between_passages_do_not_hide_how_far_the_reading_is(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "w.db") as store:
+    with open_workspace(tmp_path / "w.db") as store:
         job = enqueue(store)
         report = _Report(store, job)
         for progress in (Progress("parsing", 0, 9, "a"), Progress("extracting", 3, 4, "a"),
@@ -208,7 +208,7 @@ def test_a_running_job_says_how_long_it_still_takes(
     assert share == pytest.approx(0.25)
     assert words == "Extracting a.txt: 25 of 100 passages, about 30 s left"  # 75 at 2.5 a second
     with mine.store() as store:  # ada.txt has 1 passage in 43 bytes
-        store.add_file("b.txt", b"x" * 43 * 37, job)
+        store.files.add("b.txt", b"x" * 43 * 37, job)
         _, words = documents._bar(mine.path, store, open_jobs(store)[0])
     assert words.startswith("Extracting a.txt: 25 of about 140 passages")
 
@@ -251,7 +251,7 @@ def test_more_is_found_on_request(mine: KnowledgeGraph) -> None:
 def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGraph) -> None:
     mine.add_text("bob.txt", "Bob hid the xylophone.")
     with mine.store() as store:
-        store.delete("bob.txt")
+        store.documents.delete("bob.txt")
     app = page("documents", ws="mine")
     press(app, "Erase for good")
     text = shown(app)
@@ -261,16 +261,16 @@ def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGrap
     app.button(key="erase_now").click().run()
     assert not app.exception
     with mine.store() as store:
-        assert [file.name for file in store.files()] == ["ada.txt"]
+        assert [file.name for file in store.files.all()] == ["ada.txt"]
     assert b"xylophone" not in mine.path.read_bytes()
     assert "Erase for good" not in [button.label for button in page("documents", ws="mine").button]
 
 
 def test_nothing_can_be_erased_while_documents_are_read(mine: KnowledgeGraph) -> None:
     with mine.store() as store:
-        store.delete("ada.txt")
+        store.documents.delete("ada.txt")
         app = page("documents", ws="mine")
-        with store.lease():
+        with store.queue.lease():
             press(app, "Erase for good")
             assert app.button(key="erase_now").disabled
             assert "erase when that is done" in shown(app)
@@ -283,7 +283,7 @@ def test_nothing_can_be_erased_while_documents_are_read(mine: KnowledgeGraph) ->
         app.run()
         app.button(key="erase_not").click().run()
         assert "removes" not in shown(app)
-        assert len(store.files()) == 1
+        assert len(store.files.all()) == 1
 
 
 def test_a_file_that_is_gone_between_two_looks_is_no_error(
@@ -296,8 +296,8 @@ def test_a_file_that_is_gone_between_two_looks_is_no_error(
 def test_the_raw_reply_of_a_model_is_shown_as_text(mine: KnowledgeGraph) -> None:
     reply = "<script>alert(1)</script> I cannot **read** this."
     with mine.store() as store, store.transaction() as connection:
-        chunk, = store.log().chunks
-        store.put_call(Call("k", "extract", "m", "rejected", reply, 1, 1, chunk=chunk.id,
+        chunk, = store.log.read().chunks
+        store.ledger.put(Call("k", "extract", "m", "rejected", reply, 1, 1, chunk=chunk.id,
                             document="ada.txt"))
         connection.execute("INSERT INTO doubts SELECT id, 'two replies held no record', 0 "
                            "FROM extractions")

@@ -13,18 +13,18 @@ from clicks import page, press, shown
 from qafd import export
 from qafd.assemble import Assembly, node_id
 from qafd.cli import main
+from qafd.curate.entities import entity
+from qafd.curate.neighbors import Neighbor, added, disconnect, neighbors
 from qafd.doctor import doctor
+from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import kind_names
 from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, Node
 from qafd.retrieve import METHODS
-from qafd.storage.sqlite import Store, opening, schema, tables
-from qafd.storage.sqlite.curate import entity
-from qafd.storage.sqlite.edits import STRENGTH, connected, edges_by_hand
-from qafd.storage.sqlite.neighbors import Neighbor, added, disconnect, neighbors
-from qafd.storage.sqlite.rows import Edit
+from qafd.storage import open_workspace
+from qafd.storage.sqlite import opening, schema, tables
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",
@@ -55,7 +55,7 @@ def near(knowledge: KnowledgeGraph, name: str) -> dict[str, Neighbor]:
 
 def digest(knowledge: KnowledgeGraph) -> str:
     with knowledge.store() as store:
-        return store.digest()
+        return store.graph.digest()
 
 
 def kinds(knowledge: KnowledgeGraph, one: str, other: str) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def test_an_added_edge_carries_flow_on_either_layer(graph, params):
     (edge,) = (e for e in graph.retrieve(question, **params).edges if e.label == "admired")
     assert edge.kind == "relation"
     with graph.store() as store:
-        assert [e.similarity for e in store.edges([edge.source]) if e.label == "admired"] == [
+        assert [e.similarity for e in store.graph.edges([edge.source]) if e.label == "admired"] == [
             STRENGTH] * 2
 
 
@@ -112,7 +112,7 @@ def test_a_removed_edge_is_gone_and_stays_away(graph):
     graph.add_text("more.md", "Charles Flint hired Thomas Watson in 1914.")
     assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
     with graph.store() as store:
-        store.drop_graph()
+        store.graph.drop()
     refresh(graph.path)
     assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
     assert "Charles Flint" not in near(graph, "Thomas Watson")
@@ -141,7 +141,7 @@ def test_an_edit_waits_while_no_document_has_its_entity(graph, tmp_path):
     edited = digest(graph)
     with graph.store() as store:
         for name in ("moon.md", "firm.md"):
-            store.delete(name)
+            store.documents.delete(name)
     graph.undo_edit(graph.rename("IBM", "Big Blue"))
     alone = KnowledgeGraph.open(tmp_path / "alone.db")
     alone.add_text("chess.md", TEXTS["chess.md"])
@@ -149,7 +149,7 @@ def test_an_edit_waits_while_no_document_has_its_entity(graph, tmp_path):
     assert "Margaret Hamilton" not in near(graph, "IBM")
     with graph.store() as store:
         for name in ("moon.md", "firm.md"):
-            store.undo(name)
+            store.documents.undo(name)
     graph.undo_edit(graph.rename("IBM", "Big Blue"))
     assert digest(graph) == edited
 
@@ -220,12 +220,12 @@ def test_a_workspace_of_the_schema_before_keeps_its_edits(tmp_path):
         connection.execute("INSERT INTO edits VALUES (3, 'hide', 'a', '', 'then', NULL)")
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute("INSERT INTO edits VALUES (4, 'join', 'a', 'b', 'then', NULL)")
-    with Store.open(path) as store:
-        assert store.edits() == (Edit(3, "hide", "a", "", "then"),)
-        assert store.edit("join", "a", "b", "x", "y") == 4
-        assert (store.edits()[1].label, store.edits()[1].note) == ("x", "y")
+    with open_workspace(path) as store:
+        assert store.edits.all() == (Edit(3, "hide", "a", "", "then"),)
+        assert store.edits.add("join", "a", "b", "x", "y") == 4
+        assert (store.edits.all()[1].label, store.edits.all()[1].note) == ("x", "y")
         with pytest.raises(sqlite3.IntegrityError):
-            store.edit("else", "a")
+            store.edits.add("else", "a")
 
 
 def test_a_workspace_from_before_types_by_hand_keeps_its_edits(tmp_path):
@@ -234,9 +234,9 @@ def test_a_workspace_from_before_types_by_hand_keeps_its_edits(tmp_path):
         schema.migrate(connection, path, tables.STEPS[:6])
         connection.execute(
             "INSERT INTO edits VALUES (3, 'join', 'a', 'b', 'then', 'later', 'met', 'why')")
-    with Store.open(path) as store:
-        assert store.edit("type", "a", "PERSON") == 4
-        assert store.edits()[0] == Edit(3, "join", "a", "b", "then", "later", "met", "why")
+    with open_workspace(path) as store:
+        assert store.edits.add("type", "a", "PERSON") == 4
+        assert store.edits.all()[0] == Edit(3, "join", "a", "b", "then", "later", "met", "why")
 
 
 def test_an_edge_by_hand_is_told_where_a_sentence_would_be_quoted(graph):
@@ -317,7 +317,7 @@ def test_the_page_connects_removes_and_takes_it_back(graph, home):
     refresh(knowledge.path)
     assert kinds(knowledge, "Margaret Hamilton", "Thomas Watson") == ()
     with knowledge.store() as store:
-        store.delete("firm.md")
+        store.documents.delete("firm.md")
     refresh(knowledge.path)
     app = page("graph", ws="edges", part="Edits")
     assert "No edge joins “Margaret Hamilton” and “thomas watson”" in shown(app)
@@ -351,7 +351,7 @@ def test_an_edge_by_hand_never_weakens_that_of_the_documents(similarity, stronge
     a, b = (Node(node_id("entity", key), "entity", key, key) for key in "ab")
     said = Edge(a.id, b.id, "relation", similarity, "met", 2, (("chunk", 0), ("chunk", 3)))
     nothing = np.zeros((2, 0), np.float32)
-    found = connected(Assembly((a, b), (said,), nothing, nothing), made(("join", "a", "b", "met")))
+    found = connect_by_hand(Assembly((a, b), (said,), nothing, nothing), made(("join", "a", "b", "met")))
     assert set(found.edges) == {replace(said, similarity=stronger),
                                 Edge(a.id, b.id, "by_hand", STRENGTH, "met")}
 
@@ -361,5 +361,5 @@ def test_the_label_by_hand_is_the_one_that_is_drawn(graph):
         number = graph.connect(*ends, "aardvark")
         with graph.store() as store:
             ids = [entity(store, name).id for name in ends]
-            assert store.labels(ids) == {frozenset(ids): "aardvark"}
+            assert store.graph.labels(ids) == {frozenset(ids): "aardvark"}
         graph.undo_edit(number)

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from qafd.answer.expected import names_in
 from qafd.cli import main
+from qafd.curate import entities as curate
 from qafd.doctor import doctor
+from qafd.edits import Edit, entity_names, entity_types
 from qafd.errors import ParameterError, StoreError
 from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.sqlite import curate
-from qafd.storage.sqlite.edits import entity_names, entity_types
-from qafd.storage.sqlite.rows import Edit
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM on "
@@ -52,7 +51,7 @@ def call(knowledge: KnowledgeGraph, known: str, name: str) -> int:
 
 def digest(knowledge: KnowledgeGraph) -> str:
     with knowledge.store() as store:
-        return store.digest()
+        return store.graph.digest()
 
 
 def same(*pairs: tuple[str, str]) -> list[Edit]:
@@ -130,11 +129,11 @@ def test_undoing_an_edit_gives_back_the_graph_that_was(graph):
     number = call(graph, "IBM", "International Business Machines")
     assert digest(graph) != before
     with graph.store() as store:
-        store.undo_edit(number)
+        store.edits.undo(number)
     refresh(graph.path)
     assert digest(graph) == before
     with graph.store() as store, pytest.raises(StoreError, match="no edit 1"):
-        store.undo_edit(number)
+        store.edits.undo(number)
 
 
 def test_a_hidden_entity_leaves_with_all_its_edges(graph):
@@ -145,20 +144,20 @@ def test_a_hidden_entity_leaves_with_all_its_edges(graph):
     refresh(graph.path)
     assert node not in graph.graph.row
     with graph.store() as store:
-        assert not store.edges([node])
+        assert not store.graph.edges([node])
 
 
 def test_edits_outlive_deletions_and_new_documents(graph, tmp_path):
     call(graph, "IBM", "International Business Machines")
     with graph.store() as store:
-        store.delete("chess.md")
+        store.documents.delete("chess.md")
     refresh(graph.path)
     fresh = KnowledgeGraph.open(tmp_path / "fresh.db")
     for name in ("firm.md", "later.md"):
         fresh.add_text(name, TEXTS[name])
     assert digest(graph) == digest(fresh)
     with graph.store() as store:
-        store.undo("chess.md")
+        store.documents.undo("chess.md")
     refresh(graph.path)
     assert entities(graph)["International Business Machines"].passages == 2
 
@@ -202,7 +201,7 @@ def test_the_last_type_counts_and_follows_what_is_merged(graph):
     call(graph, "IBM", "International Business Machines")
     assert types(graph)["International Business Machines"] == "COMPANY"
     with graph.store() as store:
-        assert entity_types(store.edits()) == {"international business machines": "COMPANY"}
+        assert entity_types(store.edits.all()) == {"international business machines": "COMPANY"}
 
 
 def test_the_last_name_of_what_is_a_person_by_now_means_that_person(tmp_path):
@@ -219,7 +218,7 @@ def test_the_last_name_of_what_is_a_person_by_now_means_that_person(tmp_path):
 def test_who_is_answered_by_those_that_somebody_says_are_persons(graph):
     graph.retype("Deep Blue", "person")
     with graph.store() as store:
-        chunks = [chunk.id for chunk in store.log().chunks]
+        chunks = [chunk.id for chunk in store.log.read().chunks]
         found = {(name.text, name.type) for names in names_in(store, chunks).values()
                  for name in names}
     assert ("Deep Blue", "person") in found
@@ -231,12 +230,12 @@ def test_a_title_that_somebody_says_is_a_person_is_one_where_a_sentence_has_it(t
     knowledge.add_text("a.md", f"# Zorblat Grex\n\n{texts[0]}")
     knowledge.add_text("b.md", texts[1])
     with knowledge.store() as store:
-        kinds = {mention.kind for extraction in store.log().extractions
+        kinds = {mention.kind for extraction in store.log.read().extractions
                  for mention in extraction.mentions if mention.key == "zorblat grex"}
     assert kinds <= {"title", "heading", "term"}
     knowledge.retype("Zorblat Grex", "person")
     with knowledge.store() as store:
-        chunks = store.log().chunks
+        chunks = store.log.read().chunks
         found = {next(c.text for c in chunks if c.id == chunk)[:end].rpartition(". ")[2]
                  for (chunk, end), names in names_in(store, [c.id for c in chunks]).items()
                  for name in names if (name.text, name.type) == ("Zorblat Grex", "person")}
@@ -331,7 +330,7 @@ def test_a_pair_that_was_told_apart_is_not_suggested_again(graph):
         number = curate.keep_apart(store, "IBM", "International Business Machines")
         names = {one.first.name for one in curate.suggestions(store, graph.graph)}
         assert "IBM" not in names
-        store.undo_edit(number)
+        store.edits.undo(number)
         names = {one.first.name for one in curate.suggestions(store, graph.graph)}
         assert "IBM" in names
 
@@ -363,8 +362,8 @@ def test_the_command_line_lists_edits_and_undoes(graph, capsys):
 
 
 def test_edits_of_two_processes_both_hold(graph):
-    code = ("import sys; from qafd.storage.sqlite import Store; from qafd.storage.sqlite import curate\n"
-            "with Store.open(sys.argv[1]) as store: curate.hide(store, sys.argv[2])")
+    code = ("import sys; from qafd.storage import open_workspace; from qafd.curate import entities\n"
+            "with open_workspace(sys.argv[1]) as store: entities.hide(store, sys.argv[2])")
     children = [subprocess.Popen([sys.executable, "-c", code, str(graph.path), name])
                 for name in ("IBM", "New York")]
     assert [child.wait(60) for child in children] == [0, 0]
@@ -399,7 +398,7 @@ def test_hubs_come_first_and_orphans_connect_nothing(graph):
     graph.add_text("alone.md", "It snowed in Tromsø.")
     with graph.store() as store:
         known = curate.entities(store)
-        ends = [end for e in store.edges([one.id for one in known]) if e.kind == "relation"
+        ends = [end for e in store.graph.edges([one.id for one in known]) if e.kind == "relation"
                 for end in (e.source, e.target)]
     counts = [ends.count(one.id) for one in curate.hubs(known)]
     assert counts == sorted(counts, reverse=True)

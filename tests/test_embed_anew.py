@@ -9,7 +9,7 @@ from tiny import TinyEmbedder, TinyExtractor
 from qafd import ingest as index
 from qafd.ingest.jobs import cancel, enqueue, go_on, jobs, work
 from qafd.records import Vectors
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 PASSAGES, BATCH = 20, 4
 
@@ -42,9 +42,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def forget(path: Path) -> int:
-    with Store.open(path) as store, store.transaction():
-        store.forget_embedder()
-        store.drop_graph()
+    with open_workspace(path) as store, store.transaction():
+        store.vectors.forget()
+        store.graph.drop()
         return enqueue(store)
 
 
@@ -67,8 +67,8 @@ def test_a_kill_repeats_at_most_one_batch(at: int, path: Path, vectors: int) -> 
         if count == at:
             raise Killed
 
-    with Store.open(path) as store:
-        before = store.digest()
+    with open_workspace(path) as store:
+        before = store.graph.digest()
     forget(path)
     first, second = Counting(die), Counting()
     with pytest.raises(Killed):
@@ -76,8 +76,8 @@ def test_a_kill_repeats_at_most_one_batch(at: int, path: Path, vectors: int) -> 
     run(path, second)
     # a passage of one sentence has two vectors
     assert 0 <= first.count + second.count - vectors <= 2 * BATCH
-    with Store.open(path) as store:
-        assert store.digest() == before
+    with open_workspace(path) as store:
+        assert store.graph.digest() == before
 
 
 def test_progress_counts_vectors(path: Path) -> None:
@@ -98,19 +98,19 @@ def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int)
 
     def stop(count: int) -> None:
         if count == 9:
-            with Store.open(path) as other:
+            with open_workspace(path) as other:
                 cancel(other, job)
 
     first, second = Counting(stop), Counting()
     run(path, first)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert jobs(store)[0].state == "cancelled"
-        assert store.stale
-        assert store.graph().ids == ()
+        assert store.graph.stale
+        assert store.graph.read().ids == ()
         go_on(store, job)
     assert first.count == 4 * BATCH  # the second batch of passages was under way
     run(path, second)
     assert first.count + second.count == vectors
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert [job.state for job in jobs(store)[:2]] == ["done", "cancelled"]
-        assert not store.stale
+        assert not store.graph.stale

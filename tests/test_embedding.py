@@ -16,13 +16,13 @@ from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Meter, Price, Spent
 from qafd.models.endpoint_embedder import EndpointEmbedder
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 pytestmark = pytest.mark.replies(reply=answering)
 
 
 def indexed(path: Path, server: FaultServer, files=(), run: str = "", **choice) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice(**{"embedder": "vectors", "embedder_url": server.url, "attempts": 1}
                              | choice))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, run=run)
@@ -42,10 +42,10 @@ def test_many_passages_are_one_request_and_keep_their_vectors(path, server):
     # 40 passages of one sentence in reads of 16, then at most 40 titles, 41 names and 7 places
     assert len(sent(server)) <= 1 + 3 + 2
     alone = EndpointEmbedder("vectors", server.url)
-    with Store.open(path) as store:
-        log = store.log()
+    with open_workspace(path) as store:
+        log = store.log.read()
         for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
-            (found,) = store.sentences([chunk.id]).values()
+            (found,) = store.passages.sentences([chunk.id]).values()
             start, end = extraction.sentences[0]
             assert np.array_equal(found[0][2], alone.embed([chunk.text[start:end]])[0])
 
@@ -58,10 +58,10 @@ def test_no_text_is_sent_twice(path, server):
 def test_requests_are_in_the_ledger_with_document_tokens_money_and_time(path, server):
     indexed(path, server, [("many.jsonl", lines(3)), ("a.txt", b"Ada met Bob.")], run="r1",
             embed_price=Price(2.0, 0.0))
-    with Store.open(path) as store:
-        (total,) = store.ledger("purpose")
-        documents = {total.what for total in store.ledger("document")}
-        assert [t.what for t in store.ledger("run")] == ["r1"]
+    with open_workspace(path) as store:
+        (total,) = store.ledger.totals("purpose")
+        documents = {total.what for total in store.ledger.totals("document")}
+        assert [t.what for t in store.ledger.totals("run")] == ["r1"]
     assert (total.what, total.calls, total.tokens_out) == ("embed", len(sent(server)), 0)
     assert total.estimated
     assert total.tokens_in >= sum(len(text.split()) for text in texts(server))
@@ -73,8 +73,8 @@ def test_requests_are_in_the_ledger_with_document_tokens_money_and_time(path, se
 def test_tokens_that_the_endpoint_counts_are_taken_as_they_are(path, server):
     server.embedding_usage = {"prompt_tokens": 5, "total_tokens": 5}
     indexed(path, server, [("a.txt", b"Ada met Bob.")])
-    with Store.open(path) as store:
-        (total,) = store.ledger("model")
+    with open_workspace(path) as store:
+        (total,) = store.ledger.totals("model")
     assert (total.tokens_in, total.estimated) == (5 * len(sent(server)), False)
 
 
@@ -84,16 +84,16 @@ def test_a_cap_stops_before_the_request_and_nothing_is_paid_twice(path, server, 
     files = [("many.jsonl", lines(60))]
     with pytest.raises(SpendingCapError, match="so it was not made"):
         indexed(path, server, files, cap=cap, embed_price=Price(1.0, 0.0))
-    with Store.open(path) as store:
-        (total,) = store.ledger("model")
+    with open_workspace(path) as store:
+        (total,) = store.ledger.totals("model")
     assert 0 < total.calls <= (cap.calls or 99)
     assert total.tokens_in <= (cap.tokens or 1000)
     assert total.calls == len(sent(server))
     indexed(path, server)
     assert len(texts(server)) == len(set(texts(server)))
     indexed(tmp_path / "other.db", server, files)
-    with Store.open(path) as store, Store.open(tmp_path / "other.db") as other:
-        assert store.digest() == other.digest()
+    with open_workspace(path) as store, open_workspace(tmp_path / "other.db") as other:
+        assert store.graph.digest() == other.graph.digest()
 
 
 def test_one_cap_holds_for_reading_and_embedding(path, server):
@@ -121,20 +121,20 @@ def test_vectors_of_a_passage_that_the_model_could_not_read_are_kept(path, serve
     indexed(path, server, [("many.jsonl", lines(12))], model="tiny", base_url=server.url)
     before = len(texts(server))
     server.fault = lambda *_: "ok"
-    with Store.open(path) as store:
-        assert store.files()[0].status == "failed"
-        store.retry(["many.jsonl"])
+    with open_workspace(path) as store:
+        assert store.files.all()[0].status == "failed"
+        store.files.retry(["many.jsonl"])
     indexed(path, server, model="tiny", base_url=server.url)
     assert len(texts(server)) == len(set(texts(server))) > before
-    with Store.open(path) as store:
-        store.purge("many.jsonl")
+    with open_workspace(path) as store:
+        store.documents.purge("many.jsonl")
         with store.snapshot() as connection:
             assert connection.execute("SELECT count(*) FROM embeddings").fetchone() == (0,)
 
 
 def test_a_price_that_is_missing_is_asked_for_before_a_run(path, server):
     url = "https://api.example.com/v1"
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice(embedder="vectors", embedder_url=url, cap=Cap(cost=1.0)))
     with pytest.raises(ParameterError, match=r"no price for vectors.*--embed-price"):
         index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, processes=1,
@@ -148,8 +148,8 @@ def test_a_question_is_counted_once_and_for_itself(path, server):
         before = len(sent(server))
         knowledge.plan("Who met Ada?")
     assert len(sent(server)) == before
-    with Store.open(path) as store:
-        totals = {total.what: total.calls for total in store.ledger("question")}
+    with open_workspace(path) as store:
+        totals = {total.what: total.calls for total in store.ledger.totals("question")}
     assert totals["Who met Ada?"] == 1
 
 
@@ -171,8 +171,8 @@ def test_the_plan_holds_what_the_run_then_takes(path, server):
     assert server.bodies == []
     assert not path.exists()
     indexed(path, server, files, embed_price=Price(3.0, 0.0))
-    with Store.open(path) as store:
-        (total,) = store.ledger("model")
+    with open_workspace(path) as store:
+        (total,) = store.ledger.totals("model")
     words = [text for some in sent(server) for text in some if text != "word"]
     assert found.calls[0] <= total.calls - 1 <= found.calls[1]  # one asks for the dimension
     assert len(words) <= found.texts[1]
@@ -224,14 +224,14 @@ def test_a_workspace_of_another_model_keeps_no_foreign_vector(path, server):
     model = MeteredEmbedder(EndpointEmbedder("vectors", server.url), path, Meter())
     assert model.embed(["x", "y", "x"]).shape == (3, 4)
     assert sent(server) == [["x", "y"]]
-    with Store.open(path) as store, store.snapshot() as connection:
+    with open_workspace(path) as store, store.snapshot() as connection:
         names = connection.execute("SELECT DISTINCT model FROM embeddings").fetchall()
     assert names == [("tiny",)]
 
 
 def test_the_key_is_in_no_file_after_a_run(path, server):
     key = "sk-CANARY-0123456789"
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice(embedder="vectors", embedder_url=server.url))
     index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
           processes=1, keys={server.url: key})
@@ -241,7 +241,7 @@ def test_the_key_is_in_no_file_after_a_run(path, server):
 
 
 def embedding_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice(embedder="vectors", embedder_url=url))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
@@ -259,5 +259,5 @@ def test_killed_and_resumed_only_the_request_in_flight_is_paid_again(path, serve
     twice = len(texts(server)) - len(set(texts(server)))
     assert 0 < twice <= 2 * 64  # two kills, a request of 64 texts in flight
     indexed(tmp_path / "other.db", server, files)
-    with Store.open(path) as store, Store.open(tmp_path / "other.db") as other:
-        assert store.digest() == other.digest()
+    with open_workspace(path) as store, open_workspace(tmp_path / "other.db") as other:
+        assert store.graph.digest() == other.graph.digest()

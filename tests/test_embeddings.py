@@ -15,7 +15,8 @@ from qafd.lab.embeddings import neighbors_kept, side
 from qafd.plan import Planner
 from qafd.retrieve.layers import bring_up_to_date
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.storage.sqlite import Store, embedding_key
+from qafd.storage import open_workspace
+from qafd.storage.rows import embedding_key
 
 FILES = [(f"{i}.txt", f"Ada{i} met Bob{i % 3} in Rome{i}. Bob{i % 3} met Cyd.".encode())
          for i in range(6)]
@@ -33,25 +34,25 @@ def run(path: Path, embedder: type | object, files: list[tuple[str, bytes]] | No
 def path(tmp_path: Path) -> Path:
     """Embedded with the tiny model, and then with another."""
     run(tmp_path / "two.db", TinyEmbedder, FILES)
-    with Store.open(tmp_path / "two.db") as store:
-        store.forget_embedder()
+    with open_workspace(tmp_path / "two.db") as store:
+        store.vectors.forget()
     run(tmp_path / "two.db", other)
     return tmp_path / "two.db"
 
 
 def models(path: Path) -> dict[str, int]:
-    with Store.open(path) as store, store.snapshot() as connection:
+    with open_workspace(path) as store, store.snapshot() as connection:
         return dict(connection.execute("SELECT model, count(*) FROM embeddings GROUP BY model"))
 
 
 def test_the_earlier_graph_is_the_one_that_its_model_made(path: Path, tmp_path: Path) -> None:
     run(tmp_path / "one.db", TinyEmbedder, FILES)
-    with Store.open(tmp_path / "one.db") as store:
-        alone = store.graph()
-    with Store.open(path) as store:
-        assert store.embedder == ("other", 16)
-        assert store.earlier_embedder == ("tiny", 8)
-        assert store.graph().vectors.shape[1] == 16
+    with open_workspace(tmp_path / "one.db") as store:
+        alone = store.graph.read()
+    with open_workspace(path) as store:
+        assert store.vectors.embedder == ("other", 16)
+        assert store.vectors.earlier == ("tiny", 8)
+        assert store.graph.read().vectors.shape[1] == 16
     before = KnowledgeGraph(path, other()).earlier()
     assert (before.ids, list(before.kinds)) == (alone.ids, list(alone.kinds))
     for name in ("indptr", "neighbors", "similarity", "edge_kinds", "vectors", "name_vectors",
@@ -61,23 +62,23 @@ def test_the_earlier_graph_is_the_one_that_its_model_made(path: Path, tmp_path: 
 
 def test_only_the_model_before_is_kept_and_the_same_model_is_computed_anew(path: Path) -> None:
     assert models(path)["tiny"] == models(path)["other"]
-    with Store.open(path) as store:
-        store.forget_embedder()
+    with open_workspace(path) as store:
+        store.vectors.forget()
     run(path, lambda: TinyEmbedder("third", 4))
     assert set(models(path)) == {"other", "third"}
-    with Store.open(path) as store:
-        store.forget_embedder()
+    with open_workspace(path) as store:
+        store.vectors.forget()
     run(path, lambda: TinyEmbedder("third", 5))
     assert set(models(path)) == {"third"}
-    with Store.open(path) as store:
-        assert store.earlier_embedder == ("", 0)
+    with open_workspace(path) as store:
+        assert store.vectors.earlier == ("", 0)
         with pytest.raises(StoreError, match="vectors of one embedding model only"):
             KnowledgeGraph(path, other()).earlier()
 
 
 def test_a_purged_document_leaves_no_vector_of_either_model(path: Path, tmp_path: Path) -> None:
-    with Store.open(path) as store:
-        store.purge("5.txt")
+    with open_workspace(path) as store:
+        store.documents.purge("5.txt")
     run(path, other)
     run(tmp_path / "five.db", TinyEmbedder, FILES[:5])
     assert models(path)["tiny"] == models(tmp_path / "five.db")["tiny"]
@@ -95,7 +96,7 @@ def test_a_document_that_came_later_is_left_out(path: Path) -> None:
 
 def test_layers_of_the_present_graph_are_not_taken_for_those_of_the_earlier(path: Path) -> None:
     knowledge = KnowledgeGraph(path, other())
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         bring_up_to_date(store, other(), ["tree"])
     plan = Planner(knowledge.earlier(), TinyEmbedder()).plan("Whom did Ada1 meet?")
     with pytest.raises(MissingLayerError, match="tree"):
@@ -103,17 +104,17 @@ def test_layers_of_the_present_graph_are_not_taken_for_those_of_the_earlier(path
 
 
 def test_a_name_without_an_earlier_vector_is_told_of(path: Path) -> None:
-    with Store.open(path) as store, store.transaction() as connection:
+    with open_workspace(path) as store, store.transaction() as connection:
         connection.execute("DELETE FROM embeddings WHERE key = ?", (embedding_key("tiny", "cyd"),))
     with pytest.raises(StoreError, match=r"1 of \d+ names came after the vectors of tiny"):
         KnowledgeGraph(path, other()).earlier()
 
 
 def test_dropping_the_earlier_vectors_leaves_the_others_as_they_were(path: Path) -> None:
-    with Store.open(path) as store:
-        before = store.digest()
-        store.drop_earlier_vectors()
-        assert store.digest() == before
+    with open_workspace(path) as store:
+        before = store.graph.digest()
+        store.vectors.drop_earlier()
+        assert store.graph.digest() == before
     assert set(models(path)) == {"other"}
 
 
@@ -124,7 +125,7 @@ def test_the_doctor_checks_the_earlier_vectors_too(path: Path, sql: str) -> None
         return next(check.ok for check in doctor(path) if check.name == "vectors")
 
     assert vectors()
-    with Store.open(path) as store, store.transaction() as connection:
+    with open_workspace(path) as store, store.transaction() as connection:
         connection.execute(sql)
     assert not vectors()
 

@@ -12,8 +12,8 @@ from qafd.assemble import node_id
 from qafd.doctor import doctor
 from qafd.errors import BusyError, ModelError, StoreError
 from qafd.ingest.erase import Footprint, erase, footprint
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.ledger import Call
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import Call
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 SECRET = ("secret.txt", b"Ada hid the Xylophone of Quimper under Zanzibar.")
@@ -29,9 +29,9 @@ def on_disk(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
 
 
-def save(store: Store, **retrieval: object) -> str:
+def save(store: Workspace, **retrieval: object) -> str:
     """Keep a run of this retrieval."""
-    key = store.save_retrieval({"query": "q", "method": "m", "params": {}, "revision": 1,
+    key = store.runs.save({"query": "q", "method": "m", "params": {}, "revision": 1,
                                 "passages": [], "nodes": [], **retrieval}, {}, {})
     with store.transaction() as connection:
         connection.execute("INSERT INTO runs VALUES (?, '', 0, 0, NULL, NULL)", (key,))
@@ -46,14 +46,14 @@ def call(**what: str) -> Call:
 @pytest.mark.parametrize("deleted", [True, False])
 def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> None:
     tiny_index(path, [ADA, SECRET])
-    with Store.open(path) as store:
-        store.put_call(call(document="secret.txt", chunk="c"))
-        store.put_call(call(question="Where is it?", purpose="answer"))
-        store.put_layer("summaries", "v", 1, b"Quimper")
+    with open_workspace(path) as store:
+        store.ledger.put(call(document="secret.txt", chunk="c"))
+        store.ledger.put(call(question="Where is it?", purpose="answer"))
+        store.layers.put("summaries", "v", 1, b"Quimper")
         save(store, passages=[{"document": "secret.txt", "text": "under Zanzibar."}])
         store.backup(path.with_name(f"{path.name}.schema3.backup"))
         if deleted:
-            store.delete("secret.txt")
+            store.documents.delete("secret.txt")
     if deleted:
         tiny_index(path)
     assert all(mark in on_disk(path) for mark in MARKS)
@@ -65,17 +65,17 @@ def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> Non
 def test_what_stays_is_as_if_the_document_had_never_been(path: Path, tmp_path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
     erased(path, "secret.txt")
-    with Store.open(path) as store:
-        assert not store.stale
-        assert node_id("entity", "ada") in store.graph().row
-        assert node_id("entity", "quimper") not in store.graph().row
-        digest = store.digest()
+    with open_workspace(path) as store:
+        assert not store.graph.stale
+        assert node_id("entity", "ada") in store.graph.read().row
+        assert node_id("entity", "quimper") not in store.graph.read().row
+        digest = store.graph.digest()
     assert tiny_index(tmp_path / "other.db", [ADA]) == digest
 
 
 def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         ada, only = ({"id": node_id("entity", key)} for key in ("ada", "quimper"))
         passage = {"document": "secret.txt", "text": "Ada hid"}
         stays = [save(store), save(store, nodes=[ada]),
@@ -92,7 +92,7 @@ def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
 def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path) -> None:
     tiny_index(path, [ADA, ("third.txt", b"Bob met Ada. Ada paid Paris.")])
     ada, bob, paris = (node_id("entity", key) for key in ("ada", "bob", "paris"))
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         stays = save(store, edges=[{"source": ada, "target": bob, "label": "met"},
                                    {"source": ada, "target": paris, "label": "left"}])
         save(store, edges=[{"source": paris, "target": ada, "label": "met"}])
@@ -109,21 +109,21 @@ def test_a_file_and_a_document_of_it_are_erased_together(path: Path) -> None:
     gone = erase(path, ["two.jsonl", "two.jsonl#two"], extractor=TinyExtractor,
                  embedder=TinyEmbedder)
     assert (gone.documents, gone.passages) == (2, 2)
-    with Store.open(path) as store:
-        assert [document.name for document in store.documents()] == ["ada.txt"]
+    with open_workspace(path) as store:
+        assert [document.name for document in store.documents.all()] == ["ada.txt"]
 
 
 def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
-    with Store.open(path) as store:
-        store.put_call(call(document="secret.txt"))
-        store.put_call(call(question="Where?", purpose="answer"))
-        store.put_call(call(question="Where?", purpose="plan", reply="its keywords"))
-        store.put_call(call(document="ada.txt", reply="Ada is named"))
-        cost = [(total.calls, total.cost) for total in store.ledger("model")]
+    with open_workspace(path) as store:
+        store.ledger.put(call(document="secret.txt"))
+        store.ledger.put(call(question="Where?", purpose="answer"))
+        store.ledger.put(call(question="Where?", purpose="plan", reply="its keywords"))
+        store.ledger.put(call(document="ada.txt", reply="Ada is named"))
+        cost = [(total.calls, total.cost) for total in store.ledger.totals("model")]
     assert erased(path, "secret.txt").replies == 2
-    with Store.open(path) as store:
-        assert [(total.calls, total.cost) for total in store.ledger("model")] == cost == [(4, 1.0)]
+    with open_workspace(path) as store:
+        assert [(total.calls, total.cost) for total in store.ledger.totals("model")] == cost == [(4, 1.0)]
         with store.snapshot() as connection:
             assert [row[0] for row in connection.execute("SELECT reply FROM llm_calls")] == [
                 "", "", "its keywords", "Ada is named"]
@@ -133,16 +133,16 @@ def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -
     two = b"".join(json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in (
         ("one", "Ada met Bob."), ("two", "Quimper hid Zanzibar.")))
     tiny_index(path, [("two.jsonl", two)])
-    with Store.open(path) as store, store.transaction() as connection:
+    with open_workspace(path) as store, store.transaction() as connection:
         # as it is kept while a passage could not be read
         connection.execute("UPDATE files SET data = ?, status = 'failed'", (two,))
     gone = erased(path, "two.jsonl#two")
     assert (gone.documents, gone.passages) == (1, 1)
     assert b"uimper" not in on_disk(path)
-    with Store.open(path) as store:
-        assert [d.name for d in store.documents()] == ["two.jsonl#one"]
-        assert store.retry(["two.jsonl"]) == 1
-        assert store.files()[0].status == "extracting"
+    with open_workspace(path) as store:
+        assert [d.name for d in store.documents.all()] == ["two.jsonl#one"]
+        assert store.files.retry(["two.jsonl"]) == 1
+        assert store.files.all()[0].status == "extracting"
         with store.transaction() as connection:
             connection.execute("UPDATE files SET status = 'queued', data = ?", (two,))
         with pytest.raises(StoreError, match=r"two\.jsonl, which has 'two\.jsonl#one', waits"):
@@ -153,8 +153,8 @@ def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
     with pytest.raises(StoreError, match="nothing called 'eve.txt'"):
         erase(path, ["ada.txt", "eve.txt"], extractor=TinyExtractor, embedder=TinyEmbedder)
-    with Store.open(path) as store:
-        assert len(store.documents()) == 2
+    with open_workspace(path) as store:
+        assert len(store.documents.all()) == 2
     gone = erase(path, ["ada.txt", "secret.txt", "ada.txt"], extractor=TinyExtractor,
                  embedder=TinyEmbedder)
     assert gone == Footprint(("ada.txt", "secret.txt"), 2, 2, 0, 0)
@@ -163,8 +163,8 @@ def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
 
 def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
     tiny_index(path, [ADA])
-    with Store.open(path) as store:
-        store.hold([SECRET])
+    with open_workspace(path) as store:
+        store.files.hold([SECRET])
         assert "removes all bytes:" in footprint(store, ["secret.txt"]).sentence
     erased(path, "secret.txt")
     assert b"uimper" not in on_disk(path)
@@ -181,24 +181,24 @@ def test_the_sentence_says_what_goes_in_numbers() -> None:
 
 def test_nothing_is_erased_while_another_process_indexes(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
-    with Store.open(path) as store, store.lease():
+    with open_workspace(path) as store, store.queue.lease():
         with pytest.raises(BusyError, match="is indexing"):
             erased(path, "secret.txt")
-        assert len(store.documents()) == 2
+        assert len(store.documents.all()) == 2
     with pytest.raises(StoreError, match="nothing called 'eve.txt'"):
         erased(path, "eve.txt")
 
 
 def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         with store.snapshot() as connection:
             connection.execute("PRAGMA busy_timeout = 50")
         with closing(sqlite3.connect(path)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM documents").fetchone()
-            store.purge("secret.txt")
-            store.drop_graph()
+            store.documents.purge("secret.txt")
+            store.graph.drop()
             with pytest.raises(BusyError, match="erase or wipe again"):
                 store.scrub()
         assert b"uimper" in on_disk(path)
@@ -219,19 +219,19 @@ def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) 
             raise ModelError("It is broken.")
 
     tiny_index(path, [ADA, SECRET])
-    with Store.open(path) as store, store.transaction() as connection:
+    with open_workspace(path) as store, store.transaction() as connection:
         connection.execute("DELETE FROM embeddings")
     with pytest.raises(ModelError):
         erase(path, ["secret.txt"], extractor=TinyExtractor, embedder=Broken)
     assert b"uimper" not in on_disk(path)
     tiny_index(path)
-    with Store.open(path) as store:
-        assert node_id("entity", "bob") in store.graph().row
+    with open_workspace(path) as store:
+        assert node_id("entity", "bob") in store.graph.read().row
 
 
 def test_wiping_removes_the_copies_of_upgrades_too(path: Path) -> None:
     tiny_index(path, [SECRET])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         store.backup(path.with_name(f"{path.name}.schema2.backup"))
         store.wipe()
     assert not [mark for mark in MARKS if mark in on_disk(path)]

@@ -209,7 +209,7 @@ def test_a_gold_node_means_what_an_edit_says_of_its_name(tmp_path: Path) -> None
     asked = [Question("q", "?", ("p1",), (), ("The Father of Computing",))]
     assert gold_nodes(knowledge, knowledge.graph, asked)[0] == {}
     with knowledge.store() as store:
-        store.edit("same", "father of computing", "Charles Babbage")
+        store.edits.add("same", "father of computing", "Charles Babbage")
     names = dict(zip(knowledge.graph.ids, knowledge.graph.names, strict=True))
     found, notices = gold_nodes(knowledge, knowledge.graph, asked)
     assert [names[key] for key in found.values()] == ["Charles Babbage"]

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
+from qafd.curate.excerpt import Named, around, excerpt, number_of, outline
 from qafd.errors import StoreError
 from qafd.ingest import refresh
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.excerpt import Named, around, excerpt, number_of, outline
+from qafd.storage import open_workspace
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
 LONG = ("long.txt", b"\n\n".join(b"Cyd went to room %d, and saw nobody there at all. " % i * 12
@@ -17,9 +17,9 @@ LONG = ("long.txt", b"\n\n".join(b"Cyd went to room %d, and saw nobody there at 
 
 def test_an_excerpt_has_the_text_as_stored_with_its_names(path: Path) -> None:
     tiny_index(path, [ADA])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         found = excerpt(store, "ada.txt")
-        text = store.document("ada.txt").text
+        text = store.documents.get("ada.txt").text
     passage, = found.passages
     assert passage.chunk.text == text == ADA[1].decode()
     assert [(text[n.start:n.end], n.name) for n in passage.names] == [
@@ -30,17 +30,17 @@ def test_an_excerpt_has_the_text_as_stored_with_its_names(path: Path) -> None:
 
 def test_a_merged_name_counts_as_the_entity_it_means(path: Path) -> None:
     tiny_index(path, [ADA])
-    with Store.open(path) as store:
-        store.edit("same", "bob", "Robert")
+    with open_workspace(path) as store:
+        store.edits.add("same", "bob", "Robert")
     refresh(path, extractor=TinyExtractor, embedder=TinyEmbedder)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert Named(8, 11, "Robert") in excerpt(store, "ada.txt").passages[0].names
 
 
 def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
     tiny_index(path, [LONG])
-    with Store.open(path) as store:
-        text, whole = store.document("long.txt").text, excerpt(store, "long.txt", 1, 10_000)
+    with open_workspace(path) as store:
+        text, whole = store.documents.get("long.txt").text, excerpt(store, "long.txt", 1, 10_000)
         passages, first = [], 1
         while first <= whole.document.passages:
             part = excerpt(store, "long.txt", first, 7)
@@ -56,7 +56,7 @@ def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
 
 def test_an_excerpt_beyond_the_end_is_the_last_one(path: Path) -> None:
     tiny_index(path, [LONG])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         found = excerpt(store, "long.txt", 10**9, 5)
         assert found.last == found.document.passages
         assert found.first == found.last - 4
@@ -65,7 +65,7 @@ def test_an_excerpt_beyond_the_end_is_the_last_one(path: Path) -> None:
 
 def test_a_passage_is_found_by_its_id_in_its_own_document_only(path: Path) -> None:
     tiny_index(path, [ADA, LONG])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         lines = outline(store, "long.txt")
         assert [line.number for line in lines] == list(range(1, len(lines) + 1))
         ninth = lines[8]
@@ -77,18 +77,18 @@ def test_a_passage_is_found_by_its_id_in_its_own_document_only(path: Path) -> No
 
 def test_a_deleted_document_can_still_be_read_and_an_unknown_one_cannot(path: Path) -> None:
     tiny_index(path, [ADA])
-    with Store.open(path) as store:
-        store.delete("ada.txt")
+    with open_workspace(path) as store:
+        store.documents.delete("ada.txt")
         assert excerpt(store, "ada.txt").document.deleted_at
         with pytest.raises(StoreError, match="no document called 'eve.txt'"):
             excerpt(store, "eve.txt")
 
 
 def test_the_original_is_there_until_the_file_is_read(path: Path) -> None:
-    with Store.open(path) as store:
-        store.add_file(*ADA)
-        assert store.original("ada.txt") == ADA[1]
+    with open_workspace(path) as store:
+        store.files.add(*ADA)
+        assert store.files.original("ada.txt") == ADA[1]
     tiny_index(path)
-    with Store.open(path) as store:
-        assert store.original("ada.txt") is None
+    with open_workspace(path) as store:
+        assert store.files.original("ada.txt") is None
         assert not excerpt(store, "ada.txt").document.original

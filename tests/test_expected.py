@@ -64,6 +64,6 @@ def test_names_are_found_by_the_sentence_that_has_them(harbor: KnowledgeGraph) -
     chunk = next(p.chunk for p in harbor.retrieve("Who is Greta Holm?").passages)
     with harbor.store() as store:
         found = names_in(store, [chunk])
-        ends = [end for _, end, _ in store.sentences([chunk])[chunk]]
+        ends = [end for _, end, _ in store.passages.sentences([chunk])[chunk]]
     assert {name.text for name in found[chunk, ends[-1]]} == {"Trondheim"}
     assert {graph.names[graph.row[name.node]] for name in found[chunk, ends[0]]} == {"Greta Holm"}

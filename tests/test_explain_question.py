@@ -98,10 +98,10 @@ def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
         told: Explanation) -> None:
     graph, problem = told.graph, told.problem
     with told.open_store() as store:
-        chunks = store.passages(n.key for n in store.nodes(graph.ids).values())
-        gone = {i for i, n in store.nodes(graph.ids).items()
+        chunks = store.passages.get(n.key for n in store.graph.nodes(graph.ids).values())
+        gone = {i for i, n in store.graph.nodes(graph.ids).items()
                 if n.kind == "passage" and chunks[n.key].document == "steve-jobs.md"}
-        kept = [e for e in store.edges(graph.ids) if e.kind in ("mention", "synonym")
+        kept = [e for e in store.graph.edges(graph.ids) if e.kind in ("mention", "synonym")
                 and not {e.source, e.target} & gone]
     assert gone
     row = graph.row
@@ -146,8 +146,8 @@ def test_the_document_most_leaned_on_costs_nodes_when_it_is_taken_out(told: Expl
 def test_a_relation_rests_on_the_only_document_that_states_it(sample: KnowledgeGraph) -> None:
     told = sample.explain(QUESTION, layer="entities")
     with sample.store() as store:
-        edges = [e for e in store.edges(told.graph.ids) if e.kind == "relation"]
-        chunks = store.passages(c for e in edges for c, _ in e.evidence)
+        edges = [e for e in store.graph.edges(told.graph.ids) if e.kind == "relation"]
+        chunks = store.passages.get(c for e in edges for c, _ in e.evidence)
     for name in told.documents:
         change = told.change(documents=[name])
         for u, v in change.edges:

@@ -76,8 +76,8 @@ def test_a_workspace_gives_its_name_and_models_to_what_it_retrieves(tmp_path):
     older = songs.graph
     made = songs.retrieve("Where was the singer of Paper Lanterns born?").to_dict()["made_by"]
     with songs.store() as store:
-        assert made == {"qafd": __version__, "workspace": store.version,
-                        "embedder": store.embedder[0], "extractor": store.extractor}
+        assert made == {"qafd": __version__, "workspace": store.graph.version,
+                        "embedder": store.vectors.embedder[0], "extractor": store.log.extractor}
         assert made["embedder"]
         assert made["extractor"]
     songs.add_text("new.txt", "Ada Lovelace met Charles Babbage in London.")

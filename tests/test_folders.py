@@ -9,7 +9,8 @@ import pytest
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.ingest.folders import Given, files_below, numbered, told_apart
-from qafd.storage.sqlite import Store, clean_name
+from qafd.storage import open_workspace
+from qafd.storage.rows import clean_name
 
 
 def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
@@ -93,10 +94,10 @@ def test_names_that_are_equal_when_cleaned_are_kept_apart(
         with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
             file.write(text)
     found = list(files_below(tmp_path))
-    with Store.open(tmp_path / "w.db") as store:
+    with open_workspace(tmp_path / "w.db") as store:
         for name, data in found:
-            store.add_file(name, data)
-        assert {store.begin(file.name) for file in store.files()} == {
+            store.files.add(name, data)
+        assert {store.files.begin(file.name) for file in store.files.all()} == {
             b"Ada Lovelace", b"Grace Hopper"}
 
 
@@ -153,8 +154,8 @@ def test_the_command_says_how_files_of_one_name_are_called(
     assert main(["index", *paths, "--db", str(alone / "w.db")]) == 0
     assert "kept apart as A/notes.txt, B/notes.txt\n" in capsys.readouterr().err
     assert main(["index", *paths, "--db", str(alone / "w.db")]) == 0
-    with Store.open(alone / "w.db") as store:
-        assert [(f.name, f.status) for f in store.files()] == [
+    with open_workspace(alone / "w.db") as store:
+        assert [(f.name, f.status) for f in store.files.all()] == [
             ("A/notes.txt", "done"), ("B/notes.txt", "done")]
 
 

@@ -42,7 +42,7 @@ from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import parse_graph, parse_with_notices
 from qafd.reading.text import canonical, chunk
 from qafd.records import Document
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 JOBS = ImportedGraph("a test", (
     ImportedNode("1", "Steve Jobs", "person", "Steve Jobs sold computers. He wore black."),
@@ -63,7 +63,7 @@ def relations(knowledge: KnowledgeGraph) -> dict[frozenset[str], tuple[str, floa
     names = dict(zip(graph.ids, graph.names, strict=True))
     with knowledge.store() as store:
         return {frozenset((names[e.source], names[e.target])): (e.label, e.similarity)
-                for e in store.edges(graph.ids) if e.kind == "relation"}
+                for e in store.graph.edges(graph.ids) if e.kind == "relation"}
 
 
 def taken_in(place: Path, *files: Path) -> KnowledgeGraph:
@@ -233,7 +233,7 @@ def test_nodes_of_one_name_stay_apart_and_it_is_said(tmp_path: Path) -> None:
     assert entities(knowledge) == {"Ann", "ann [n2]", "Bob"}
     assert len(relations(knowledge)) == 2
     with knowledge.store() as store:
-        assert any("1 nodes have the name of another" in n for n in store.files()[0].notices)
+        assert any("1 nodes have the name of another" in n for n in store.files.all()[0].notices)
 
 
 def test_a_person_is_not_called_by_a_last_name_that_is_another_node(tmp_path: Path) -> None:
@@ -273,8 +273,8 @@ def test_graphrag_tables_are_mentioned_in_their_texts(
     assert relations(knowledge).keys() == {
         frozenset({"STEVE JOBS", "APPLE"}), frozenset({"STEVE JOBS", "NEXT"})}
     with knowledge.store() as store:
-        documents = {one.title: store.document(one.name).text for one in store.documents()}
-        apple = next(n for n in store.nodes(knowledge.graph.ids).values() if n.name == "APPLE")
+        documents = {one.title: store.documents.get(one.name).text for one in store.documents.all()}
+        apple = next(n for n in store.graph.nodes(knowledge.graph.ids).values() if n.name == "APPLE")
     assert documents["STEVE JOBS"] == "STEVE JOBS — NEXT: He founded it too."
     assert documents["NEXT"] == "Another company."
     assert apple.text == "A company."
@@ -418,7 +418,7 @@ def test_edges_alone_bring_the_entities_that_they_relate(sample: KnowledgeGraph)
 
 def digest(knowledge: KnowledgeGraph) -> str:
     with knowledge.store() as store:
-        return store.digest()
+        return store.graph.digest()
 
 
 def test_adding_a_graph_twice_changes_nothing_and_deleting_it_leaves_nothing(
@@ -429,11 +429,11 @@ def test_adding_a_graph_twice_changes_nothing_and_deleting_it_leaves_nothing(
     with_graph = digest(put(knowledge.path, JOBS))
     assert digest(put(knowledge.path, JOBS)) == with_graph != before
     with knowledge.store() as store:
-        store.delete("g.json")
+        store.documents.delete("g.json")
     index(knowledge.path, processes=1)
     assert digest(knowledge) == before
     with knowledge.store() as store:
-        store.undo("g.json")
+        store.documents.undo("g.json")
     index(knowledge.path, processes=1)
     assert digest(knowledge) == with_graph
 
@@ -453,11 +453,11 @@ def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_pat
     knowledge = put(tmp_path / "w.db", JOBS)
     before = relations(knowledge), entities(knowledge)
     nobody = Recorded([], "nobody")
-    with Store.open(knowledge.path) as store, store.lease():
+    with open_workspace(knowledge.path) as store, store.queue.lease():
         extend(store, [], ModelEngine(ModelExtractor(nobody), Here(
             LocalExtractor(), LocalEmbedder())))
-        assert store.extractor.startswith("nobody/")
-        assert [file.status for file in store.files()] == ["done"]
+        assert store.log.extractor.startswith("nobody/")
+        assert [file.status for file in store.files.all()] == ["done"]
     assert (relations(knowledge), entities(knowledge)) == before
 
 

@@ -27,8 +27,8 @@ def test_a_graph_is_shown_before_it_is_added_and_then_waits_for_the_worker(
     assert not app.exception
     assert not any(button.label == "Add the graph" for button in app.button)
     with mine.store() as store:
-        assert [(file.name, file.status) for file in store.files()] == [("edges.csv", "queued")]
-        (_, data), = store.unread()
+        assert [(file.name, file.status) for file in store.files.all()] == [("edges.csv", "queued")]
+        (_, data), = store.files.unread()
     assert data.startswith(b'{"graph": {"format": "CSV"')
 
 

@@ -13,7 +13,7 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index, tiny_work
 from qafd.errors import BusyError, ModelError, ParameterError
 from qafd.ingest import BATCH, Progress, index, jobs
 from qafd.ingest.engine import Here, Pool
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met Name{i + 1}."})
                 .encode() + b"\n" for i in range(5 * BATCH))
@@ -38,25 +38,25 @@ def test_the_graph_can_be_used_after_the_first_passages(path):
     sizes = []
 
     def look(progress: Progress) -> None:
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             if progress.stage == "extracting":
-                sizes.append((progress.done, store.passage_counts()[1]))
+                sizes.append((progress.done, store.log.counts()[1]))
 
     run(path, [("many.jsonl", MANY)], progress=look)
     assert [done for done, _ in sizes] == [BATCH * i for i in range(1, 6)]
     # after the first batch, and when there was four times as much only the last was to come
     assert [shown for _, shown in sizes] == [0, BATCH, BATCH, BATCH, BATCH]
-    with Store.open(path) as store:
-        assert store.passage_counts() == (5 * BATCH, 5 * BATCH)
+    with open_workspace(path) as store:
+        assert store.log.counts() == (5 * BATCH, 5 * BATCH)
 
 
 def test_many_small_files_show_a_graph_long_before_the_last_is_read(path):
     sizes = []
 
     def look(progress: Progress) -> None:
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             if progress.stage == "extracting":
-                sizes.append(store.passage_counts()[1])
+                sizes.append(store.log.counts()[1])
 
     run(path, [(f"{i}.txt", f"Name{i} met Name{i + 1}.".encode()) for i in range(40)],
         progress=look)
@@ -79,12 +79,12 @@ def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_
     run(path, given, progress=seen.append,
         stopped=lambda: any(one.stage == "comparing names" for one in seen))
     assert [(one.done, one.total) for one in seen if one.stage == "comparing names"] == [(256, 600)]
-    with Store.open(path) as store:
-        assert store.stale
+    with open_workspace(path) as store:
+        assert store.graph.stale
     run(path)
-    with Store.open(path) as store:
-        assert not store.stale
-        assert store.digest() == tiny_index(tmp_path / "whole.db", given)
+    with open_workspace(path) as store:
+        assert not store.graph.stale
+        assert store.graph.digest() == tiny_index(tmp_path / "whole.db", given)
 
 
 def test_the_graph_in_between_says_how_far_it_is_and_can_be_cancelled(path, tmp_path):
@@ -98,23 +98,23 @@ def test_the_graph_in_between_says_how_far_it_is_and_can_be_cancelled(path, tmp_
     assert [one for one in seen if one.stage == "comparing names"] == [
         Progress("comparing names", 256, 41 * BATCH)]
     assert [one.done for one in seen if one.stage == "extracting"] == [BATCH]
-    with Store.open(path) as store:
-        assert store.passage_counts() == (BATCH, 0)
-        assert store.files()[0].status == "cancelled"
-        store.retry(["many.jsonl"])
+    with open_workspace(path) as store:
+        assert store.log.counts() == (BATCH, 0)
+        assert store.files.all()[0].status == "cancelled"
+        store.files.retry(["many.jsonl"])
     run(path)
-    with Store.open(path) as store:
-        assert store.digest() == tiny_index(tmp_path / "whole.db", given)
+    with open_workspace(path) as store:
+        assert store.graph.digest() == tiny_index(tmp_path / "whole.db", given)
 
 
 def test_a_file_says_that_an_earlier_one_is_equal_and_that_it_is_no_pdf(path):
     run(path, [("a.txt", b"Ada met Bob."), ("b.pdf", b"Ada met Bob."), ("c.txt", b"Cyd left.")])
     kind = "This is no PDF inside; it was read as text."
-    with Store.open(path) as store:
-        assert [file.notices for file in store.files()] == [
+    with open_workspace(path) as store:
+        assert [file.notices for file in store.files.all()] == [
             (), (kind, "Has the same text as a.txt; both count."), ()]
-        store.delete("a.txt")
-        assert [file.notices for file in store.files()] == [(), (kind,), ()]
+        store.documents.delete("a.txt")
+        assert [file.notices for file in store.files.all()] == [(), (kind,), ()]
 
 
 def test_nothing_is_loaded_where_nothing_is_to_do(path):
@@ -129,8 +129,8 @@ def test_nothing_is_loaded_where_nothing_is_to_do(path):
 def test_two_processes_give_the_graph_of_one(path, tmp_path):
     index(path, [("many.jsonl", MANY)], extractor=TinyExtractor, embedder=TinyEmbedder,
           processes=2)
-    with Store.open(path) as store:
-        assert store.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
+    with open_workspace(path) as store:
+        assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
 
 
 def broken() -> TinyEmbedder:
@@ -156,11 +156,11 @@ class Fatal(TinyExtractor):
 def test_a_child_that_dies_ends_the_run_with_a_sentence_and_loses_nothing(path, tmp_path):
     with pytest.raises(ModelError, match="has died"):
         index(path, [("many.jsonl", MANY)], extractor=Fatal, embedder=TinyEmbedder, processes=2)
-    with Store.open(path) as store:
-        assert store.writer is None
+    with open_workspace(path) as store:
+        assert store.queue.writer is None
     assert run(path) == ("many.jsonl",)
-    with Store.open(path) as store:
-        assert store.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
+    with open_workspace(path) as store:
+        assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
 
 
 def test_both_engines_embed_names_in_their_order():
@@ -181,8 +181,8 @@ def test_a_model_that_gives_infinity_is_refused(path):
             np.errstate(over="ignore", divide="ignore"):
         index(path, [("a.txt", b"Ada met Bob.")], extractor=TinyExtractor, embedder=Infinite,
               processes=1)
-    with Store.open(path) as store:
-        assert len(store.graph()) == 0
+    with open_workspace(path) as store:
+        assert len(store.graph.read()) == 0
 
 
 def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
@@ -192,9 +192,9 @@ def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
                 run(path, [("b.txt", b"Bob met Cyd.")])
 
     assert run(path, [("a.txt", b"Ada met Bob.")], progress=meanwhile) == ("a.txt", "b.txt")
-    with Store.open(path) as store:
-        assert [file.status for file in store.files()] == ["done", "done"]
-        assert store.writer is None
+    with open_workspace(path) as store:
+        assert [file.status for file in store.files.all()] == ["done", "done"]
+        assert store.queue.writer is None
 
 
 def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
@@ -217,17 +217,17 @@ def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
     other.join(60)
     assert found == [("b.txt", "c.txt")]
     assert waited[0].current == "another process reads"
-    with Store.open(path) as store:
-        assert [file.status for file in store.files()] == ["done", "done", "failed"]
-        assert store.writer is None
+    with open_workspace(path) as store:
+        assert [file.status for file in store.files.all()] == ["done", "done", "failed"]
+        assert store.queue.writer is None
 
 
 def test_a_worker_takes_in_what_an_interrupted_run_left(path):
-    with Store.open(path) as store:
-        store.add_file("a.txt", b"Ada met Bob.")
+    with open_workspace(path) as store:
+        store.files.add("a.txt", b"Ada met Bob.")
         assert jobs.needs_worker(store)
         tiny_work(path)
-        assert [file.status for file in store.files()] == ["done"]
+        assert [file.status for file in store.files.all()] == ["done"]
         assert [job.state for job in jobs.jobs(store)] == ["done"]
         assert not jobs.needs_worker(store)
 
@@ -236,8 +236,8 @@ def test_a_file_of_records_with_one_name_twice_fails_alone(path):
     twice = b"".join(json.dumps({"id": "x", "text": text}).encode() + b"\n"
                      for text in ("Ada met Bob.", "Bob met Cyd."))
     run(path, [("twice.jsonl", twice), ("a.txt", b"Ada met Bob.")])
-    with Store.open(path) as store:
-        statuses = {file.name: file.status for file in store.files()}
+    with open_workspace(path) as store:
+        statuses = {file.name: file.status for file in store.files.all()}
     assert statuses["a.txt"] == "done"
     assert statuses["twice.jsonl"] in ("done", "failed")
 

@@ -15,14 +15,14 @@ from tiny import TinyEmbedder, TinyExtractor, started, tiny_index, tiny_work
 
 from qafd.errors import BusyError, ModelError
 from qafd.ingest import jobs
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 FILES = [("ada.txt", b"Ada met Bob."), ("bob.txt", b"Bob met Cyd."), ("cyd.txt", b"Cyd met Ada.")]
 
 
 @pytest.fixture
 def store(path: Path):
-    with Store.open(path) as opened:
+    with open_workspace(path) as opened:
         yield opened
 
 
@@ -38,9 +38,9 @@ def test_a_worker_does_all_waiting_jobs_and_returns(store, path, tmp_path):
     jobs.enqueue(store, FILES[2:])
     tiny_work(path)
     assert [job.state for job in jobs.jobs(store)] == ["done", "done"]
-    assert store.digest() == tiny_index(tmp_path / "other.db", FILES)
-    assert not store.stale
-    assert store.writer is None
+    assert store.graph.digest() == tiny_index(tmp_path / "other.db", FILES)
+    assert not store.graph.stale
+    assert store.queue.writer is None
 
 
 def test_a_finished_job_says_what_it_did(store, path):
@@ -56,7 +56,7 @@ def test_a_finished_job_says_what_it_did(store, path):
 def test_an_upload_is_stored_whole_or_not_at_all(store):
     with pytest.raises(ValueError, match="no name for a file"):
         jobs.enqueue(store, [*FILES, ("\0", b"x")])
-    assert store.files() == ()
+    assert store.files.all() == ()
     assert jobs.jobs(store) == ()
 
 
@@ -64,9 +64,9 @@ def test_a_file_that_cannot_be_read_harms_no_other(store, path):
     jobs.enqueue(store, [FILES[0], ("empty.txt", b""), ("broken.pdf", b"%PDF-1.4 broken"),
                          ("blank.txt", b" \n "), FILES[1]])
     tiny_work(path)
-    assert [file.status for file in store.files()] == [
+    assert [file.status for file in store.files.all()] == [
         "done", "failed", "failed", "failed", "done"]
-    assert all(file.error.endswith(".") for file in store.files() if file.status == "failed")
+    assert all(file.error.endswith(".") for file in store.files.all() if file.status == "failed")
     (job,) = jobs.jobs(store)
     assert (job.state, job.error) == ("done", "3 of its files could not be read.")
 
@@ -75,20 +75,20 @@ def test_a_failed_file_can_be_tried_again(store, path):
     jobs.enqueue(store, [("empty.txt", b""), FILES[0]])
     tiny_work(path)
     jobs.retry(store, ["empty.txt", "ada.txt"])
-    assert {file.name: file.status for file in store.files()} == {
+    assert {file.name: file.status for file in store.files.all()} == {
         "empty.txt": "queued", "ada.txt": "done"}
     tiny_work(path)
-    assert {file.name: file.status for file in store.files()} == {
+    assert {file.name: file.status for file in store.files.all()} == {
         "empty.txt": "failed", "ada.txt": "done"}
 
 
 def test_a_job_that_has_not_begun_is_cancelled_at_once(store, path):
     job = jobs.enqueue(store, FILES)
     jobs.cancel(store, job)
-    assert [file.status for file in store.files()] == ["cancelled"] * 3
+    assert [file.status for file in store.files.all()] == ["cancelled"] * 3
     tiny_work(path)
     assert jobs.jobs(store)[0].state == "cancelled"
-    assert len(store.graph()) == 0
+    assert len(store.graph.read()) == 0
 
 
 def test_a_running_job_stops_between_passages_and_can_go_on_later(store, path, tmp_path):
@@ -97,32 +97,32 @@ def test_a_running_job_stops_between_passages_and_can_go_on_later(store, path, t
 
         def extract_all(self, chunks):
             if "Cyd" in chunks[0].text:
-                with Store.open(path) as page:
+                with open_workspace(path) as page:
                     jobs.cancel(page, 1)
             return super().extract_all(chunks)
 
     jobs.enqueue(store, FILES)
     jobs.work(path, extractor=Cancelling, embedder=TinyEmbedder, processes=1)
-    assert [file.status for file in store.files()] == ["done", "cancelled", "cancelled"]
+    assert [file.status for file in store.files.all()] == ["done", "cancelled", "cancelled"]
     assert jobs.jobs(store)[0].state == "cancelled"
     # what was read before is in the graph already
-    assert store.digest() == tiny_index(tmp_path / "one.db", FILES[:1])
-    jobs.retry(store, [file.name for file in store.files()])
+    assert store.graph.digest() == tiny_index(tmp_path / "one.db", FILES[:1])
+    jobs.retry(store, [file.name for file in store.files.all()])
     tiny_work(path)
-    assert store.digest() == tiny_index(tmp_path / "all.db", FILES)
+    assert store.graph.digest() == tiny_index(tmp_path / "all.db", FILES)
 
 
 def test_a_job_without_files_brings_the_graph_up_to_date_after_a_deletion(store, path, tmp_path):
     jobs.enqueue(store, FILES)
     tiny_work(path)
-    store.delete("bob.txt")
+    store.documents.delete("bob.txt")
     jobs.enqueue(store)
     tiny_work(path)
-    assert store.digest() == tiny_index(tmp_path / "o.db", [FILES[0], FILES[2]])
+    assert store.graph.digest() == tiny_index(tmp_path / "o.db", [FILES[0], FILES[2]])
 
 
 def test_a_second_worker_leaves_the_work_to_the_first(store, path):
-    with Store.open(path) as first, first.lease():
+    with open_workspace(path) as first, first.queue.lease():
         jobs.enqueue(store, FILES)
         assert not jobs.needs_worker(store)
         with pytest.raises(BusyError, match="is indexing this workspace"):
@@ -142,7 +142,7 @@ def test_a_model_that_cannot_be_loaded_fails_the_job_with_its_reason(store, path
     # the files still wait, for the next job
     jobs.enqueue(store)
     tiny_work(path)
-    assert [file.status for file in store.files()] == ["done"] * 3
+    assert [file.status for file in store.files.all()] == ["done"] * 3
 
 
 def test_another_embedding_model_fails_the_job_with_the_remedy(store, path):
@@ -180,12 +180,12 @@ def test_a_full_disk_pauses_the_job_and_space_lets_it_go_on(store, path, tmp_pat
     assert paused.state == "paused"
     assert "disk is full" in paused.error
     assert not jobs.needs_worker(store)
-    assert {"Ada", "Bob"} <= set(store.graph().names)
+    assert {"Ada", "Bob"} <= set(store.graph.read().names)
     with store.snapshot() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     tiny_work(path)
     assert jobs.jobs(store)[0].state == "done"
-    assert store.digest() == tiny_index(tmp_path / "other.db", [*FILES, ("long.txt", text)])
+    assert store.graph.digest() == tiny_index(tmp_path / "other.db", [*FILES, ("long.txt", text)])
 
 
 def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
@@ -243,7 +243,7 @@ def test_a_worker_that_dies_often_but_gets_further_each_time_is_not_given_up(sto
         deaths += worker.exitcode == 70
     assert deaths > jobs.STARTS
     assert jobs.jobs(store)[0].state == "done"
-    assert [file.status for file in store.files()] == ["done"] * 12
+    assert [file.status for file in store.files.all()] == ["done"] * 12
 
 
 @pytest.mark.chaos
@@ -258,7 +258,7 @@ def test_a_disk_without_a_byte_left_pauses_the_job_and_can_be_read(tmp_path):
     text = " ".join(f"Name{i} met Name{i + 1}." for i in range(900)).encode()
     try:
         tiny_index(path, FILES)
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             jobs.enqueue(store, [("long.txt", text)])
         pauses = 0
         for left in range(100_000, 8_000_000, 37_000):
@@ -267,17 +267,17 @@ def test_a_disk_without_a_byte_left_pauses_the_job_and_can_be_read(tmp_path):
             worker = started(tiny_work, path)
             worker.join()
             assert worker.exitcode == 0
-            with Store.open(path, read_only=True) as store:
+            with open_workspace(path, read_only=True) as store:
                 (state,) = {job.state for job in jobs.jobs(store)}
-                assert "Ada" in store.graph().names
+                assert "Ada" in store.graph.read().names
             (disk / "ballast").unlink()
             if state == "done":
                 break
             assert state == "paused"
             pauses += 1
         assert pauses > 5
-        with Store.open(path) as store:
-            assert store.digest() == tiny_index(tmp_path / "o.db", [*FILES, ("long.txt", text)])
+        with open_workspace(path) as store:
+            assert store.graph.digest() == tiny_index(tmp_path / "o.db", [*FILES, ("long.txt", text)])
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -286,23 +286,23 @@ def test_a_disk_without_a_byte_left_pauses_the_job_and_can_be_read(tmp_path):
 def test_the_real_worker_survives_its_starter_and_resumes_after_being_killed(path, tmp_path):
     files = [(f"{i}.txt", f"Ada Lovelace met Charles Babbage in London in 18{i}. The Analytical "
               f"Engine of {i} wheels was built by Joseph Clement.".encode()) for i in range(30, 60)]
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         jobs.enqueue(store, files)
         # the starter, like a server, is gone at once
         subprocess.run([sys.executable, "-c", "import sys; from qafd.ingest.jobs import start_worker; "
                         "start_worker(sys.argv[1])", str(path)], check=True)
-        until(lambda: any(file.extracted for file in store.files()))
-        worker = store.writer
+        until(lambda: any(file.extracted for file in store.files.all()))
+        worker = store.queue.writer
         assert worker is not None
         os.kill(worker, signal.SIGKILL)
         until(lambda: jobs.needs_worker(store))
         jobs.start_worker(path)
         until(lambda: jobs.jobs(store)[0].state == "done", 60)
-        until(lambda: store.writer is None)
-        resumed = store.digest()
-    with Store.open(tmp_path / "other.db") as other:
+        until(lambda: store.queue.writer is None)
+        resumed = store.graph.digest()
+    with open_workspace(tmp_path / "other.db") as other:
         jobs.enqueue(other, files)
         jobs.work(tmp_path / "other.db", processes=1)
-        assert other.digest() == resumed
+        assert other.graph.digest() == resumed
     with closing(sqlite3.connect(path)) as plain:
         assert plain.execute("PRAGMA integrity_check").fetchone() == ("ok",)

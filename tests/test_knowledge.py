@@ -36,7 +36,7 @@ def test_passages_carry_the_text_that_stands_at_their_offsets(songs: KnowledgeGr
     retrieval = songs.retrieve("Who founded the prize that Salt Road won?")
     with songs.store() as store:
         for passage in retrieval.passages:
-            text = store.document(passage.document).text
+            text = store.documents.get(passage.document).text
             assert text[passage.start:passage.end] == passage.text
 
 
@@ -46,7 +46,7 @@ def test_an_answer_quotes_its_documents_and_cites_them(songs: KnowledgeGraph) ->
     with songs.store() as store:
         for sentence in answer.sentences:
             document = answer.citations[sentence.citation - 1].passage.document
-            text = store.document(document).text
+            text = store.documents.get(document).text
             assert text[sentence.start:sentence.end].strip() == sentence.text
     assert any("born in Valparaíso" in s.text for s in answer.sentences)
     assert not answer.abstained
@@ -147,7 +147,7 @@ def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Pa
     knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")
     before = knowledge.retrieve("Who wrote to Charles Babbage?")
     with knowledge.store() as store:
-        store.delete("note.txt")
+        store.documents.delete("note.txt")
     from qafd.ingest import refresh
     refresh(knowledge.path)
     after = knowledge.retrieve("Who wrote to Charles Babbage?")
@@ -174,7 +174,7 @@ def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_pa
     knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")
     graph, plan = knowledge.graph, knowledge.plan("Who wrote to Charles Babbage?")
     with knowledge.store() as store:
-        store.delete("note.txt")
+        store.documents.delete("note.txt")
     refresh(knowledge.path)
     with knowledge.store() as store:
         from qafd.loaded import texts_of, with_texts
@@ -215,5 +215,6 @@ def test_passages_of_one_document_are_named_apart_everywhere(tmp_path: Path) -> 
     assert set(corpus.passages.titles) == {"Lodestar"}
     assert {corpus.graph.names[row] for row in corpus.passages.title.tolist()} == {"Lodestar"}
     with knowledge.store() as store:
-        assert {n.name for n in store.nodes(store.graph().ids).values() if n.kind == "passage"} == {
+        nodes = store.graph.nodes(store.graph.read().ids).values()
+        assert {n.name for n in nodes if n.kind == "passage"} == {
             "Lodestar"}

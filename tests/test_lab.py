@@ -63,7 +63,7 @@ def test_recall_and_leakage_of_a_cell_are_counted_by_hand(knowledge, corpus, pla
     cell, = sweep(corpus, plan, METHOD, (20.0,), (5,), ("product",), gold)
     assert cell.recall == pytest.approx(2 / 3)
     with knowledge.store() as store:
-        mentioned = {end for e in store.edges(gold) for end in (e.source, e.target)
+        mentioned = {end for e in store.graph.edges(gold) for end in (e.source, e.target)
                      if e.kind == "mention" and {e.source, e.target} & set(gold)}
     retrieved = {n.id for n in knowledge.retrieve(plan, METHOD).nodes if n.importance > 0}
     relevant = mentioned | set(gold)

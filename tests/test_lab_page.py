@@ -18,7 +18,7 @@ from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
 from qafd.learn.cards import CARDS
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 from qafd.view.panel import NAME_LENGTH
 
 ROOT = Path(__file__).parents[1]
@@ -232,10 +232,10 @@ def test_the_command_prints_one_row_per_combination(tmp_path: Path) -> None:
 def test_two_embedding_models_are_compared_side_by_side(home: Path) -> None:
     path = KnowledgeGraph.sample("apple-amazon", home).path
     with serving() as server:
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             choose(store, ModelChoice(embedder="m", embedder_url=server.url))
-            store.forget_embedder()
-            store.drop_graph()
+            store.vectors.forget()
+            store.graph.drop()
         index(path, processes=1)
         app = quiet("lab", experiment="Embeddings")
         text = shown(app)

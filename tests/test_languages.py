@@ -6,9 +6,9 @@ import pytest
 from texts_in_languages import CHINESE, CHINESE_QUESTIONS, JAPANESE, JAPANESE_QUESTIONS
 
 from qafd.answer.expected import NUMBER, PERSON, PLACE, TIME, asked_for, brings
+from qafd.curate.entities import entities, find
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions
-from qafd.storage.sqlite.curate import entities, find
 
 LANGUAGES = {"zh": (CHINESE, CHINESE_QUESTIONS), "ja": (JAPANESE, JAPANESE_QUESTIONS)}
 
@@ -72,7 +72,7 @@ def test_what_is_in_no_document_is_said_to_be_missing(workspaces, language, ques
 ])
 def test_words_within_a_run_of_letters_are_found(workspaces, sought, titles):
     with workspaces["zh"].store() as store:
-        assert [hit.chunk.title for hit in store.search(sought).hits] == titles
+        assert [hit.chunk.title for hit in store.passages.search(sought).hits] == titles
 
 
 def test_an_entity_is_found_by_any_part_of_its_name(workspaces):

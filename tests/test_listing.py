@@ -2,8 +2,8 @@
 
 import pytest
 
-from qafd.storage.sqlite.listing import Line, listing
-from qafd.storage.sqlite.rows import Contents, File
+from qafd.curate.filelist import Line, listing
+from qafd.storage.rows import Contents, File
 
 
 def file(status: str = "done", passages: int = 4, extracted: int = 4, error: str = "",

@@ -23,7 +23,7 @@ from qafd.models import Recorded, Reply
 from qafd.models.cost import Cap
 from qafd.models.prompts import Records, extract_messages, read_records
 from qafd.records import Chunk, Description, Extraction
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Babbage built engines."
 CHUNK = Chunk("c1", "a.txt", "Notes", TEXT, 0, len(TEXT))
@@ -202,15 +202,15 @@ def lines(count: int) -> bytes:
 
 
 def indexed(path: Path, server: FaultServer, files=(), **choice) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", server.url, **choice))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
 
 def digest(path: Path) -> str:
-    with Store.open(path) as store:
-        assert store.log().chunks
-        return store.digest()
+    with open_workspace(path) as store:
+        assert store.log.read().chunks
+        return store.graph.digest()
 
 
 HASTY = {"deadline": 0.4, "attempts": 1}
@@ -218,28 +218,28 @@ HASTY = {"deadline": 0.4, "attempts": 1}
 
 def test_a_workspace_is_read_by_a_model_and_says_so(path, server):
     indexed(path, server, [("a.txt", b"Ada met Bob. Cyd met Ada.")])
-    with Store.open(path) as store:
-        assert store.extractor.startswith("tiny/records-1-")
-        nodes = {node.name: node for node in store.nodes(store.graph().ids).values()}
+    with open_workspace(path) as store:
+        assert store.log.extractor.startswith("tiny/records-1-")
+        nodes = {node.name: node for node in store.graph.nodes(store.graph.read().ids).values()}
         assert nodes["Bob"].text == "Bob is named."
-        said = store.said_of("bob")
+        said = store.passages.said_of("bob")
         assert [(s.description.text, s.document) for s in said] == [
             ("Bob is named.", "a.txt"), ("Ada met Bob.", "a.txt"), ("Bob met Cyd.", "a.txt")]
-        labels = {e.label for e in store.edges(store.graph().ids) if e.kind == "relation"}
+        labels = {e.label for e in store.graph.edges(store.graph.read().ids) if e.kind == "relation"}
         assert labels == {"meeting"}
-        assert store.doubts() == {}
+        assert store.log.doubts() == {}
     assert all(check.ok for check in doctor(path, deep=True))
 
 
 def test_the_same_passage_is_not_paid_for_twice(path, server):
     files = [("a.txt", b"Ada met Bob.")]
     indexed(path, server, files)
-    with Store.open(path) as store:
-        store.purge("a.txt")
+    with open_workspace(path) as store:
+        store.documents.purge("a.txt")
     indexed(path, server, [("b.txt", b"Cyd met Dan.")])
     assert len(server.bodies) == 2
-    with Store.open(path) as store:
-        store.drop_graph()
+    with open_workspace(path) as store:
+        store.graph.drop()
         choose(store, ModelChoice())
     index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     indexed(path, server)
@@ -248,31 +248,31 @@ def test_the_same_passage_is_not_paid_for_twice(path, server):
 
 def test_nothing_of_a_purged_document_stays_in_the_replies(path, server):
     indexed(path, server, [("a.txt", b"Ada met Zebulon.")])
-    with Store.open(path) as store:
-        store.purge("a.txt")
+    with open_workspace(path) as store:
+        store.documents.purge("a.txt")
         with store.snapshot() as connection:
             assert "Zebulon" not in repr(connection.execute("SELECT * FROM llm_calls").fetchall())
-        assert sum(total.calls for total in store.ledger()) == 1
+        assert sum(total.calls for total in store.ledger.totals()) == 1
 
 
 def test_an_outage_costs_a_retry_and_leaves_no_trace(path, tmp_path, server):
     files = [("many.jsonl", lines(12)), ("a.txt", b"Ada met Bob.")]
     server.fault = lambda n, _: "500" if n % 3 else "ok"
     indexed(path, server, files, **HASTY)
-    with Store.open(path) as store:
-        failed = [file for file in store.files() if file.status == "failed"]
+    with open_workspace(path) as store:
+        failed = [file for file in store.files.all() if file.status == "failed"]
         assert failed
         assert "not read by the model" in failed[0].error
         assert "500" in failed[0].error
         server.fault = lambda *_: "ok"
-        store.retry([file.name for file in store.files()])
+        store.files.retry([file.name for file in store.files.all()])
     indexed(path, server)
     healed = digest(path)
     indexed(tmp_path / "other.db", server, files)
     assert digest(tmp_path / "other.db") == healed
-    with Store.open(path) as store:
-        assert sum(total.tokens_out for total in store.ledger()) == 13 * 7  # once a passage
-        assert [file.status for file in store.files()] == ["done", "done"]
+    with open_workspace(path) as store:
+        assert sum(total.tokens_out for total in store.ledger.totals()) == 13 * 7  # once a passage
+        assert [file.status for file in store.files.all()] == ["done", "done"]
 
 
 def test_passages_that_were_read_locally_are_named_and_can_be_read_again(
@@ -280,18 +280,18 @@ def test_passages_that_were_read_locally_are_named_and_can_be_read_again(
     files = [("many.jsonl", lines(5))]
     server.fault = lambda _, body: "garbage" if "Name3" in body["messages"][1]["content"] else "ok"
     indexed(path, server, files)
-    with Store.open(path) as store:
-        (reasons,) = store.doubts().values()
+    with open_workspace(path) as store:
+        (reasons,) = store.log.doubts().values()
         assert len(reasons) == 2  # Name3 is in two passages
-        assert [file.status for file in store.files()] == ["done"]
-        assert "name3" in {m.key for e in store.log().extractions for m in e.mentions}
+        assert [file.status for file in store.files.all()] == ["done"]
+        assert "name3" in {m.key for e in store.log.read().extractions for m in e.mentions}
         server.fault = lambda *_: "ok"
-        assert store.retry(["many.jsonl"]) == 1
+        assert store.files.retry(["many.jsonl"]) == 1
     before = len(server.bodies)
     indexed(path, server)
     assert len(server.bodies) == before + 2
-    with Store.open(path) as store:
-        assert store.doubts() == {}
+    with open_workspace(path) as store:
+        assert store.log.doubts() == {}
     indexed(tmp_path / "other.db", server, files)
     assert digest(path) == digest(tmp_path / "other.db")
 
@@ -301,9 +301,9 @@ def test_a_cap_stops_before_the_call_and_the_next_run_goes_on(path, tmp_path, se
     with pytest.raises(SpendingCapError, match="cap of 4 calls"):
         indexed(path, server, files, cap=Cap(calls=4))
     assert len(server.bodies) == 4
-    with Store.open(path) as store:
-        assert [file.status for file in store.files()] == ["failed"]
-        store.retry(["many.jsonl"])
+    with open_workspace(path) as store:
+        assert [file.status for file in store.files.all()] == ["failed"]
+        store.files.retry(["many.jsonl"])
     indexed(path, server)
     assert len(server.bodies) == 10
     indexed(tmp_path / "other.db", server, files)
@@ -321,8 +321,8 @@ def test_a_dead_endpoint_is_not_asked_for_every_passage(path, server):
     server.fault = lambda *_: "500"
     indexed(path, server, [("many.jsonl", lines(60))], in_flight=2, **HASTY)
     assert len(server.bodies) <= 10
-    with Store.open(path) as store:
-        assert "60 passages were not read" in store.files()[0].error
+    with open_workspace(path) as store:
+        assert "60 passages were not read" in store.files.all()[0].error
 
 
 def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, server):
@@ -331,7 +331,7 @@ def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, serv
     indexed(path, server)
     assert digest(path) != alone
     assert len(server.bodies) == 2
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice())
         assert chosen(store) == ModelChoice()
     index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
@@ -339,15 +339,15 @@ def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, serv
 
 
 def test_a_run_that_is_stopped_finishes_only_the_calls_in_flight(path, server):
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", server.url, in_flight=2))
     done: list[int] = []
     index(path, [("many.jsonl", lines(50))], extractor=TinyExtractor, embedder=TinyEmbedder,
           processes=1, progress=lambda p: done.append(p.done),
           stopped=lambda: bool(done) and done[-1] >= 3)
     assert len(server.bodies) <= 3 + 1 + 2 * 2 + 2
-    with Store.open(path) as store:
-        assert [file.status for file in store.files()] == ["cancelled"]
+    with open_workspace(path) as store:
+        assert [file.status for file in store.files.all()] == ["cancelled"]
 
 
 def test_the_plan_counts_passages_and_what_was_answered_before(path, server):
@@ -387,21 +387,21 @@ def test_sixty_poisoned_documents_and_an_obedient_model_invent_nothing(path):
         json.dumps({"id": i, "text": POISON[i % 2].format(i)}).encode() + b"\n"
         for i in range(60)))]
     with serving(obedient) as server:
-        with Store.open(path) as store:
+        with open_workspace(path) as store:
             choose(store, ModelChoice("tiny", server.url))
         index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
               keys={server.url: key})
         assert server.bodies[0]["key"] == f"Bearer {key}"
-    with Store.open(path) as store:
-        graph = store.graph()
-        nodes = store.nodes(graph.ids).values()
+    with open_workspace(path) as store:
+        graph = store.graph.read()
+        nodes = store.graph.nodes(graph.ids).values()
         assert not [n for n in nodes if "evil" in n.key or "of ***" in n.key]
-        texts = {c.id: c.text.casefold() for c in store.log().chunks}
-        for extraction in store.log().extractions:
+        texts = {c.id: c.text.casefold() for c in store.log.read().chunks}
+        for extraction in store.log.read().extractions:
             for mention in extraction.mentions:
                 if mention.end > mention.start:
                     assert mention.name.casefold() in texts[extraction.chunk]
-        relations = [edge for edge in store.edges(graph.ids) if edge.kind == "relation"]
+        relations = [edge for edge in store.graph.edges(graph.ids) if edge.kind == "relation"]
         assert relations
         assert all(edge.evidence for edge in relations)
     assert key.encode() not in path.read_bytes()
@@ -430,17 +430,17 @@ def test_thirty_percent_faults_heal_without_a_trace(path, tmp_path, count):
     files = [("many.jsonl", lines(count))]
     with serving(answering, mixed(random.Random(20))) as server:
         indexed(path, server, files, in_flight=8, **HASTY)
-        with Store.open(path) as store:
-            assert store.files()[0].status in ("done", "failed")
-            assert store.files()[0].error or store.doubts()
-            store.retry([file.name for file in store.files()])
+        with open_workspace(path) as store:
+            assert store.files.all()[0].status in ("done", "failed")
+            assert store.files.all()[0].error or store.log.doubts()
+            store.files.retry([file.name for file in store.files.all()])
         server.fault = lambda *_: "ok"
         indexed(path, server, in_flight=8)
         sent = len(server.bodies)
         assert sent <= 4 * 2 * count
         indexed(other, server, files, in_flight=8)
     assert digest(path) == digest(other)
-    with Store.open(path) as store:
-        assert store.doubts() == {}
-        assert [file.status for file in store.files()] == ["done"]
+    with open_workspace(path) as store:
+        assert store.log.doubts() == {}
+        assert [file.status for file in store.files.all()] == ["done"]
 

@@ -11,7 +11,7 @@ from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Price
 from qafd.preferences import Preferences, save
-from qafd.storage.sqlite.ledger import Call
+from qafd.storage.rows import Call
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"
@@ -65,7 +65,7 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(
     assert keys[0] == {server.url: KEY}
     work(knowledge.path, processes=1, keys={server.url: KEY})
     with knowledge.store() as store:
-        assert store.embedder == ("vectors", 4)
+        assert store.vectors.embedder == ("vectors", 4)
         assert chosen(store).embedder_url == server.url
     assert {body["key"] for body in server.bodies} == {f"Bearer {KEY}"}
     assert KEY.encode() not in knowledge.path.read_bytes()
@@ -135,7 +135,7 @@ def test_a_running_job_shows_vectors_and_what_it_has_spent(
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     with read_by_a_model.store() as store:
         job = enqueue(store)
-        store.put_call(Call("k", "extract", "tiny", "ok", "r", 900, 100, cost=0.0011,
+        store.ledger.put(Call("k", "extract", "tiny", "ok", "r", 900, 100, cost=0.0011,
                             run=f"job {job}"))
         with store.transaction() as connection:
             connection.execute("UPDATE jobs SET state = 'running', stage = 'embedding', "
@@ -221,7 +221,7 @@ def test_a_price_entered_later_is_in_the_plan(
         read_by_a_model: KnowledgeGraph, server: FaultServer, home: Path) -> None:
     with read_by_a_model.store() as store:
         choose(store, ModelChoice("tiny", "https://api.openai.com/v1"))
-        store.hold([("ada.txt", b"Ada Lovelace met Charles Babbage.")])
+        store.files.hold([("ada.txt", b"Ada Lovelace met Charles Babbage.")])
     save(home / "settings.json", Preferences("openai", "https://api.openai.com/v1", "tiny"))
     assert "cost unknown" in shown(page("documents", ws="mine"))
     save(home / "settings.json", Preferences(

@@ -23,7 +23,7 @@ from qafd.runs.bundle import bundled, check_size, examined
 from qafd.runs.difference import settings_of
 from qafd.runs.replay import recorded
 from qafd.runs.report import report
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 from qafd.view.panel import Drawing, panel_data
 from qafd.view.placement import beside, freeze, prominent
 
@@ -140,7 +140,7 @@ def test_keeping_it_puts_it_into_the_history_with_its_own_time(run: Run, empty: 
                                                                home: Path) -> None:
     app = opened(bundled(run), ws=empty)
     press(app, "Keep")
-    with Store.open(home / "fresh.db") as store:
+    with open_workspace(home / "fresh.db") as store:
         row, = kept(store)
         back = load(store, row.id)
     assert (back.made_at, back.note, back.graph) == (run.made_at, "from them", run.graph)

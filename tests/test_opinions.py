@@ -170,7 +170,7 @@ def test_what_was_spent_is_what_the_ledger_of_the_run_says(home: Path,
     press(app, "Ask tiny")
     spent = opinion(app)
     with KnowledgeGraph.open(home / "apple-amazon.db").store() as store:
-        total, = store.ledger("purpose")
+        total, = store.ledger.totals("purpose")
     cost = (2 * total.tokens_in + 4 * total.tokens_out) / 1e6
     assert f"{total.tokens_in:,} + " in spent
     assert f"${cost:.4f}." in spent

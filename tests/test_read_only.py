@@ -13,7 +13,7 @@ from tiny import tiny_index
 from qafd.errors import StoreError
 from qafd.ingest import jobs
 from qafd.samples import copied
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of another kind")
 
@@ -48,8 +48,8 @@ def test_what_cannot_be_written_is_read(folder: Path, locked: str,
                                         caplog: pytest.LogCaptureFixture) -> None:
     path = folder / "work.db"
     tiny_index(path, [("ada.txt", b"Ada met Bob in Paris.")])
-    with Store.open(path) as store:
-        digest = store.digest()
+    with open_workspace(path) as store:
+        digest = store.graph.digest()
     before = path.read_bytes()
     if locked == "file":
         path.chmod(0o444)
@@ -59,9 +59,9 @@ def test_what_cannot_be_written_is_read(folder: Path, locked: str,
         folder.chmod(0o555)
     with nobody():
         for _ in range(2):
-            with Store.open(path) as store:
-                assert store.digest() == digest
-                assert [file.name for file in store.files()] == ["ada.txt"]
+            with open_workspace(path) as store:
+                assert store.graph.digest() == digest
+                assert [file.name for file in store.files.all()] == ["ada.txt"]
                 with pytest.raises(StoreError, match="cannot be opened or written .*permissions"):
                     jobs.enqueue(store, [("b.txt", b"Bob.")])
         if locked == "folder":
@@ -76,10 +76,10 @@ def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_read_too(folder
     path, live = folder / "work.db", folder / "live"
     live.mkdir()
     tiny_index(live / path.name, [("ada.txt", b"Ada met Bob in Paris.")])
-    with Store.open(live / path.name) as store:
+    with open_workspace(live / path.name) as store:
         path.write_bytes((live / path.name).read_bytes())
-        store.add_file("later.txt", b"Bob met Cyd.")
-        store.edit("hide", "bob")
+        store.files.add("later.txt", b"Bob met Cyd.")
+        store.edits.add("hide", "bob")
         Path(f"{path}-wal").write_bytes(Path(f"{live / path.name}-wal").read_bytes())
     for file in folder.glob("work.db*"):
         file.chmod(0o444)
@@ -87,9 +87,9 @@ def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_read_too(folder
     folder.chmod(0o555)
     with nobody():
         for _ in range(2):
-            with Store.open(path) as store:
-                assert [file.name for file in store.files()] == ["ada.txt", "later.txt"]
-                assert [edit.key for edit in store.edits()] == ["bob"]
+            with open_workspace(path) as store:
+                assert [file.name for file in store.files.all()] == ["ada.txt", "later.txt"]
+                assert [edit.key for edit in store.edits.all()] == ["bob"]
                 with pytest.raises(StoreError, match="cannot be opened or written .*permissions"):
                     jobs.enqueue(store, [("b.txt", b"Bob.")])
     assert {file: file.read_bytes() for file in folder.glob("work.db*")} == before
@@ -100,21 +100,21 @@ def test_a_log_that_can_be_taken_in_nowhere_says_so(folder: Path, made: bool,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     path, live = folder / "work.db", folder / "live"
     live.mkdir()
-    Store.open(live / path.name).close()
-    with Store.open(live / path.name) as store:
+    open_workspace(live / path.name).close()
+    with open_workspace(live / path.name) as store:
         if made:
             path.write_bytes((live / path.name).read_bytes())
         else:
             with closing(sqlite3.connect(path)) as empty:
                 empty.execute("PRAGMA journal_mode = WAL")
-        store.add_file("later.txt", b"Bob met Cyd.")
+        store.files.add("later.txt", b"Bob met Cyd.")
         Path(f"{path}-wal").write_bytes(Path(f"{live / path.name}-wal").read_bytes())
     for file in folder.glob("work.db*"):
         file.chmod(0o444)
     folder.chmod(0o555)
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "gone"))
     with nobody(), pytest.raises(StoreError, match=r"neither .* be written nor copied \(No such"):
-        Store.open(path)
+        open_workspace(path)
 
 
 def test_a_sample_that_cannot_be_copied_says_where_to(folder: Path) -> None:

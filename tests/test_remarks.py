@@ -11,12 +11,12 @@ from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.app.explore import SEPARATOR
 from qafd.assemble import node_id
+from qafd.curate.descriptions import Remark, remarks
 from qafd.ingest import index
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.remarks import Remark, remarks
+from qafd.storage import open_workspace
 
 ADA, BOB = node_id("entity", "ada"), node_id("entity", "bob")
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.replies(reply=answering)
 
 @pytest.fixture
 def read(path: Path, server: FaultServer) -> Path:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice("org/tiny", server.url))
     index(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada met Bob again.")],
           extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
@@ -44,7 +44,7 @@ def read(path: Path, server: FaultServer) -> Path:
 
 
 def test_equal_descriptions_are_one_with_the_first_passage(read: Path) -> None:
-    with Store.open(read) as store:
+    with open_workspace(read) as store:
         said = remarks(store, ADA)
         (about,) = said[""]
         assert (about.text, about.model, about.document, about.more) == (
@@ -54,7 +54,7 @@ def test_equal_descriptions_are_one_with_the_first_passage(read: Path) -> None:
 
 
 def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(read: Path) -> None:
-    with Store.open(read) as store:
+    with open_workspace(read) as store:
         assert remarks(store, ADA)[BOB] == remarks(store, BOB)[ADA]
         first, second = remarks(store, ADA)[BOB]
         assert "" not in remarks(store, BOB)
@@ -64,10 +64,10 @@ def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(rea
 
 
 def test_what_is_said_of_a_name_follows_it_through_edits(read: Path) -> None:
-    with Store.open(read) as store:
-        store.edit("same", "bob", "Robert")
+    with open_workspace(read) as store:
+        store.edits.add("same", "bob", "Robert")
     index(read, [], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
-    with Store.open(read) as store:
+    with open_workspace(read) as store:
         robert = node_id("entity", "robert")
         assert [r.text for r in remarks(store, robert)[ADA]] == [
             "The first meeting.", "The second meeting."]
@@ -76,8 +76,8 @@ def test_what_is_said_of_a_name_follows_it_through_edits(read: Path) -> None:
 
 
 def test_a_deleted_document_takes_its_descriptions_along(read: Path) -> None:
-    with Store.open(read) as store:
-        store.delete("a.txt")
+    with open_workspace(read) as store:
+        store.documents.delete("a.txt")
         assert [r.document for r in remarks(store, ADA)[BOB]] == ["b.txt"]
 
 

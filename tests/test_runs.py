@@ -12,7 +12,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
 from qafd.runs.replay import recorded
 from qafd.runs.stored import plain_of, record_of
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -31,7 +31,7 @@ def run(knowledge):
 
 @pytest.fixture
 def store(path):
-    with Store.open(path) as opened:
+    with open_workspace(path) as opened:
         yield opened
 
 
@@ -54,8 +54,8 @@ def test_a_kept_run_comes_back_with_every_number(run, store):
 
 def test_a_run_knows_the_graph_and_the_tokens_that_it_was_made_with(run, knowledge):
     with knowledge.store() as store:
-        assert run.graph == store.digest()
-        texts = store.nodes(n.id for n in run.retrieval.nodes if n.importance > 0)
+        assert run.graph == store.graph.digest()
+        texts = store.graph.nodes(n.id for n in run.retrieval.nodes if n.importance > 0)
     assert run.tokens == sum(node.tokens for node in texts.values())
 
 
@@ -112,7 +112,7 @@ def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run,
     assert undo(store) == 2
     assert {row.id for row in kept(store)} == {b, c}
     with pytest.raises(StoreError, match="no stored retrieval"):
-        store.load_retrieval(a)
+        store.runs.load(a)
 
 
 def test_an_unknown_or_ambiguous_id_is_refused(run, store):
@@ -131,8 +131,8 @@ def test_a_run_leaves_with_a_document_that_it_quotes(path, run):
     knowledge.add_text("steve-jobs.md", "Steve Jobs led Apple.")
     with knowledge.store() as store:
         keep(store, run)
-        store.delete("steve-jobs.md")
-        store.purge("steve-jobs.md")
+        store.documents.delete("steve-jobs.md")
+        store.documents.purge("steve-jobs.md")
         assert kept(store) == ()
 
 
@@ -146,7 +146,7 @@ def test_a_run_of_a_graph_that_has_moved_on_names_no_digest_and_says_what_is_gon
     assert run.graph
     assert run.missing_from(graph) == ()
     with knowledge.store() as store:
-        store.delete("b.txt")
+        store.documents.delete("b.txt")
     from qafd.ingest import index
     index(path, processes=1)
     names = {n.name for n in run.missing_from(knowledge.graph)}

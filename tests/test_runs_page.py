@@ -86,7 +86,7 @@ def test_a_run_of_an_earlier_graph_says_what_is_gone_and_is_drawn(
     knowledge.add_text("b.txt", "Gala is an apple cultivar. It grows in Ontario.")
     key = keep_one(knowledge, mass=8.0)
     with knowledge.store() as store:
-        store.delete("a.txt")
+        store.documents.delete("a.txt")
     from qafd.ingest import index
     index(knowledge.path, processes=1)
     app = page("runs", ws="mine", run=key)

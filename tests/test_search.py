@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tiny import tiny_index
 
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.search import MOST, Hit
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import MOST_WORDS, Hit
 
 DOCUMENTS = {
     "lamp.txt": "The lamp was lit. The keeper of the lamp slept.",
@@ -19,9 +19,9 @@ DOCUMENTS = {
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
+def store(path: Path) -> Iterator[Workspace]:
     tiny_index(path, [(name, text.encode()) for name, text in DOCUMENTS.items()])
-    with Store.open(path) as opened:
+    with open_workspace(path) as opened:
         yield opened
 
 
@@ -29,8 +29,8 @@ def marked(hit: Hit) -> list[str]:
     return [text for text, on in hit.parts if on]
 
 
-def test_passages_with_all_words_are_found_and_the_words_marked(store: Store) -> None:
-    found = store.search("LAMP keeper")
+def test_passages_with_all_words_are_found_and_the_words_marked(store: Workspace) -> None:
+    found = store.passages.search("LAMP keeper")
     assert sorted(hit.chunk.document for hit in found.hits) == ["lamp.txt", "long.txt"]
     assert (found.total, found.said) == (2, "")
     scores = [hit.score for hit in found.hits]
@@ -44,36 +44,36 @@ def test_passages_with_all_words_are_found_and_the_words_marked(store: Store) ->
 
 
 def test_passages_with_some_words_are_found_where_none_has_all_which_is_said(
-        store: Store) -> None:
-    found = store.search("lamp store")
+        store: Workspace) -> None:
+    found = store.passages.search("lamp store")
     assert {hit.chunk.document for hit in found.hits} == {"lamp.txt", "long.txt", "keeper.txt"}
     assert found.said == "No passage has all of these words; these have some."
 
 
 @pytest.mark.parametrize("text", ["cafe", "CAFÉ", "cafe\u0301", "zoe", "Straße", "straße", "creme"])
-def test_accents_and_capitals_do_not_matter(store: Store, text: str) -> None:
-    hit, = store.search(text).hits
+def test_accents_and_capitals_do_not_matter(store: Workspace, text: str) -> None:
+    hit, = store.passages.search(text).hits
     assert hit.chunk.document == "keeper.txt"
     assert len(marked(hit)) == 1
 
 
-def test_words_in_quotation_marks_are_a_phrase(store: Store) -> None:
-    assert {h.chunk.document for h in store.search('"keeper of the lamp"').hits} == {"lamp.txt"}
-    assert store.search('"lamp of the keeper"').hits == ()
+def test_words_in_quotation_marks_are_a_phrase(store: Workspace) -> None:
+    assert {h.chunk.document for h in store.passages.search('"keeper of the lamp"').hits} == {"lamp.txt"}
+    assert store.passages.search('"lamp of the keeper"').hits == ()
 
 
 @pytest.mark.parametrize(("text", "found"), [
     ('"東京都は日本"', ["東京都は日本"]), ('"東京都は', ["東京都は"]), ('"首都" "東京"', ["首都"]),
     ('"首都 東京"', []), (" " * 1000 + "東京", ["東京"])])
 def test_phrases_of_scripts_without_spaces_are_looked_for_without_their_marks(
-        store: Store, text: str, found: list[str]) -> None:
-    assert [mark for hit in store.search(text).hits for mark in marked(hit)] == found
+        store: Workspace, text: str, found: list[str]) -> None:
+    assert [mark for hit in store.passages.search(text).hits for mark in marked(hit)] == found
 
 
 @pytest.mark.parametrize(("text", "marks"), [("東京", ["東京"]), ("C++", ["C"]), ("#", ["#"])])
 def test_what_is_no_word_of_the_index_is_found_as_it_is(
-        store: Store, text: str, marks: list[str]) -> None:
-    hit, = store.search(text).hits
+        store: Workspace, text: str, marks: list[str]) -> None:
+    hit, = store.passages.search(text).hits
     assert (hit.chunk.document, marked(hit)) == ("east.txt", marks)
 
 
@@ -83,36 +83,36 @@ def test_what_is_no_word_of_the_index_is_found_as_it_is(
     ("\ud800", "No passage has this."),
     ("xyzzy plugh", "No passage has any of these words."),
     ("a\u0301" * 50_000, "No passage has this.")])
-def test_what_is_not_found_is_said_in_one_sentence(store: Store, text: str, said: str) -> None:
-    found = store.search(text)
+def test_what_is_not_found_is_said_in_one_sentence(store: Workspace, text: str, said: str) -> None:
+    found = store.passages.search(text)
     assert (found.hits, found.total, found.said) == ((), 0, said)
 
 
 @pytest.mark.parametrize("text", [
     '"lamp', 'lamp"', '""lamp""', "lamp AND NOT", "lamp OR", "NEAR(lamp", "lamp*", "^lamp",
     "title:lamp", "lamp)", "-lamp", "lamp\0", "'; DROP TABLE passages; -- lamp", "\x02lamp\x03"])
-def test_operators_are_no_operators(store: Store, text: str) -> None:
-    assert {"lamp.txt", "long.txt"} <= {hit.chunk.document for hit in store.search(text).hits}
+def test_operators_are_no_operators(store: Workspace, text: str) -> None:
+    assert {"lamp.txt", "long.txt"} <= {hit.chunk.document for hit in store.passages.search(text).hits}
 
 
-def test_ten_thousand_words_are_cut_and_the_cut_is_said(store: Store) -> None:
-    found = store.search("lamp " + " ".join(f"word{n}" for n in range(10_000)))
+def test_ten_thousand_words_are_cut_and_the_cut_is_said(store: Workspace) -> None:
+    found = store.passages.search("lamp " + " ".join(f"word{n}" for n in range(10_000)))
     assert [hit.chunk.document for hit in found.hits] == ["lamp.txt", "long.txt"]
-    assert found.said.endswith(f"Only the first {MOST} words were looked for.")
+    assert found.said.endswith(f"Only the first {MOST_WORDS} words were looked for.")
 
 
-def test_one_document_can_be_searched_alone_and_the_best_are_a_part_of_all(store: Store) -> None:
-    assert [h.chunk.document for h in store.search("lamp", document="long.txt").hits] == [
+def test_one_document_can_be_searched_alone_and_the_best_are_a_part_of_all(store: Workspace) -> None:
+    assert [h.chunk.document for h in store.passages.search("lamp", document="long.txt").hits] == [
         "long.txt"]
-    assert store.search("lamp", document="keeper.txt").hits == ()
-    found = store.search("the", 1)
+    assert store.passages.search("lamp", document="keeper.txt").hits == ()
+    found = store.passages.search("the", 1)
     assert len(found.hits) == 1
     assert found.total == sum("the" in re.findall(r"\w+", text.lower())
                               for text in DOCUMENTS.values())
 
 
 def test_a_deleted_document_is_not_found_once_the_graph_is_without_it(
-        store: Store, path: Path) -> None:
-    store.delete("lamp.txt")
+        store: Workspace, path: Path) -> None:
+    store.documents.delete("lamp.txt")
     tiny_index(path)
-    assert [hit.chunk.document for hit in store.search("lamp").hits] == ["long.txt"]
+    assert [hit.chunk.document for hit in store.passages.search("lamp").hits] == ["long.txt"]

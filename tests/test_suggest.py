@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from qafd.assemble import node_id
+from qafd.curate.entities import Entity
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import LONGEST, questions, questions_about, questions_of
-from qafd.storage.sqlite.curate import Entity
 
 
 def graph(names: list[str], edges: list[tuple[int, int, str]], passages: tuple[str, ...] = ()

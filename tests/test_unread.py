@@ -8,18 +8,18 @@ from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.cli import main
+from qafd.curate.unread import nameless, unread
 from qafd.errors import SpendingCapError, StoreError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models.cost import Cap
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.unread import nameless, unread
+from qafd.storage import open_workspace
 
 RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 
 
 def read(path: Path, server: FaultServer, *files: tuple[str, bytes], **choice: object) -> None:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", server.url, **choice))
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
@@ -34,10 +34,10 @@ def test_a_passage_without_a_record_shows_what_the_model_said(
         path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.reply = spoiled
     read(path, server, ("a.txt", b"Ada met Bob."), ("b.txt", b"Ada wrote."))
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         one, = unread(store, "a.txt")
         assert unread(store, "b.txt") == ()
-        assert one.reason == next(iter(store.doubts()["a.txt"]))
+        assert one.reason == next(iter(store.log.doubts()["a.txt"]))
         with pytest.raises(StoreError, match=r"no file called 'c\.txt'"):
             unread(store, "c.txt")
     assert (one.document, one.number) == ("a.txt", 1)
@@ -57,14 +57,14 @@ def test_a_passage_whose_calls_failed_is_named_until_it_is_read(
     server.reply = lambda _: RECORD
     server.fault = lambda *_: "500"
     read(path, server, ("a.txt", b"Ada met Bob."), attempts=1)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         one, = unread(store, "a.txt")
         assert one.reason == "the last call to the model failed"
         assert one.replies == ("",)
-        store.retry(["a.txt"])
+        store.files.retry(["a.txt"])
     server.fault = lambda *_: "ok"
     read(path, server)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert unread(store, "a.txt") == ()
 
 
@@ -74,8 +74,8 @@ def test_a_passage_that_nobody_was_asked_about_is_not_named(
     two = "".join(json.dumps({"id": n, "text": "Ada met Bob."}) + "\n" for n in range(2))
     with pytest.raises(SpendingCapError):
         read(path, server, ("two.jsonl", two.encode()), attempts=1, in_flight=1, cap=Cap(calls=1))
-    with Store.open(path) as store:
-        assert store.files()[0].passages == 2
+    with open_workspace(path) as store:
+        assert store.files.all()[0].passages == 2
         assert [one.number for one in unread(store, "two.jsonl")] == [1]
 
 
@@ -95,7 +95,7 @@ def passages(*texts: str) -> bytes:
 def test_a_file_is_nameless_where_most_of_it_is_in_such_letters_and_none_has_a_name(
         path: Path, texts: list[str], told: bool) -> None:
     tiny_index(path, [("other.txt", b"Cyd wrote."), ("it.jsonl", passages(*texts))])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         said = nameless(store)
     assert said.startswith("Only titles connect it.jsonl: ") if told else said == ""
 
@@ -103,10 +103,10 @@ def test_a_file_is_nameless_where_most_of_it_is_in_such_letters_and_none_has_a_n
 def test_what_a_model_has_read_is_not_told_to_choose_one(path: Path, server: FaultServer) -> None:
     server.reply = lambda _: "<|COMPLETE|>"
     tiny_index(path, [("ko.txt", KOREAN.encode())])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         assert nameless(store)
         choose(store, ModelChoice("tiny", server.url))
     index(path, [], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
-    with Store.open(path) as store:
-        assert store.extractor.startswith("tiny/")
+    with open_workspace(path) as store:
+        assert store.log.extractor.startswith("tiny/")
         assert nameless(store) == ""

@@ -22,7 +22,7 @@ from qafd.export.whole import whole
 from qafd.export.whole_files import DRAWN, MIME, ending, write
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 
 TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak in Cupertino. "
         "Steve Wozniak designed the Apple I.")
@@ -64,12 +64,12 @@ def content(knowledge: KnowledgeGraph) -> dict[str, set[Any]]:
 
 def test_the_type_of_merged_names_is_the_tag_of_most_of_their_mentions(path: Path) -> None:
     tiny_index(path, [("a.txt", b"Ada met Bob. Ada met Cyd. Ada left. Bob saw Cyd.")])
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         with store.transaction() as connection:
             # three of one name against twice two of two others
             connection.execute("UPDATE mentions SET kind = 'ORG' WHERE key = 'ada'")
         for key in ("bob", "cyd"):
-            store.edit("same", key, "Ada")
+            store.edits.add("same", key, "Ada")
         with whole(store) as graph:
             assert {n.type for n in graph.nodes() if n.name == "Ada"} == {"PERSON"}
 
@@ -207,7 +207,7 @@ def test_a_graph_that_is_too_large_to_draw_says_so(sample: KnowledgeGraph) -> No
 
 def test_an_empty_workspace_is_an_empty_graph(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "empty.db")
-    with Store.open(tmp_path / "empty.db"):
+    with open_workspace(tmp_path / "empty.db"):
         pass
     assert len(knowledge.to_networkx()) == 0
     assert len(nx.node_link_graph(json.loads(exported(knowledge, "json")), edges="edges")) == 0
@@ -252,11 +252,11 @@ def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
     code = """
 import resource, sys
 from qafd.assemble import node_id
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 from qafd.export.whole import whole
 from qafd.export.whole_files import write
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-with Store.open(sys.argv[1]) as store:
+with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
         ids = [node_id("entity", str(i)) for i in range(8000)]
         c.executemany("INSERT INTO nodes VALUES (?, 'entity', ?, ?, ?, 1, x'00000000', "

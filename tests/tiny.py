@@ -21,7 +21,8 @@ from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers import LAYERS, build
 from qafd.retrieve.layers.texts import Texts, gather
 from qafd.retrieve.seeds import passages_of
-from qafd.storage.sqlite import Store, opening
+from qafd.storage import open_workspace
+from qafd.storage.sqlite import opening
 
 
 class TinyExtractor:
@@ -78,8 +79,8 @@ def tiny_engine() -> Here:
 def tiny_index(path: Path, files: Sequence[tuple[str, bytes]] = ()) -> str:
     """Index files with the tiny models; the digest of what comes out."""
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
-    with Store.open(path) as store:
-        return store.digest()
+    with open_workspace(path) as store:
+        return store.graph.digest()
 
 
 def tiny_work(path: Path) -> None:

@@ -17,7 +17,7 @@ def build(name: str, folder: Path) -> Path:
     knowledge.add_files([HERE / name], processes=1)
     with knowledge.store() as store:
         for question in EXAMPLES[name]:
-            store.save_plan(knowledge.plan(question))
+            store.runs.save_plan(knowledge.plan(question))
         store.compact()
     return path
 

@@ -14,7 +14,7 @@ from qafd.reading.names.columns import is_row
 from qafd.reading.text.markdown import CITED, numbers
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 WEAK = 0.3  # best cosine below which the documents do not answer the question
 NAMELESS = 0.45  # and where no passage read has a name of the question
@@ -156,7 +156,7 @@ class Answer:
         return f"{ABSENT} The similarity of the best sentence is {best:.2f}; {self.need}.{language}"
 
 
-def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budget: int = BUDGET,
+def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[str] = (), *, budget: int = BUDGET,
           length: str = "short") -> Draft:
     """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`."""
     context = build_context(retrieval, store, ways, budget)
@@ -164,7 +164,7 @@ def draft(retrieval: Retrieval, store: Store, ways: Sequence[str] = (), *, budge
                  answer_messages(retrieval.query, context.text, length))
 
 
-def written(draft: Draft, reply: Reply, model: str, store: Store, embedder: Embedder) -> Written:
+def written(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:
     """A model's reply with its citations resolved to sentences.
 
     For each statement, the sentence of the cited passage that is nearest to it in meaning is
@@ -176,7 +176,7 @@ def written(draft: Draft, reply: Reply, model: str, store: Store, embedder: Embe
     asked = list(dict.fromkeys(number for _, cited in claims for number in cited))
     rows = {number: [row for row, (_, cited) in enumerate(claims) if number in cited]
             for number in asked}
-    sentences = store.sentences(sources[n].passage.chunk for n in asked if n in sources)
+    sentences = store.passages.sentences(sources[n].passage.chunk for n in asked if n in sources)
     citations = tuple(
         _resolved(sources[n], [vectors[row] for row in rows[n]],
                   sentences.get(sources[n].passage.chunk, ()), store)
@@ -197,7 +197,7 @@ def _claims(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def _resolved(source: Source, claims: Sequence[Vectors],
-              sentences: Sequence[tuple[int, int, Vectors]], store: Store) -> Citation:
+              sentences: Sequence[tuple[int, int, Vectors]], store: Workspace) -> Citation:
     passage = source.passage
     if not sentences:
         return Citation(source.number, passage.title, where(passage), passage)
@@ -207,10 +207,10 @@ def _resolved(source: Source, claims: Sequence[Vectors],
                 [(sentences[i][0], sentences[i][1]) for i in nearest], float(cosines.max()))
 
 
-def cite(store: Store, number: int, passage: RetrievedPassage, marks: Sequence[tuple[int, int]],
+def cite(store: Workspace, number: int, passage: RetrievedPassage, marks: Sequence[tuple[int, int]],
          support: float) -> Citation:
     """A source with the headings of its cited sentences and all pages of its passage."""
-    places = store.document(passage.document).marks
+    places = store.documents.get(passage.document).marks
     at = [mark_at(places, passage.start + start) for start, _ in marks]
     headings = dict.fromkeys(mark.heading for mark in at if mark.heading)
     place = replace(passage, page=at[0].page, heading=" / ".join(headings))

@@ -7,7 +7,7 @@ from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 BUDGET = 3000  # tokens
 SHARES = {"Entities": 0.15, "Relations": 0.15, "Reasoning paths": 0.1}  # passages have the rest
@@ -38,7 +38,7 @@ class Context:
     left_out: int
 
 
-def build_context(retrieval: Retrieval, store: Store, ways: Sequence[str] = (),
+def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[str] = (),
                   budget: int = BUDGET) -> Context:
     """Entities, relations, reasoning paths and passages of a retrieval.
 
@@ -56,13 +56,13 @@ def build_context(retrieval: Retrieval, store: Store, ways: Sequence[str] = (),
     full = [n for n in retrieval.nodes if n.state == SATURATED]
     entities = {n.id: n.name for n in full if n.kind != "passage"}
     x = {n.id: n.importance for n in full}
-    described = store.nodes(entities)
+    described = store.graph.nodes(entities)
     sections = {
         "Entities": [f"{_quoted(name)}: {_quoted(described[key].text)}"
                      for key, name in entities.items() if key in described],
         "Relations": [
             f"{_quoted(entities[e.source])} - {_quoted(e.label)} - {_quoted(entities[e.target])}"
-            for e in sorted(store.edges(entities), key=lambda e: -min(
+            for e in sorted(store.graph.edges(entities), key=lambda e: -min(
                 x.get(e.source, 0.0), x.get(e.target, 0.0)))
             if e.kind == "relation" and e.label and {e.source, e.target} <= entities.keys()],
         "Reasoning paths": [_quoted(way) for way in ways],

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from qafd.assemble import node_id
+from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.bm25 import words
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.edits import MENTION_KINDS, entity_types
+from qafd.storage import Workspace
 
 PERSON, PLACE, TIME, NUMBER = "person", "place", "time", "number"
 _OF = r"(?:what|which)(?: \w+)?"
@@ -91,7 +91,7 @@ def unsaid(names: Iterable[Name], said: Set[str]) -> list[Name]:
     return [name for name in names if not said >= set(words(name.text))]
 
 
-def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Sequence[Name]]:
+def names_in(store: Workspace, chunks: Iterable[str]) -> Mapping[tuple[str, int], Sequence[Name]]:
     """The names in the sentences of some passages, by chunk and where the sentence ends in it.
 
     What has a type by hand is a name of that type wherever the graph finds it in a sentence, also
@@ -100,9 +100,9 @@ def names_in(store: Store, chunks: Iterable[str]) -> Mapping[tuple[str, int], Se
     found: dict[tuple[str, int], list[Name]] = {}
     chunks = list(chunks)
     with store.snapshot() as connection:
-        merged, types = store.merged(), {
+        merged, types = store.edits.merged(), {
             node_id("entity", key): kind.casefold()
-            for key, kind in entity_types(store.edits()).items()}
+            for key, kind in entity_types(store.edits.all()).items()}
         rows = connection.execute(
             'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind FROM live '
             "JOIN mentions USING (extraction) "

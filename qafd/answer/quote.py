@@ -15,7 +15,7 @@ from qafd.reading.text.bm25 import FUNCTION_LETTERS, FUNCTION_WORDS, words
 from qafd.reading.text.scripts import is_latin, is_unspaced, length
 from qafd.records import Floats, QueryPlan, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
@@ -41,7 +41,7 @@ _ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
     "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
 
 
-def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answer:
+def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> Answer:
     """The sentences of the best passages that together answer most of the question.
 
     They are chosen one by one by their cosine with the question, the rank of their passage, the
@@ -60,7 +60,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
     """
     parts = plan.subqueries[:SENTENCES]
     passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
-    found = store.sentences(passage.chunk for passage in passages)
+    found = store.passages.sentences(passage.chunk for passage in passages)
     everything = [
         Span(rank, passage, first, last, end, vector)
         for rank, passage in enumerate(passages)
@@ -85,7 +85,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Store) -> Answe
 
 
 def matching(passages: Sequence[RetrievedPassage], plan: QueryPlan,
-             store: Store) -> dict[str, list[tuple[int, int]]]:
+             store: Workspace) -> dict[str, list[tuple[int, int]]]:
     """The sentences of some passages that are nearest to the question, as offsets by chunk.
 
     Near is a cosine that an answer needs and a share of the best one's, see `extract_answer`; of
@@ -93,7 +93,7 @@ def matching(passages: Sequence[RetrievedPassage], plan: QueryPlan,
     """
     spans = [Span(rank, passage, first, last, end, vector)
              for rank, passage in enumerate(passages)
-             for start, end, vector in store.sentences([passage.chunk]).get(passage.chunk, ())
+             for start, end, vector in store.passages.sentences([passage.chunk]).get(passage.chunk, ())
              for first, last in parted(passage, start, end)]
     spans = [span for span in spans if length(span.text) >= SHORT and is_whole(span)]
     if not spans:
@@ -114,14 +114,14 @@ def matching(passages: Sequence[RetrievedPassage], plan: QueryPlan,
     return found
 
 
-def _by_words(plan: QueryPlan, store: Store) -> bool:
+def _by_words(plan: QueryPlan, store: Workspace) -> bool:
     """Whether the question is in letters that the bundled model, if it is used, does not know."""
-    return store.embedder[0] == LocalEmbedder.name and not is_latin(plan.words)
+    return store.vectors.embedder[0] == LocalEmbedder.name and not is_latin(plan.words)
 
 
-def _is_heading(span: Span, store: Store) -> bool:
+def _is_heading(span: Span, store: Workspace) -> bool:
     return span.text == span.passage.title or span.text in {
-        mark.heading for mark in store.document(span.passage.document).marks}
+        mark.heading for mark in store.documents.get(span.passage.document).marks}
 
 
 def _sought(question: str) -> frozenset[str]:
@@ -131,7 +131,7 @@ def _sought(question: str) -> frozenset[str]:
         if word not in FUNCTION_WORDS | ASKING | GENERIC and not FUNCTION_LETTERS.search(word))
 
 
-def _brought(spans: Sequence[Span], question: str, retrieval: Retrieval, store: Store) -> Floats:
+def _brought(spans: Sequence[Span], question: str, retrieval: Retrieval, store: Workspace) -> Floats:
     """What each sentence brings that the question asks for, shape (s,)."""
     kind, said = asked_for(question), frozenset(words(question))
     x = {node.id: node.importance for node in retrieval.nodes}
@@ -216,7 +216,7 @@ def _choose(spans: Sequence[Span], plan: QueryPlan, parts: Sequence[QueryPlan], 
 
 
 def _quoted(answer: Answer, chosen: Mapping[Span, float], everything: Sequence[Span],
-            store: Store) -> Answer:
+            store: Workspace) -> Answer:
     """The answer with its sentences and the passages that they are cited from.
 
     The first sentence takes along those before it that say who "she" is, even where they are
@@ -236,7 +236,7 @@ def _quoted(answer: Answer, chosen: Mapping[Span, float], everything: Sequence[S
                   for span in some]
         citations.append(cite(store, number, passage, [(s.start, s.end) for s in quoted],
                               max(chosen[span] for span in some)))
-        marks = store.document(passage.document).marks
+        marks = store.documents.get(passage.document).marks
         end = None
         for span, shown in zip(some, quoted, strict=True):
             sentences.append(Sentence(

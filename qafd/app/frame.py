@@ -15,7 +15,7 @@ from qafd.app.signing import refuse_unasked
 from qafd.app.workspaces import choose_workspace, keep_workers_going, path_of
 from qafd.errors import QafdError
 from qafd.package import assets
-from qafd.storage.sqlite.opening import writable
+from qafd.storage import is_writable
 from qafd.view.panel import clean
 from qafd.wording import say, say_list
 
@@ -104,7 +104,7 @@ def _say_what_cannot_be_written() -> None:
     if WORKSPACE not in st.session_state:
         return
     path = path_of(st.session_state[WORKSPACE])
-    if path.is_file() and not writable(path):
+    if path.is_file() and not is_writable(path):
         st.sidebar.caption(say("This workspace cannot be written here: it can be read but not "
                                "changed."))
 

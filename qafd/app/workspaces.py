@@ -17,7 +17,7 @@ from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
-from qafd.storage.sqlite import Store
+from qafd.storage import open_workspace
 from qafd.wording import say
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -148,7 +148,7 @@ def keep_workers_going() -> None:
     for path in paths:
         try:
             # nobody chose it: a look must not renew its schema
-            with Store.open(path, read_only=True) as store:
+            with open_workspace(path, read_only=True) as store:
                 waiting = needs_worker(store)
             if waiting:
                 start_worker(path, keys())

@@ -16,7 +16,7 @@ from qafd.cli.common import (
     Commands,
     add_knobs,
     command,
-    open_workspace,
+    open_graph,
     print_json,
     settings,
 )
@@ -95,7 +95,7 @@ def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Met
     """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
     from qafd.models.address import is_local
     from qafd.models.cost import FREE, Meter, Metered
-    from qafd.storage.sqlite import now
+    from qafd.storage.rows import now
 
     endpoint, chosen = endpoint_of(arguments), settings()
     price = chosen.price(endpoint.name) or (FREE if is_local(endpoint.base_url) else None)
@@ -107,7 +107,7 @@ def _metered(arguments: argparse.Namespace, path: "Path", question: str) -> "Met
 def _answer(arguments: argparse.Namespace) -> int:
     if arguments.tokens < 1:
         raise ParameterError(f"--tokens is {arguments.tokens}; it is at least 1")
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     retrieval = retrieve(arguments)
     if arguments.prompt:
         draft = knowledge.draft(retrieval, budget=arguments.tokens, length=arguments.length)

@@ -17,7 +17,7 @@ from qafd.cli.common import (
     asked,
     check_output,
     command,
-    open_workspace,
+    open_graph,
     print_json,
     read_file,
     write_out,
@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 
 def retrieve(arguments: argparse.Namespace) -> "Retrieval":
     """What the method that the options name retrieves for the question."""
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     plan, method = asked(arguments, knowledge)
     return knowledge.retrieve(plan, method)
 
@@ -72,7 +72,7 @@ def _query(arguments: argparse.Namespace) -> int:
     from qafd.flow.verify import sealed
 
     retrieval = retrieve(arguments)
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     answer = knowledge.answer(retrieval)
     if arguments.keep is not None:
         print(f"qafd: kept as {_keep(knowledge, retrieval, arguments.keep)}; 'qafd runs' lists "
@@ -127,7 +127,7 @@ def _export(arguments: argparse.Namespace) -> int:
     retrieval = retrieve(arguments)
 
     def run() -> "Run":
-        knowledge = open_workspace(arguments)
+        knowledge = open_graph(arguments)
         return recorded(knowledge, retrieval, _plan(knowledge, retrieval))
 
     kinds: dict[str, Callable[[], str | bytes]] = {
@@ -146,7 +146,7 @@ def _export_graph(arguments: argparse.Namespace) -> int:
     from qafd.export.whole import whole
     from qafd.export.whole_files import write
 
-    with open_workspace(arguments).store() as store, whole(store) as graph:
+    with open_graph(arguments).store() as store, whole(store) as graph:
         if graph.stale:
             print("qafd: documents or edits wait to be taken in; this is the graph without them",
                   file=sys.stderr)

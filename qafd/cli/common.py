@@ -132,7 +132,7 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
-def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
+def open_graph(arguments: argparse.Namespace) -> "KnowledgeGraph":
     """The workspace named by --db or $QAFD_DB."""
     from qafd.knowledge import KnowledgeGraph
     from qafd.models.cost import Meter
@@ -148,7 +148,7 @@ def open_workspace(arguments: argparse.Namespace) -> "KnowledgeGraph":
                              "makes one of it")
     knowledge = KnowledgeGraph.open(path, keys_of_environment())
     with knowledge.store() as store:
-        if not store.choice:  # nothing here is paid
+        if not store.log.choice:  # nothing here is paid
             return knowledge
     return KnowledgeGraph(path, keys=keys_of_environment(),
                           meter=Meter(settings().cap_where(priced=True)))

@@ -13,7 +13,7 @@ from qafd.cli.common import (
     Commands,
     check_output,
     command,
-    open_workspace,
+    open_graph,
     print_json,
     text_of,
     write_out,
@@ -53,7 +53,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         check_output(arguments.out, arguments.db)
     if arguments.json and arguments.format:
         raise ParameterError("--json and --format say two things; give one of them")
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     comparison = knowledge.compare(text_of(arguments.question), arguments.methods.split(","),
                                    budget=arguments.budget)
     failed = [column for column in comparison.columns if column.error]

@@ -10,7 +10,7 @@ from qafd.cli.common import (
     Commands,
     command,
     keys_of_environment,
-    open_workspace,
+    open_graph,
     print_json,
     settings,
 )
@@ -50,10 +50,10 @@ def add(commands: Commands) -> None:
 
 
 def _entities(arguments: argparse.Namespace) -> int:
-    from qafd.storage.sqlite.curate import entities, entity, find, suggestions
-    from qafd.storage.sqlite.neighbors import neighbors
+    from qafd.curate.entities import entities, entity, find, suggestions
+    from qafd.curate.neighbors import neighbors
 
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     words = " ".join(arguments.words)
     with knowledge.store() as store:
         if arguments.alike:
@@ -87,16 +87,16 @@ def _entities(arguments: argparse.Namespace) -> int:
 
 
 def _edit(arguments: argparse.Namespace) -> int:
+    from qafd.curate import entities as curate
+    from qafd.curate.neighbors import connect, disconnect
     from qafd.ingest import refresh
-    from qafd.storage.sqlite import curate
-    from qafd.storage.sqlite.neighbors import connect, disconnect
 
     if (arguments.label or arguments.note) and not arguments.connect:
         raise ParameterError("--label and --note say something of --connect; name two entities "
                              "with it")
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     with knowledge.store() as store:
-        before = store.edits()
+        before = store.edits.all()
         if arguments.call:
             curate.call(store, *arguments.call)
         if arguments.apart:
@@ -111,14 +111,14 @@ def _edit(arguments: argparse.Namespace) -> int:
         if arguments.disconnect:
             disconnect(store, *arguments.disconnect)
         if arguments.undo is not None:
-            store.undo_edit(arguments.undo)
-        changed = store.edits() != before
+            store.edits.undo(arguments.undo)
+        changed = store.edits.all() != before
         if changed:
             settings().hold_for(store)
     if changed:
         refresh(knowledge.path, keys=keys_of_environment())
     with knowledge.store() as store:
-        edits = store.edits()
+        edits = store.edits.all()
     if arguments.json:
         print_json([asdict(edit) for edit in edits])
     else:

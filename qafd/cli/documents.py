@@ -11,7 +11,7 @@ from qafd.cli.common import (
     Commands,
     command,
     keys_of_environment,
-    open_workspace,
+    open_graph,
     print_json,
     settings,
 )
@@ -44,7 +44,7 @@ def _docs(arguments: argparse.Namespace) -> int:
     changes = arguments.delete or arguments.undo or arguments.erase
     if len(asked) > 1 or (asked and changes):
         raise ParameterError(f"--{asked[-1]} does one thing alone; leave the other options out")
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     if arguments.search is not None:
         return _search(knowledge, arguments)
     if arguments.errors is not None:
@@ -53,9 +53,9 @@ def _docs(arguments: argparse.Namespace) -> int:
         _refuse(knowledge, arguments.erase)
     if arguments.delete or arguments.undo:
         with knowledge.store() as store:
-            store.delete(*arguments.delete)
+            store.documents.delete(*arguments.delete)
             for name in arguments.undo:
-                store.undo(name)
+                store.documents.undo(name)
             settings().hold_for(store)
         refresh(knowledge.path, keys=keys_of_environment())
     if arguments.erase:
@@ -68,8 +68,8 @@ def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
     from qafd.view.panel import counted
 
     with knowledge.store() as store:
-        found = store.search(arguments.search)
-        pages = {hit.chunk.id: paged(hit.chunk, store.document(hit.chunk.document).marks)
+        found = store.passages.search(arguments.search)
+        pages = {hit.chunk.id: paged(hit.chunk, store.documents.get(hit.chunk.document).marks)
                  for hit in found.hits}
     if arguments.json:
         print_json({"total": found.total, "said": found.said, "hits": [
@@ -90,11 +90,11 @@ def _search(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
 
 
 def _errors(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
-    from qafd.storage.sqlite.unread import unread
+    from qafd.curate.unread import unread
 
     with knowledge.store() as store:
         found = unread(store, arguments.errors)
-        error = next(file.error for file in store.files() if file.name == arguments.errors)
+        error = next(file.error for file in store.files.all() if file.name == arguments.errors)
     if arguments.json:
         print_json({"file": arguments.errors, "error": error,
                     "passages": [asdict(one) for one in found]})
@@ -132,7 +132,7 @@ def _list(knowledge: "KnowledgeGraph", arguments: argparse.Namespace) -> int:
     from qafd.view.panel import counted
 
     with knowledge.store() as store, store.snapshot():
-        files, contents = store.files(), store.contents()
+        files, contents = store.files.all(), store.files.contents()
     if arguments.json:
         print_json([asdict(file) | asdict(contents[file.name]) for file in files])
     else:

@@ -11,7 +11,7 @@ from qafd.cli.common import (
     Commands,
     add_question,
     asked,
-    open_workspace,
+    open_graph,
     print_json,
 )
 from qafd.errors import ParameterError
@@ -19,7 +19,7 @@ from qafd.reading.text.plaintext import one_line
 
 if TYPE_CHECKING:
     from qafd.explain import Explanation
-    from qafd.storage.sqlite.rows import Evidence
+    from qafd.storage.rows import Evidence
 
 
 def add(commands: Commands) -> None:
@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 
 
 def _explanation(arguments: argparse.Namespace) -> "Explanation":
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     plan, method = asked(arguments, knowledge)
     return knowledge.explain(plan, method=method)
 
@@ -141,7 +141,7 @@ def _whatif(arguments: argparse.Namespace) -> int:
         raise ParameterError("nothing changes; say what to take out or add, for example "
                              "--without-node NAME (see qafd whatif --help)")
     found = explanation.what_if(change)
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     answers = AnswerChange.of(knowledge.answer(found.before), knowledge.answer(found.after))
     if arguments.json:
         print_json({"answer": answers.sentence,

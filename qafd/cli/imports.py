@@ -32,7 +32,8 @@ def add(commands: Commands) -> None:
 def _import(arguments: argparse.Namespace) -> int:
     from qafd.ingest import index
     from qafd.ingest.imports import read_graph
-    from qafd.storage.sqlite import Store, clean_name
+    from qafd.storage import open_workspace
+    from qafd.storage.rows import clean_name
 
     if arguments.db is None and not arguments.dry_run:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -46,13 +47,13 @@ def _import(arguments: argparse.Namespace) -> int:
 
     stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         settings().hold_for(store)
     with Meter() as meter:
         index(path, [(name, graph.to_json())], progress=meter.show, stopped=stopped,
               keys=keys_of_environment())
-    with Store.open(path) as store:
-        file = next(f for f in store.files() if f.name == clean_name(name))
+    with open_workspace(path) as store:
+        file = next(f for f in store.files.all() if f.name == clean_name(name))
     if file.error:
         print(f"qafd: {one_line(name, 200)}: {file.error}", file=sys.stderr)
     # the first one is the summary, as it stands on the page

@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import asdict
 
-from qafd.cli.common import DONE, Commands, command, open_workspace, print_json
+from qafd.cli.common import DONE, Commands, command, open_graph, print_json
 from qafd.cli.meter import Meter
 
 
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
 def _layers(arguments: argparse.Namespace) -> int:
     from qafd.retrieve.layers import LAYERS
 
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     if arguments.build:
         with Meter() as meter:
             knowledge.build_layers(LAYERS if "all" in arguments.build else arguments.build, meter)

@@ -12,7 +12,7 @@ from qafd.cli.common import (
     NOTHING_FOUND,
     Commands,
     command,
-    open_workspace,
+    open_graph,
     print_json,
     settings,
 )
@@ -130,12 +130,12 @@ def dry_run(path: Path, sources: "Iterable[tuple[str, bytes]]", choice: "ModelCh
 
 def print_spent(path: Path, run: str) -> None:
     """What a run has cost so far, on stderr."""
-    from qafd.storage.sqlite import Store
+    from qafd.storage import open_workspace
 
     if not path.exists():  # it was deleted meanwhile
         return
-    with Store.open(path) as store:
-        totals = store.ledger("purpose", run)
+    with open_workspace(path) as store:
+        totals = store.ledger.totals("purpose", run)
     for total in totals:
         about = "~" if total.estimated else ""
         money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
@@ -144,8 +144,8 @@ def print_spent(path: Path, run: str) -> None:
 
 
 def _ledger(arguments: argparse.Namespace) -> int:
-    with open_workspace(arguments).store() as store:
-        totals = store.ledger(arguments.by)
+    with open_graph(arguments).store() as store:
+        totals = store.ledger.totals(arguments.by)
     if arguments.json:
         print_json([asdict(total) for total in totals])
     else:

@@ -15,7 +15,7 @@ from qafd.cli.common import (
     Commands,
     check_output,
     command,
-    open_workspace,
+    open_graph,
     print_json,
     read_file,
     write_out,
@@ -26,7 +26,7 @@ from qafd.reading.text.plaintext import one_line
 if TYPE_CHECKING:
     from qafd.runs import KeptRun, Run
     from qafd.runs.difference import RunDifference
-    from qafd.storage.sqlite import Store
+    from qafd.storage import Workspace
 
 
 def add(commands: Commands) -> None:
@@ -57,7 +57,7 @@ def _runs(arguments: argparse.Namespace) -> int:
         raise ParameterError("no run is named; 'qafd runs' lists their ids")
     if arguments.out is not None:
         check_output(arguments.out, arguments.db)
-    with open_workspace(arguments).store() as store:
+    with open_graph(arguments).store() as store:
         if arguments.add is not None:
             print(f"qafd: kept as {_add(store, arguments.add)}", file=sys.stderr)
         if arguments.undo:
@@ -71,7 +71,7 @@ def _runs(arguments: argparse.Namespace) -> int:
         return _shown(arguments, store, ids)
 
 
-def _add(store: "Store", file: str) -> str:
+def _add(store: "Workspace", file: str) -> str:
     """Keep the run of a bundle; its id."""
     from qafd.runs import keep
     from qafd.runs.bundle import check_size, examined
@@ -83,7 +83,7 @@ def _add(store: "Store", file: str) -> str:
     return keep(store, found.run)
 
 
-def _shown(arguments: argparse.Namespace, store: "Store", ids: Sequence[str]) -> int:
+def _shown(arguments: argparse.Namespace, store: "Workspace", ids: Sequence[str]) -> int:
     from qafd import runs
     from qafd.runs.bundle import bundled
     from qafd.runs.difference import difference
@@ -138,7 +138,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     from qafd.runs.bundle import opened
     from qafd.runs.replay import replayed
 
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     if arguments.what == "-" or os.path.exists(arguments.what):
         run = opened(read_file(arguments.what))
     else:

@@ -11,7 +11,7 @@ from qafd.cli.common import (
     NOTHING_FOUND,
     Commands,
     command,
-    open_workspace,
+    open_graph,
     print_json,
     text_of,
 )
@@ -58,7 +58,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
     if arguments.csv and arguments.json:
         raise ParameterError("--csv and --json exclude each other; choose one")
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     corpus = knowledge.corpus()
     graph = corpus.graph
     method = PRESETS[arguments.preset].method

@@ -13,7 +13,7 @@ from qafd.cli.common import (
     command,
     keys_of_environment,
     on_interrupt,
-    open_workspace,
+    open_graph,
     print_json,
     stdin,
 )
@@ -41,11 +41,12 @@ def add(commands: Commands) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> int:
+    from qafd.curate.unread import nameless
     from qafd.ingest import index
     from qafd.ingest.folders import files_below
     from qafd.ingest.reader import ModelChoice, choose, chosen
-    from qafd.storage.sqlite import Store, now
-    from qafd.storage.sqlite.unread import nameless
+    from qafd.storage import open_workspace
+    from qafd.storage.rows import now
 
     if arguments.db is None:
         raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
@@ -58,7 +59,7 @@ def _index(arguments: argparse.Namespace) -> int:
     sources = chain(first, sources)
     before = ModelChoice()
     if path.exists() and path.stat().st_size:
-        with open_workspace(arguments).store() as store:
+        with open_graph(arguments).store() as store:
             before = chosen(store)
     elif not arguments.files and not arguments.dry_run:
         raise ParameterError(f"there is no workspace at {path} yet; name files or folders to make "
@@ -70,25 +71,25 @@ def _index(arguments: argparse.Namespace) -> int:
 
     stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         if choice != before:
             choose(store, choice)
         if choice.model or choice.embedder:
             _say(choice.cap.sentence)
         if choice.model and not arguments.files:  # to go on after a cap or an outage
-            store.retry(file.name for file in store.files() if file.deleted_at is None)
+            store.files.retry(file.name for file in store.files.all() if file.deleted_at is None)
         if arguments.re_embed:
-            store.forget_embedder()
+            store.vectors.forget()
         if arguments.rebuild or arguments.re_embed:
-            store.drop_graph()
+            store.graph.drop()
     try:
         with Meter(lambda: _ahead(path)) as meter:
             worked_on = set(index(path, sources, progress=meter.show, stopped=stopped,
                                   keys=keys_of_environment(), run=run, patient=True))
     finally:
         print_spent(path, run)
-    with Store.open(path) as store:
-        failed = [f for f in store.files() if f.status == "failed" and f.name in worked_on]
+    with open_workspace(path) as store:
+        failed = [f for f in store.files.all() if f.status == "failed" and f.name in worked_on]
         said = nameless(store)
     if said:
         print(f"qafd: {one_line(said, 800)}", file=sys.stderr)
@@ -101,9 +102,9 @@ def _index(arguments: argparse.Namespace) -> int:
 def _ahead(path: Path) -> float:
     """About how many passages are in files that wait to be parsed."""
     from qafd.ingest.jobs import unparsed
-    from qafd.storage.sqlite import Store
+    from qafd.storage import open_workspace
 
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         return unparsed(store)
 
 
@@ -112,16 +113,16 @@ def _say(sentence: str) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     graph = knowledge.graph
     with knowledge.store() as store:
-        files = [f for f in store.files() if f.deleted_at is None]
+        files = [f for f in store.files.all() if f.deleted_at is None]
         counts = {
             "files": len(files), "failed": sum(f.status == "failed" for f in files),
             "documents": sum(f.documents for f in files),
             "passages": int((graph.kinds == "passage").sum()),
             "entities": int((graph.kinds == "entity").sum()), "edges": graph.edge_count,
-            "revision": graph.revision, "digest": store.digest()}
+            "revision": graph.revision, "digest": store.graph.digest()}
     if arguments.json:
         print_json(counts)
     else:
@@ -131,7 +132,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _backup(arguments: argparse.Namespace) -> int:
-    knowledge = open_workspace(arguments)
+    knowledge = open_graph(arguments)
     with knowledge.store() as store:
         store.backup(arguments.to)
     if arguments.json:

@@ -14,7 +14,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line
-from qafd.storage.sqlite.workspace import meta, set_meta
+from qafd.storage.sqlite.file import meta, set_meta
 
 ID = 80  # characters of a record's id that its document is named by
 
@@ -53,7 +53,7 @@ def collection(
     knowledge = KnowledgeGraph.open(path)
     name = Path(name).with_suffix(".jsonl").name
     with knowledge.store() as store:
-        others = [file.name for file in store.files()
+        others = [file.name for file in store.files.all()
                   if file.deleted_at is None and file.name != name]
     if others:
         raise ParameterError(f"{path} holds {len(others)} other files, which would compete with "
@@ -61,7 +61,7 @@ def collection(
     index(path, [(name, data.encode("utf-8", "replace"))], progress=progress, stopped=stopped,
           processes=processes)
     with knowledge.store() as store:
-        file = next(file for file in store.files() if file.name == name)
+        file = next(file for file in store.files.all() if file.name == name)
     if file.status != "done":
         raise ParameterError(f"the passages were not indexed ({file.error or file.status}); "
                              "run the command again to go on")
@@ -83,7 +83,7 @@ def gold_documents(
     """
     by_name: list[dict[str, set[str]]] = [defaultdict(set) for _ in range(5)]
     with knowledge.store() as store:
-        for row in store.documents():
+        for row in store.documents.all():
             if row.deleted_at is None:
                 own = _line(row.name.removeprefix(f"{row.source}#"))
                 keys = (_line(row.name), own, own, _line(row.source), _folded(row.title))
@@ -115,7 +115,7 @@ def gold_nodes(
     """
     names = dict.fromkeys(name for question in questions for name in question.nodes)
     with knowledge.store() as store:
-        found = entities_named(graph, names, store.merged())
+        found = entities_named(graph, names, store.edits.merged())
     missing = [name for name in names if name not in found]
     return found, () if not missing else (
         f"{len(missing)} of {len(names)} gold nodes are not in this graph and count as missed: "

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from qafd.curate.neighbors import added
 from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
 from qafd.explain.paths import shown
 from qafd.explain.whynot import Gate, gate_of
 from qafd.retrieve.base import Retrieval
-from qafd.storage.sqlite.neighbors import added
-from qafd.storage.sqlite.rows import Evidence
+from qafd.storage.rows import Evidence
 from qafd.view.contraction import drawn_contracted
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _strands(run: "RunExplanation", u: str, v: str, parts: Sequence[tuple[str, f
     passages = [passage for passage, _ in parts if passage]
     with run.open_store() as store:
         ends = [i for i in (u, v) if i not in names]
-        chunks = {i: node.key for i, node in store.nodes([*passages, *ends]).items()}
+        chunks = {i: node.key for i, node in store.graph.nodes([*passages, *ends]).items()}
         by_hand = added(store, u).get(v, "")
     return tuple(
         Strand(shown(graph, graph.row[passage]), flow,

@@ -17,8 +17,8 @@ from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.rows import Evidence
+from qafd.storage import Workspace
+from qafd.storage.rows import Evidence
 
 if TYPE_CHECKING:
     from qafd.explain.run import RunExplanation
@@ -45,7 +45,7 @@ class Explanation(ABC):
 
     graph: Graph
     retrieval: Retrieval
-    open_store: Callable[[], Store]
+    open_store: Callable[[], Workspace]
     evidence: Callable[[Iterable[str]], tuple[Evidence, ...]]
     ask: Callable[[str], Retrieval]
 

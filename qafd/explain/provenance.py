@@ -14,7 +14,7 @@ from qafd.flow.solver import Diffusion
 from qafd.graph import Graph
 from qafd.records import Edge
 from qafd.retrieve.qafd import Problem
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Provenance:
 
     problem: Problem
     diffusion: Diffusion
-    open_store: Callable[[], Store]
+    open_store: Callable[[], Workspace]
 
     @property
     def _graph(self) -> Graph:
@@ -41,7 +41,7 @@ class Provenance:
         """Document of each passage by its chunk id, of those that relations rest on."""
         with self.open_store() as store:
             chunks = {chunk for edge in self._relations for chunk, _ in edge.evidence}
-            return {i: chunk.document for i, chunk in store.passages(chunks).items()}
+            return {i: chunk.document for i, chunk in store.passages.get(chunks).items()}
 
     @cached_property
     def _relations(self) -> tuple[Edge, ...]:
@@ -50,7 +50,7 @@ class Provenance:
             return ()
         with self.open_store() as store:
             touched = [self._graph.ids[row] for row in self.diffusion.rows.tolist()]
-            return tuple(e for e in store.edges(touched) if e.kind == "relation")
+            return tuple(e for e in store.graph.edges(touched) if e.kind == "relation")
 
     @cached_property
     def _only_in(self) -> Mapping[tuple[int, int], str]:
@@ -111,10 +111,10 @@ def nearest(names: Sequence[str]) -> str:
 _DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()
 
 
-def _documents_of(graph: Graph, store: Store) -> dict[int, str]:
+def _documents_of(graph: Graph, store: Workspace) -> dict[int, str]:
     """Document of each passage's row."""
     rows = np.flatnonzero(graph.kinds == "passage").tolist()
-    nodes = store.nodes(graph.ids[row] for row in rows)
-    chunks = store.passages(node.key for node in nodes.values())
+    nodes = store.graph.nodes(graph.ids[row] for row in rows)
+    chunks = store.passages.get(node.key for node in nodes.values())
     return {graph.row[i]: chunks[node.key].document for i, node in nodes.items()
             if node.key in chunks}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from qafd.curate.neighbors import added
 from qafd.errors import ParameterError
 from qafd.explain.along import joining
 from qafd.explain.balance import balance_sentence, mass_balance
@@ -20,7 +21,6 @@ from qafd.flow.homotopy import Path
 from qafd.flow.solver import Diffusion
 from qafd.records import Floats, Nodes
 from qafd.retrieve.qafd import Problem
-from qafd.storage.sqlite.neighbors import added
 
 INFLOWS = 3
 
@@ -99,7 +99,7 @@ class RunExplanation(Explanation):
         total = float(self.diffusion.mass.sum() if i is None else self.diffusion.mass[i])
         found = self.streams.paths(most, i)
         with self.open_store() as store:
-            return worded(self.graph, self.problem.layer, found, total, store.nodes, store.edges)
+            return worded(self.graph, self.problem.layer, found, total, store.graph.nodes, store.graph.edges)
 
     def entry(self, up_to: float | None = None) -> Path:
         """The mass at which each node entered, and which is next (`explain.entries`)."""
@@ -157,7 +157,7 @@ class RunExplanation(Explanation):
         passages = [graph.ids[r] for r in (row, *near) if graph.kinds[r] == "passage"]
         found = self.evidence(names) if names else ()
         with self.open_store() as store:
-            chunks = {i: node.key for i, node in store.nodes(passages).items()}
+            chunks = {i: node.key for i, node in store.graph.nodes(passages).items()}
             by_hand = added(store, wanted)
         edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
         return tuple(Inflow(

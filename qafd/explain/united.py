@@ -16,8 +16,8 @@ from qafd.explain.whynot import WhyNot
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.rows import Evidence
+from qafd.storage import Workspace
+from qafd.storage.rows import Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class UnitedExplanation(Explanation):
 
 
 def explained(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan,
-              open_store: Callable[[], Store],
+              open_store: Callable[[], Workspace],
               evidence: Callable[[Iterable[str]], tuple[Evidence, ...]],
               ask: Callable[[str], Retrieval]) -> Explanation:
     """The explanation of a retrieval by flow diffusion, of one run or of several.

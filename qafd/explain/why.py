@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from qafd.explain.balance import Balance
 from qafd.explain.paths import Paths
-from qafd.storage.sqlite.rows import Evidence
+from qafd.storage.rows import Evidence
 
 
 @dataclass(frozen=True)

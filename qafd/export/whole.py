@@ -10,11 +10,11 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from qafd.assemble import node_id
+from qafd.edits import MENTION_KINDS, edges_by_hand, entity_types, told
 from qafd.reading.text import passage_names
 from qafd.records import WEIGHT
 from qafd.retrieve.base import Imprint
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.edits import MENTION_KINDS, edges_by_hand, entity_types, told
+from qafd.storage import Workspace
 
 if TYPE_CHECKING:
     import networkx
@@ -83,7 +83,7 @@ class Whole:
     node_count: int
     edge_count: int
     stale: bool
-    _store: Store
+    _store: Workspace
     _connection: Connection
 
     @property
@@ -93,7 +93,7 @@ class Whole:
 
     def nodes(self) -> Iterator[WholeNode]:
         """All nodes, by id."""
-        parts = passage_names(self._store.parts())
+        parts = passage_names(self._store.passages.parts())
         types, described = self._types(), self._described()
         for key, kind, chunk, name, text, *place in self._connection.execute(
                 "SELECT nodes.id, kind, key, name, nodes.text, document, title, page "
@@ -109,7 +109,7 @@ class Whole:
     def edges(self) -> Iterator[WholeEdge]:
         """All edges, by their ends, kind and label."""
         ids = cache(lambda chunk: node_id("passage", chunk))
-        joined, _ = edges_by_hand(self._store.edits())
+        joined, _ = edges_by_hand(self._store.edits.all())
         notes = {(node_id("entity", source), node_id("entity", target), label): told(edit)
                  for (source, target, label), edit in joined.items()}
         said = self._relations()
@@ -137,7 +137,7 @@ class Whole:
 
     def _types(self) -> dict[str, str]:
         """Entity to its type by hand, else the tag of most of its mentions."""
-        merged = self._store.merged()
+        merged = self._store.edits.merged()
         marks = ", ".join("?" * len(MENTION_KINDS))
         tags: dict[str, Counter[str]] = defaultdict(Counter)
         for key, kind, count in self._connection.execute(
@@ -145,20 +145,20 @@ class Whole:
                 f"WHERE mentions.kind NOT IN ({marks}) GROUP BY 1, 2", MENTION_KINDS):
             tags[node_id("entity", merged.get(key, key))][kind] += count
         by_hand = {node_id("entity", key): kind
-                   for key, kind in entity_types(self._store.edits()).items()}
+                   for key, kind in entity_types(self._store.edits.all()).items()}
         return {node: min(counts, key=lambda kind: (-counts[kind], kind))
                 for node, counts in tags.items()} | by_hand
 
     def _described(self) -> set[str]:
         """The entities whose text is a description."""
-        merged = self._store.merged()
+        merged = self._store.edits.merged()
         return {node_id("entity", merged.get(key, key)) for key, in self._connection.execute(
             "SELECT DISTINCT source FROM descriptions JOIN live USING (extraction) "
             "WHERE target = '' AND source <> '' AND descriptions.text <> ''")}
 
     def _relations(self) -> dict[frozenset[str], tuple[tuple[str, ...], float | None]]:
         """Pairs of entities to what is said of their relation, and how strong a file says it is."""
-        merged = self._store.merged()
+        merged = self._store.edits.merged()
         texts: dict[frozenset[str], dict[str, None]] = defaultdict(dict)
         given: dict[frozenset[str], float] = defaultdict(float)
         for *ends, kind, text, strength in self._connection.execute(
@@ -178,10 +178,10 @@ def filled(row: WholeNode | WholeEdge, names: tuple[str, ...]) -> dict[str, Any]
 
 
 @contextmanager
-def whole(store: Store) -> Iterator[Whole]:
+def whole(store: Workspace) -> Iterator[Whole]:
     """The graph of an open store as it is now; others may write meanwhile, which is not seen."""
     with store.snapshot() as connection:
         nodes, edges = (int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
                         for table in ("nodes", "edges"))
-        yield Whole(Imprint(store.version, store.embedder[0], store.extractor), store.revision,
-                    nodes, edges, store.stale, store, connection)
+        made_by = Imprint(store.graph.version, store.vectors.embedder[0], store.log.extractor)
+        yield Whole(made_by, store.graph.revision, nodes, edges, store.graph.stale, store, connection)

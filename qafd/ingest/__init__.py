@@ -15,6 +15,7 @@ import numpy as np
 
 from qafd.assemble import Reading, assemble
 from qafd.child import ForkServer
+from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Readings
 from qafd.ingest.reader import NO_KEYS, Keys, Local, ModelChoice, chosen, engine_of, extractor_of
@@ -27,15 +28,8 @@ from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import ALONE, CHILD, Ask, parse_with_notices
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
-from qafd.storage.sqlite import (
-    DocumentNameError,
-    Store,
-    clean_name,
-    embedding_key,
-    now,
-    vector_keys,
-)
-from qafd.storage.sqlite.edits import connected, edited
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import DocumentNameError, clean_name, embedding_key, now, vector_keys
 
 Item = TypeVar("Item")
 
@@ -105,28 +99,28 @@ def index(
     DiskFullError, ModelError
         What was logged before stays; call again to resume.
     """
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         given = []
         for name, data in sources:
-            store.add_file(name, data)
+            store.files.add(name, data)
             given.append(clean_name(name))
         done: list[str] = []
         with ExitStack() as held, Local(extractor, embedder, processes) as local:
             while True:
                 try:
-                    held.enter_context(store.lease())
+                    held.enter_context(store.queue.lease())
                     break
                 except BusyError:
                     if not patient or stopped():
                         raise
                 done = given  # some of them, if not all, by the other one
-                files = [file for file in store.files() if file.name in given]
+                files = [file for file in store.files.all() if file.name in given]
                 progress(Progress("extracting", sum(file.extracted for file in files),
                                   sum(file.passages for file in files), "another process reads"))
                 time.sleep(WAIT_SECONDS)
             engine: Engine | None = None
             # again, for what others add or delete meanwhile
-            while not stopped() and ((names := _claim(store)) or store.stale):
+            while not stopped() and ((names := _claim(store)) or store.graph.stale):
                 engine = engine or engine_of(
                     chosen(store), store, keys, run or f"index {now()}", local)
                 extend(store, names, engine, progress, stopped)
@@ -134,17 +128,17 @@ def index(
         return tuple(dict.fromkeys(done))
 
 
-def _claim(store: Store) -> tuple[str, ...]:
+def _claim(store: Workspace) -> tuple[str, ...]:
     """The unfinished files; where nothing is to do, the lease is given back in the same breath.
 
     Otherwise a file that is added while the run ends would wait for nobody.
     """
     with store.transaction():
-        names = tuple(file.name for file in store.files()
+        names = tuple(file.name for file in store.files.all()
                       if file.status in ("queued", "parsing", "extracting")
                       and file.deleted_at is None)
-        if not names and not store.stale:
-            store.give_back_lease()
+        if not names and not store.graph.stale:
+            store.queue.give_back_lease()
     return names
 
 
@@ -157,8 +151,8 @@ def refresh(
     Another process may be indexing meanwhile: a graph of an older log never replaces one of
     a newer log.
     """
-    with Store.open(path) as store:
-        if store.stale:
+    with open_workspace(path) as store:
+        if store.graph.stale:
             bring_up_to_date(store, engine_of(
                 replace(chosen(store), model=""), store, keys, f"refresh {now()}",
                 Local(extractor, embedder)))
@@ -177,21 +171,21 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
     anew : bool
         All vectors are to be computed again.
     """
-    with TemporaryDirectory() as folder, Store.open(Path(folder, "plan.db")) as aside, \
-            Store.open(path if Path(path).exists() else aside.path) as store:
+    with TemporaryDirectory() as folder, open_workspace(Path(folder, "plan.db")) as aside, \
+            open_workspace(path if Path(path).exists() else aside.path) as store:
         choice = choice or chosen(store)
         extractor = extractor_of(choice, store, Recorded([], choice.model))
-        name = extractor.name if choice.model else store.extractor
-        files = [f.name for f in store.files() if f.deleted_at is None]
-        passages = {c.id: c for f in files for c in store.pending(f, name)}
-        for new, data in (*store.unread(), *sources):
-            aside.add_file(new, data)
-        added = [file.name for file in aside.files()]
-        given = {c.id: c for f in files for c in store.given(f, name).values()}
+        name = extractor.name if choice.model else store.log.extractor
+        files = [f.name for f in store.files.all() if f.deleted_at is None]
+        passages = {c.id: c for f in files for c in store.log.pending(f, name)}
+        for new, data in (*store.files.unread(), *sources):
+            aside.files.add(new, data)
+        added = [file.name for file in aside.files.all()]
+        given = {c.id: c for f in files for c in store.log.given(f, name).values()}
         for file in added:
             _parse(aside, file)
-            passages |= {c.id: c for c in aside.pending(file, name)}
-            given |= {c.id: c for c in aside.given(file, name).values()}
+            passages |= {c.id: c for c in aside.log.pending(file, name)}
+            given |= {c.id: c for c in aside.log.given(file, name).values()}
         planned = (extractor.plan(passages.values(), choice.in_flight) if choice.model
                    else NO_READING)
         if not choice.embedder:
@@ -204,13 +198,13 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
             store.path, choice.embedder, choice.embed_rate, sizes, len({*files, *added})))
 
 
-def _embeddable(store: Store, model: str, anew: bool
+def _embeddable(store: Workspace, model: str, anew: bool
                 ) -> Iterator[tuple[str, tuple[int, int] | None]]:
     """Every passage of the log with its sentences and tokens, None where its vectors are stored."""
-    log = store.log()
+    log = store.log.read()
     pairs = list(zip(log.chunks, log.extractions, strict=True))
     keys = [_keys(model, *pair) for pair in pairs]
-    missing = store.without_vector(key for some in keys for key in some)
+    missing = store.vectors.missing(key for some in keys for key in some)
     for (passage, extraction), some in zip(pairs, keys, strict=True):
         wanted = anew or not missing.isdisjoint(some)
         yield passage.id, (len(extraction.sentences), count_tokens(
@@ -218,7 +212,7 @@ def _embeddable(store: Store, model: str, anew: bool
 
 
 def extend(
-    store: Store, names: Sequence[str], engine: Engine,
+    store: Workspace, names: Sequence[str], engine: Engine,
     progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
 ) -> None:
     """Bring these files into the log, passage by passage, and the graph up to date.
@@ -228,29 +222,29 @@ def extend(
     """
     models = engine.models
     failures: defaultdict[str, list[ModelError]] = defaultdict(list)
-    store.stamp_embedder(models.embedder, models.dimension)
-    if not store.extractor:
-        store.use_extractor(models.extractor)
-    elif store.extractor != models.extractor:
+    store.vectors.stamp(models.embedder, models.dimension)
+    if not store.log.extractor:
+        store.log.use_extractor(models.extractor)
+    elif store.log.extractor != models.extractor:
         # The old graph stays until every passage has been read by the new extractor.
-        names = list(dict.fromkeys([*names, *(file.name for file in store.files())]))
-        store.reopen(names)
+        names = list(dict.fromkeys([*names, *(file.name for file in store.files.all())]))
+        store.files.reopen(names)
     tally = Tally()
-    logged, assembled = store.passage_counts()
+    logged, assembled = store.log.counts()
     given_up = False  # an assembly in between, which no later one shall make up for
     for (source, chunks), readings in engine.read_all(
             _batches(store, names, models.extractor, tally, progress)):
         if stopped():
-            store.cancel(names)
+            store.files.cancel(names)
             break
         _log(store, models, chunks, readings)
         if readings.failed:
             failures[source] += readings.failed
         if tally.count(source, len(chunks) + len(readings.failed)):
             if source in failures:
-                store.fail(source, _unread(failures[source]))
+                store.files.fail(source, _unread(failures[source]))
             else:
-                store.finish(source)
+                store.files.finish(source)
         progress(Progress("extracting", tally.done, tally.total, source))
         logged += len(chunks)
         # not shortly before the end, where it is done anyway
@@ -260,7 +254,7 @@ def extend(
             assembled, given_up = logged, stopped()
     else:
         if not failures:
-            store.use_extractor(models.extractor)
+            store.log.use_extractor(models.extractor)
     progress(Progress("assembling", tally.done, tally.total))
     # what was read before a cancellation shall be seen; a graph alone can wait
     seen = tally.total and stopped() and not given_up
@@ -281,7 +275,7 @@ class _StoppedError(Exception):
 
 
 def bring_up_to_date(
-    store: Store, engine: Engine, progress: Callable[[Progress], None] = silent,
+    store: Workspace, engine: Engine, progress: Callable[[Progress], None] = silent,
     stopped: Callable[[], bool] = never,
 ) -> bool:
     """Assemble the graph of the log as it is now; True when that changed the graph.
@@ -289,13 +283,13 @@ def bring_up_to_date(
     Vectors that are not stored are computed, so this also completes a change of the embedder.
     They are stored batch by batch: what ends this run, the next one goes on after the last.
     """
-    if not store.stale:
+    if not store.graph.stale:
         return False
-    log = store.log()
+    log = store.log.read()
     if not log.chunks:
         nothing = np.zeros((0, engine.models.dimension), np.float32)
-        return store.write_graph(log, (), (), nothing, nothing)
-    pairs = list(zip(log.chunks, edited(log), strict=True))
+        return store.graph.write(log, (), (), nothing, nothing)
+    pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))
 
     def compared(done: int, total: int) -> None:
         if stopped():
@@ -303,13 +297,13 @@ def bring_up_to_date(
         progress(Progress("comparing names", done, total))
 
     try:
-        assembly = connected(
+        assembly = connect_by_hand(
             assemble(_readings(store, engine, pairs, progress, stopped),
                      lambda names: _named(store, engine, names, progress, stopped), compared),
             log.edits)
     except _StoppedError:
         return False
-    return store.write_graph(
+    return store.graph.write(
         log, assembly.nodes, assembly.edges, assembly.alignment, assembly.names)
 
 
@@ -330,7 +324,7 @@ class Tally:
 
 
 def _batches(
-    store: Store, names: Sequence[str], extractor: str, tally: Tally,
+    store: Workspace, names: Sequence[str], extractor: str, tally: Tally,
     progress: Callable[[Progress], None],
 ) -> Iterator[Batch]:
     """The passages still to read, file after file; a file is parsed when its turn comes."""
@@ -338,10 +332,10 @@ def _batches(
         for number, name in enumerate(names, 1):
             progress(Progress("parsing", number - 1, len(names), name))
             _parse(store, name, parser.ask)
-            store.adopt(name, extractor)
-            chunks = store.pending(name, extractor)
+            store.log.adopt(name, extractor)
+            chunks = store.log.pending(name, extractor)
             if not chunks:
-                store.finish(name)
+                store.files.finish(name)
             tally.total += len(chunks)
             tally.left[name] = len(chunks)
             tally.files = len(names) - number
@@ -349,8 +343,8 @@ def _batches(
                 yield name, chunks[i:i + BATCH]
 
 
-def _parse(store: Store, name: str, ask: Ask = ALONE) -> None:
-    data = store.begin(name)
+def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
+    data = store.files.begin(name)
     if data is None:
         return
     try:
@@ -359,22 +353,22 @@ def _parse(store: Store, name: str, ask: Ask = ALONE) -> None:
         if not any(chunks for _, chunks in passages):
             raise ParseError("The file holds no text; nothing was added.")
         with store.transaction():  # a passage without what is given for it would be read
-            stored = store.put_documents(name, passages, parsed.notices)
+            stored = store.documents.put(name, passages, parsed.notices)
             for document, chunks in passages if stored else ():
                 if given := parsed.given.get(document.name):
                     for number, one in enumerate(chunks):
-                        store.give(one, given_for(given, one, opening=not number))
+                        store.log.give(one, given_for(given, one, opening=not number))
     except (ParseError, DocumentNameError) as error:
-        store.fail(name, str(error))
+        store.files.fail(name, str(error))
 
 
-def _log(store: Store, models: Models, chunks: Sequence[Chunk], readings: Readings) -> None:
+def _log(store: Workspace, models: Models, chunks: Sequence[Chunk], readings: Readings) -> None:
     keys = [embedding_key(models.embedder, name) for name in readings.names]
-    store.put_vectors(dict(zip(keys, readings.name_vectors, strict=True)))
+    store.vectors.put(dict(zip(keys, readings.name_vectors, strict=True)))
     doubts = readings.doubts or ("",) * len(chunks)
     for passage, extraction, vectors, doubt in zip(
             chunks, readings.extractions, readings.vectors, doubts, strict=True):
-        store.put_extraction(passage, extraction, dict(zip(
+        store.log.put(passage, extraction, dict(zip(
             _keys(models.embedder, passage, extraction), vectors, strict=True)), doubt)
 
 
@@ -383,11 +377,11 @@ def _keys(model: str, passage: Chunk, extraction: Extraction) -> list[str]:
 
 
 def _readings(
-    store: Store, engine: Engine, pairs: Sequence[tuple[Chunk, Extraction]],
+    store: Workspace, engine: Engine, pairs: Sequence[tuple[Chunk, Extraction]],
     progress: Callable[[Progress], None], stopped: Callable[[], bool],
 ) -> list[Reading]:
     keys = [_keys(engine.models.embedder, *pair) for pair in pairs]
-    stored = store.vectors(key for some in keys for key in some)
+    stored = store.vectors.get(key for some in keys for key in some)
     missing = [i for i, some in enumerate(keys) if not all(key in stored for key in some)]
 
     def embed(rows: Sequence[int]) -> dict[str, Vectors]:
@@ -404,11 +398,11 @@ def _readings(
 
 
 def _named(
-    store: Store, engine: Engine, names: Sequence[str], progress: Callable[[Progress], None],
+    store: Workspace, engine: Engine, names: Sequence[str], progress: Callable[[Progress], None],
     stopped: Callable[[], bool],
 ) -> Vectors:
     keys = {name: embedding_key(engine.models.embedder, name) for name in names}
-    stored = store.vectors(keys.values())
+    stored = store.vectors.get(keys.values())
     missing = [name for name in keys if keys[name] not in stored]
 
     def embed(some: Sequence[str]) -> dict[str, Vectors]:
@@ -419,7 +413,7 @@ def _named(
 
 
 def _filled(
-    store: Store, missing: Sequence[Item], embed: Callable[[Sequence[Item]], dict[str, Vectors]],
+    store: Workspace, missing: Sequence[Item], embed: Callable[[Sequence[Item]], dict[str, Vectors]],
     sizes: Sequence[int], what: str, progress: Callable[[Progress], None],
     stopped: Callable[[], bool],
 ) -> dict[str, Vectors]:
@@ -430,6 +424,6 @@ def _filled(
             raise _StoppedError
         progress(Progress("embedding", sum(sizes[:at]), sum(sizes), what))
         fresh = embed(missing[at:at + VECTORS])
-        store.put_vectors(fresh)
+        store.vectors.put(fresh)
         found |= fresh
     return found

@@ -14,8 +14,8 @@ from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
 from qafd.models.cost import Meter, Price, Spent
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
-from qafd.storage.sqlite import Store, embedding_key, vector_keys
-from qafd.storage.sqlite.ledger import Call
+from qafd.storage import open_workspace
+from qafd.storage.rows import Call, embedding_key, vector_keys
 
 if TYPE_CHECKING:
     from qafd.models.endpoint_embedder import EndpointEmbedder
@@ -81,8 +81,8 @@ class MeteredEmbedder:
 
     def embed_keyed(self, texts: Mapping[str, str]) -> dict[str, Vectors]:
         """The vectors, each (d,), of texts under the keys that they are stored by."""
-        with Store.open(self.path) as store:
-            found = store.vectors(texts)
+        with open_workspace(self.path) as store:
+            found = store.vectors.get(texts)
             wanted: dict[str, list[str]] = {}
             for key, text in texts.items():
                 if key not in found:
@@ -90,8 +90,8 @@ class MeteredEmbedder:
             left = iter(wanted.values())
             for rows in self.model.in_requests(list(wanted), self._ask):
                 fresh = {key: row for row, keys in zip(rows, left, strict=False) for key in keys}
-                if store.embedder == (self.name, self.dimension):
-                    store.put_vectors(fresh)
+                if store.vectors.embedder == (self.name, self.dimension):
+                    store.vectors.put(fresh)
                 found |= fresh
         return found
 
@@ -112,8 +112,8 @@ class MeteredEmbedder:
         finally:
             cost = self._cost(tokens)
             self.meter.settle(reserved, Spent(1, tokens, cost or 0.0))
-            with Store.open(self.path) as store:
-                store.put_call(Call(
+            with open_workspace(self.path) as store:
+                store.ledger.put(Call(
                     "", "embed", self.name, status, "", tokens, 0, estimated, False, cost,
                     time.monotonic() - begin, "", self.document, self.question, self.run))
         return embedded.vectors

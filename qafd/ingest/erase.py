@@ -11,7 +11,8 @@ from qafd.ingest.engine import BatchExtractor
 from qafd.ingest.reader import NO_KEYS, Keys, Local, chosen, engine_of
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.reading.names import LocalExtractor
-from qafd.storage.sqlite import Store, now
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import now
 from qafd.view.panel import counted
 
 NAMED = 5  # names in a sentence
@@ -58,7 +59,7 @@ class Footprint:
                 "layers, and copies made before upgrades.")
 
 
-def footprint(store: Store, names: Iterable[str]) -> Footprint:
+def footprint(store: Workspace, names: Iterable[str]) -> Footprint:
     """What `erase` would remove.
 
     Raises
@@ -68,8 +69,8 @@ def footprint(store: Store, names: Iterable[str]) -> Footprint:
     """
     names = tuple(dict.fromkeys(names))
     with store.snapshot() as connection:
-        documents = set().union(*map(store.documents_of, names))
-        quoting = set(store.quoting(documents))
+        documents = set().union(*map(store.documents.names_of, names))
+        quoting = set(store.documents.quoting(documents))
         passages = connection.execute(
             "SELECT count(*) FROM chunks WHERE document IN (SELECT value FROM json_each(?))",
             (json.dumps(list(documents)),)).fetchone()[0]
@@ -108,22 +109,22 @@ def erase(
     ModelError
         The graph could not be made anew. It is empty; everything else is done.
     """
-    with Store.open(path) as store:
-        if store.writer is not None:
-            raise BusyError(f"Process {store.writer} is indexing {store.path.name}, so nothing was "
+    with open_workspace(path) as store:
+        if store.queue.writer is not None:
+            raise BusyError(f"Process {store.queue.writer} is indexing {store.path.name}, so nothing was "
                             "erased; do it again when that has ended, or cancel its jobs.")
-        with store.lease():
+        with store.queue.lease():
             return _erased(store, names, keys, Local(extractor, embedder))
 
 
-def _erased(store: Store, names: Iterable[str], keys: Keys, local: Local) -> Footprint:
+def _erased(store: Workspace, names: Iterable[str], keys: Keys, local: Local) -> Footprint:
     gone = footprint(store, names)
     engine = engine_of(replace(chosen(store), model=""), store, keys, f"erase {now()}", local)
-    store.purge(*gone.names)
+    store.documents.purge(*gone.names)
     try:
         bring_up_to_date(store, engine)
     except BaseException:  # Ctrl-C too: the old graph quotes it
-        store.drop_graph()
+        store.graph.drop()
         raise
     finally:
         store.scrub()

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from qafd.errors import ParameterError
 from qafd.pace import silent
 from qafd.reading.text.plaintext import label, one_line
-from qafd.storage.sqlite.rows import clean_name
+from qafd.storage.rows import clean_name
 
 ROOM = 255 - len(" (1000000)")  # characters of a name that leave room for its number
 

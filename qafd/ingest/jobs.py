@@ -27,7 +27,8 @@ from qafd.models.address import OPENAI
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.reading.names import LocalExtractor
 from qafd.retrieve.layers import bring_up_to_date
-from qafd.storage.sqlite import Store, now
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import now
 
 REPORT_SECONDS = 0.5
 LOG_SIZE = 1_000_000  # bytes of the workers' log, of which the last half is kept when it is full
@@ -59,7 +60,7 @@ _OPEN = "status IN ('queued', 'parsing', 'extracting') AND deleted_at IS NULL"
 _JOB = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
 
 
-def enqueue(store: Store, files: Iterable[tuple[str, bytes]] = (),
+def enqueue(store: Workspace, files: Iterable[tuple[str, bytes]] = (),
             layers: Iterable[str] = ()) -> int:
     """Store files and a job that indexes them, all or nothing; returns the job's id.
 
@@ -70,19 +71,19 @@ def enqueue(store: Store, files: Iterable[tuple[str, bytes]] = (),
     with store.transaction():
         job = _new_job(store, layers)
         for name, data in files:
-            store.add_file(name, data, job)
+            store.files.add(name, data, job)
     return job
 
 
-def retry(store: Store, names: Iterable[str]) -> int:
+def retry(store: Workspace, names: Iterable[str]) -> int:
     """A new job for files that failed or were cancelled; returns its id."""
     with store.transaction():
         job = _new_job(store)
-        store.retry(names, job)
+        store.files.retry(names, job)
     return job
 
 
-def go_on(store: Store, job: int) -> int:
+def go_on(store: Workspace, job: int) -> int:
     """A new job for what a failed or cancelled one left undone; returns its id.
 
     Files that cannot be read at all are left out.
@@ -90,13 +91,13 @@ def go_on(store: Store, job: int) -> int:
     with store.transaction() as connection:
         layers = connection.execute("SELECT layers FROM jobs WHERE id = ?", (job,)).fetchone()[0]
         following = _new_job(store, filter(None, layers.split(",")))
-        store.retry([file.name for file in store.files() if file.deleted_at is None and (
+        store.files.retry([file.name for file in store.files.all() if file.deleted_at is None and (
             file.status == "cancelled"
             or file.status == "failed" and file.extracted < file.passages)], following)
     return following
 
 
-def cancel(store: Store, job: int) -> None:
+def cancel(store: Workspace, job: int) -> None:
     """Ask for the end of a job; one that has not begun ends at once."""
     with store.transaction() as connection:
         connection.execute(
@@ -105,24 +106,24 @@ def cancel(store: Store, job: int) -> None:
             "UPDATE jobs SET state = 'cancelled', finished_at = ? "
             "WHERE id = ? AND state IN ('queued', 'paused')", (now(), job)).rowcount
         if waiting:
-            store.cancel(_files(store, job))
+            store.files.cancel(_files(store, job))
 
 
-def jobs(store: Store, limit: int = 20) -> tuple[Job, ...]:
+def jobs(store: Workspace, limit: int = 20) -> tuple[Job, ...]:
     """The latest jobs, newest first."""
     with store.snapshot() as connection:
         return tuple(Job(*row) for row in connection.execute(
             f"SELECT {_JOB} FROM jobs ORDER BY id DESC LIMIT ?", (limit,)))
 
 
-def open_jobs(store: Store) -> tuple[Job, ...]:
+def open_jobs(store: Workspace) -> tuple[Job, ...]:
     """The jobs that are not over, oldest first."""
     with store.snapshot() as connection:
         return tuple(Job(*row) for row in connection.execute(
             f"SELECT {_JOB} FROM jobs WHERE state IN ('queued', 'running', 'paused') ORDER BY id"))
 
 
-def unparsed(store: Store, job: int | None = None) -> float:
+def unparsed(store: Workspace, job: int | None = None) -> float:
     """About how many passages wait in files that are not parsed yet, those of a job or all.
 
     As many per byte as in the files that are parsed; infinity while files wait and none is.
@@ -138,7 +139,7 @@ def unparsed(store: Store, job: int | None = None) -> float:
     return float(waiting * passages / parsed) if parsed and passages else inf
 
 
-def needs_worker(store: Store) -> bool:
+def needs_worker(store: Workspace) -> bool:
     """Whether work waits, or was left by a process that died, and no worker is alive.
 
     Nothing counts while a job is paused: it waits for `start_worker`, when there is space again.
@@ -148,7 +149,7 @@ def needs_worker(store: Store) -> bool:
             "SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')) "
             f"  + (SELECT count(*) FROM files WHERE job IS NULL AND {_OPEN}), "
             "(SELECT count(*) FROM jobs WHERE state = 'paused')").fetchone()
-        return bool(waiting) and not paused and store.writer is None
+        return bool(waiting) and not paused and store.queue.writer is None
 
 
 def start_worker(path: str | os.PathLike[str], keys: Keys = NO_KEYS) -> None:
@@ -209,9 +210,9 @@ def work(
     BusyError
         Another process is doing them.
     """
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         try:
-            with store.lease(), Local(extractor, embedder, processes) as local:
+            with store.queue.lease(), Local(extractor, embedder, processes) as local:
                 while (job := _claim(store)) is not None:
                     try:
                         engine = engine_of(chosen(store), store, keys, f"job {job}", local)
@@ -239,7 +240,7 @@ class _Report:
     would hide how far the reading is.
     """
 
-    def __init__(self, store: Store, job: int) -> None:
+    def __init__(self, store: Workspace, job: int) -> None:
         self._store, self._job = store, job
         self._stage, self._at = "", 0.0
 
@@ -268,20 +269,20 @@ class _Report:
         return row is None or bool(row[0])
 
 
-def _new_job(store: Store, layers: Iterable[str] = ()) -> int:
+def _new_job(store: Workspace, layers: Iterable[str] = ()) -> int:
     with store.transaction() as connection:
         return int(connection.execute(
             "INSERT INTO jobs (state, created_at, layers) VALUES ('queued', ?, ?) RETURNING id",
             (now(), ",".join(layers))).fetchone()[0])
 
 
-def _claim(store: Store) -> int | None:
+def _claim(store: Workspace) -> int | None:
     """The next job, now running; without one, the lease is given back in the same breath.
 
     Otherwise a file that is uploaded while the worker ends would wait for nobody.
     """
     with store.transaction() as connection:
-        store.check_lease()
+        store.queue.check_lease()
         connection.execute(
             "UPDATE jobs SET state = 'failed', finished_at = ?, error = ? || coalesce("
             "nullif(current, ''), 'the start') || ? WHERE state = 'running' AND starts >= ?",
@@ -297,17 +298,17 @@ def _claim(store: Store) -> int | None:
             f"SELECT count(*) FROM files WHERE job IS NULL AND {_OPEN}").fetchone()[0]
         last = connection.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
         # a deletion while the last job was assembling; a job that failed would fail again
-        if orphans or (store.stale and last == ("done",)):
+        if orphans or (store.graph.stale and last == ("done",)):
             job = _new_job(store)
             connection.execute(
                 "UPDATE jobs SET state = 'running', starts = 1, started_at = created_at "
                 "WHERE id = ?", (job,))
             return job
-        store.give_back_lease()
+        store.queue.give_back_lease()
     return None
 
 
-def _files(store: Store, job: int) -> Sequence[str]:
+def _files(store: Workspace, job: int) -> Sequence[str]:
     """The unfinished files of a job, and those that no other open job will finish."""
     with store.snapshot() as connection:
         return [row[0] for row in connection.execute(
@@ -316,14 +317,14 @@ def _files(store: Store, job: int) -> Sequence[str]:
             "ORDER BY rowid", (job,))]
 
 
-def _layers(store: Store, job: int) -> set[str]:
+def _layers(store: Workspace, job: int) -> set[str]:
     """The layers a job was made for, and those that are kept."""
     with store.snapshot() as connection:
         asked = connection.execute("SELECT layers FROM jobs WHERE id = ?", (job,)).fetchone()
-    return {*filter(None, asked[0].split(","))} | store.layer_rows().keys()
+    return {*filter(None, asked[0].split(","))} | store.layers.rows().keys()
 
 
-def _close(store: Store, job: int, state: str, error: str = "") -> None:
+def _close(store: Workspace, job: int, state: str, error: str = "") -> None:
     with store.transaction() as connection:
         if state == "done":
             failed = connection.execute(

@@ -13,7 +13,7 @@ from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
 from qafd.models.embedder import PassageEmbedder
 from qafd.models.prompts import ENTITY_TYPES
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 Keys = Mapping[str, str]
 """API keys by address of the endpoint that they are for; never stored."""
@@ -80,9 +80,9 @@ class ModelChoice:
         return self.embed_price or (FREE if is_local(self.embedder_url) else None)
 
 
-def chosen(store: Store) -> ModelChoice:
+def chosen(store: Workspace) -> ModelChoice:
     """The choice of a workspace."""
-    stored = store.choice
+    stored = store.log.choice
     if not stored:
         return ModelChoice()
     values = json.loads(stored)
@@ -92,7 +92,7 @@ def chosen(store: Store) -> ModelChoice:
                      "cap": Cap(**values["cap"])})
 
 
-def choose(store: Store, choice: ModelChoice) -> None:
+def choose(store: Workspace, choice: ModelChoice) -> None:
     """Let the next run read with this choice; what is stored holds no key.
 
     Where another model or other options are to extract, that run reads all passages anew.
@@ -100,7 +100,7 @@ def choose(store: Store, choice: ModelChoice) -> None:
     before = chosen(store)
     same = all(getattr(before, name) == getattr(choice, name)
                for name in ("model", "types", "language", "gleanings"))
-    store.choose(json.dumps(asdict(choice)), anew=not same)
+    store.log.choose(json.dumps(asdict(choice)), anew=not same)
 
 
 def model_of(choice: ModelChoice, keys: Keys) -> LLM:
@@ -118,7 +118,7 @@ def model_of(choice: ModelChoice, keys: Keys) -> LLM:
                     deadline=choice.deadline, attempts=choice.attempts)
 
 
-def embedder_of(choice: ModelChoice, store: Store, keys: Keys, meter: Meter,
+def embedder_of(choice: ModelChoice, store: Workspace, keys: Keys, meter: Meter,
                 run: str = "") -> MeteredEmbedder | None:
     """The chosen embedding model, its requests noted in the workspace; None for the bundled one.
 
@@ -131,7 +131,7 @@ def embedder_of(choice: ModelChoice, store: Store, keys: Keys, meter: Meter,
         return None
     from qafd.models.endpoint_embedder import EndpointEmbedder
 
-    name, dimension = store.embedder
+    name, dimension = store.vectors.embedder
     model = EndpointEmbedder(
         choice.embedder, choice.embedder_url, keys.get(choice.embedder_url),
         deadline=choice.deadline, attempts=choice.attempts,
@@ -139,7 +139,7 @@ def embedder_of(choice: ModelChoice, store: Store, keys: Keys, meter: Meter,
     return MeteredEmbedder(model, store.path, meter, choice.embed_rate, run)
 
 
-def extractor_of(choice: ModelChoice, store: Store, llm: LLM, meter: Meter | None = None,
+def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter | None = None,
                  run: str = "") -> ModelExtractor:
     """A language model as an extractor of this workspace."""
     paid = Metered(llm, store.path, meter or Meter(), choice.rate, choice.base_url, "extract", run,
@@ -189,7 +189,7 @@ class Local:
         return self._engine
 
 
-def engine_of(choice: ModelChoice, store: Store, keys: Keys, run: str, local: Local) -> Engine:
+def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local: Local) -> Engine:
     """The engine of a run: local, with vectors from an endpoint, or under a language model.
 
     All calls of the run are counted in one meter.

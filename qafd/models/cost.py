@@ -13,7 +13,8 @@ from typing import Any
 from qafd.errors import DeadlineError, MalformedReplyError, ParameterError, SpendingCapError
 from qafd.models import LLM, Message, Reply
 from qafd.reading.text import count_tokens
-from qafd.storage.sqlite.ledger import Call, LedgerStore
+from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import Call
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ class Metered:
 
     def stored(self, key: str) -> Reply | None:
         """The useful reply to an earlier call with this key."""
-        with LedgerStore.open(self.path) as store:
+        with open_workspace(self.path) as store:
             return _stored(store, key)
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
@@ -190,7 +191,7 @@ class Metered:
             The call could exceed the cap; it was not made.
         """
         key = self.key(messages, schema, max_tokens)
-        with LedgerStore.open(self.path) as store:  # once: opening is what a call costs here
+        with open_workspace(self.path) as store:  # once: opening is what a call costs here
             known = _stored(store, key)
             if known is not None:
                 return known
@@ -234,7 +235,7 @@ class Metered:
             reply = counted or streamed(messages, text)
             if status == "ok" and not self.accepts(reply):
                 status = "rejected"
-            with LedgerStore.open(self.path) as store:
+            with open_workspace(self.path) as store:
                 self._note(store, key, reply, status, time.monotonic() - begin, reserved)
 
     def _reserve(self, messages: Sequence[Message], max_tokens: int) -> Spent:
@@ -243,11 +244,11 @@ class Metered:
         self.meter.reserve(most)
         return most
 
-    def _note(self, store: LedgerStore, key: str, reply: Reply, status: str, seconds: float,
+    def _note(self, store: Workspace, key: str, reply: Reply, status: str, seconds: float,
               reserved: Spent) -> None:
         cost = self.price.of(reply.tokens_in, reply.tokens_out) if self.price else None
         self.meter.settle(reserved, Spent(1, reply.tokens_in + reply.tokens_out, cost or 0.0))
-        store.put_call(Call(
+        store.ledger.put(Call(
             key, self.purpose, self.name, status, reply.text, reply.tokens_in,
             reply.tokens_out, reply.estimated, reply.cut, cost, seconds, self.chunk,
             self.document, self.question, self.run))
@@ -258,9 +259,9 @@ def streamed(messages: Sequence[Message], text: str) -> Reply:
     return Reply(text, tokens_of(messages) if text else 0, count_tokens(text), estimated=True)
 
 
-def _stored(store: LedgerStore, key: str) -> Reply | None:
+def _stored(store: Workspace, key: str) -> Reply | None:
     """The reply to an earlier call with this key."""
-    call = store.good_call(key)
+    call = store.ledger.good_call(key)
     return None if call is None else Reply(
         call.reply, call.tokens_in, call.tokens_out, call.estimated, call.cut)
 
@@ -272,8 +273,8 @@ def tokens_of(messages: Sequence[Message]) -> int:
 
 def meter_of(path: Path, cap: Cap, run: str) -> Meter:
     """A meter that knows what an interrupted part of the same run has spent."""
-    with LedgerStore.open(path) as store:
-        totals = store.ledger("run", run)
+    with open_workspace(path) as store:
+        totals = store.ledger.totals("run", run)
     return Meter(cap, Spent(sum(t.calls for t in totals),
                             sum(t.tokens_in + t.tokens_out for t in totals),
                             sum(t.cost for t in totals)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from qafd.models import Message
 from qafd.models.cost import Metered, Price, tokens_of
-from qafd.storage.sqlite.ledger import LedgerStore
+from qafd.storage import open_workspace
 
 REQUEST = 64  # texts of a request for vectors
 READ = 16  # passages that are read at a time, whose last request may not be full
@@ -89,10 +89,10 @@ def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: in
     """
     sent = []
     cached = 0
-    with LedgerStore.open(llm.path) as store:
-        before = [total for total in store.ledger("model") if total.what == llm.name]
+    with open_workspace(llm.path) as store:
+        before = [total for total in store.ledger.totals("model") if total.what == llm.name]
         for messages in requests:
-            if store.good_call(llm.key(messages, None, max_tokens)) is not None:
+            if store.ledger.good_call(llm.key(messages, None, max_tokens)) is not None:
                 cached += 1
             else:
                 sent.append(tokens_of(messages))
@@ -121,8 +121,8 @@ def plan_embedding(path: Path, model: str, price: Price | None,
     files : int
         Each ends with a request that may not be full.
     """
-    with LedgerStore.open(path) as store:
-        before = [total for total in store.ledger("model") if total.what == model]
+    with open_workspace(path) as store:
+        before = [total for total in store.ledger.totals("model") if total.what == model]
     counts = list(texts)
     tokens = sum(count for _, count in counts)
     least = sum(1 + sentences for sentences, _ in counts)

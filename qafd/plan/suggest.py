@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from qafd.assemble import node_id
+from qafd.curate.entities import Entity, entities
 from qafd.graph import Graph, kind_bit
 from qafd.reading.names.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.reading.text import canonical
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.curate import Entity, entities
+from qafd.storage import Workspace
 
 LONGEST = 60  # characters of a name in a question
 SAMPLED = 20  # passages by which the language of a workspace is told
@@ -34,11 +34,11 @@ def about(name: str) -> str:
     return _ABOUT.get(language_of(name, 1), _ABOUT[ENGLISH]).format(name)
 
 
-def questions_of(store: Store, graph: Graph) -> tuple[str, ...]:
+def questions_of(store: Workspace, graph: Graph) -> tuple[str, ...]:
     """Questions about a workspace and its graph, see `questions_about`."""
     rows = np.flatnonzero(graph.kinds == "passage")
     some = rows[::max(1, len(rows) // SAMPLED)].tolist()
-    nodes = store.nodes(graph.ids[row] for row in some)
+    nodes = store.graph.nodes(graph.ids[row] for row in some)
     return questions_about(graph, entities(store), "\n".join(
         node.text[:2000 // SAMPLED] for node in nodes.values()))
 

@@ -112,7 +112,7 @@ class Work:
 class Imprint:
     """What a retrieval was made from and with.
 
-    `workspace` names one state of one workspace (`Store.version`), `embedder` and `extractor` are
+    `workspace` names one state of one workspace (`GraphStore.version`), `embedder` and `extractor` are
     the models that its graph was made with; "" is unknown, as for a graph of another time.
     """
 

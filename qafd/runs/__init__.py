@@ -15,7 +15,8 @@ from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
-from qafd.storage.sqlite import Store, now
+from qafd.storage import Workspace
+from qafd.storage.rows import now
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
@@ -118,7 +119,7 @@ def worded(params: Mapping[str, Any]) -> dict[str, str]:
             for name, value in params.items()}
 
 
-def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
+def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
            layout: Positions | None = None, note: str = "") -> Run:
     """The run of a retrieval that was just made on `graph`, with the digest that `verify` checks.
 
@@ -127,21 +128,21 @@ def run_of(store: Store, graph: Graph, retrieval: Retrieval, plan: QueryPlan, an
     sources = {citation.number: citation for citation in answer.citations}
     quotes = tuple(Quote(s.line, sources[s.citation].title, sources[s.citation].where, s.best)
                    for s in answer.sentences)
-    same = store.version == retrieval.made_by.workspace
+    same = store.graph.version == retrieval.made_by.workspace
     if retrieval.certificate is not None:
         retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.nodes
                  if n.state == SATURATED and n.id in graph.row)
     return Run(retrieval, plan, layout or {}, quotes, answer.absence,
-               store.digest() if same else "", tokens, now(), one_line(note, NOTE))
+               store.graph.digest() if same else "", tokens, now(), one_line(note, NOTE))
 
 
-def keep(store: Store, run: Run) -> str:
+def keep(store: Workspace, run: Run) -> str:
     """Put a run into the history of the workspace, wherever it was made; returns its id."""
     more = {"quotes": plain_of(run.quotes), "absence": run.absence, "graph": run.graph,
             "tokens": run.tokens, "made_at": run.made_at}
     with store.transaction() as connection:
-        key = store.save_retrieval(run.retrieval.to_dict(), plain_of(run.plan),
+        key = store.runs.save(run.retrieval.to_dict(), plain_of(run.plan),
                                    plain_of(run.layout), more)
         connection.execute(
             "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
@@ -149,7 +150,7 @@ def keep(store: Store, run: Run) -> str:
     return key
 
 
-def kept(store: Store) -> tuple[KeptRun, ...]:
+def kept(store: Workspace) -> tuple[KeptRun, ...]:
     """The history, newest first."""
     with store.snapshot() as connection:
         rows = connection.execute(
@@ -162,7 +163,7 @@ def kept(store: Store) -> tuple[KeptRun, ...]:
         for key, made_at, question, method, params, revision, nodes, tokens, exact, note in rows)
 
 
-def load(store: Store, key: str) -> Run:
+def load(store: Workspace, key: str) -> Run:
     """A kept run by its id, or the beginning of it.
 
     Raises
@@ -171,21 +172,21 @@ def load(store: Store, key: str) -> Run:
         No run, or more than one, begins so; or its bytes have changed.
     """
     key, note = _found(store, key)
-    saved = store.load_retrieval(key)
+    saved = store.runs.load(key)
     run: Run = record_of(Run, {
         "made_at": saved.created_at, **saved.run, "retrieval": saved.retrieval, "plan": saved.plan,
         "layout": saved.layout, "note": note, "id": key}, "the run")
     return run
 
 
-def annotate(store: Store, key: str, note: str) -> None:
+def annotate(store: Workspace, key: str, note: str) -> None:
     """Give a run another note; raises StoreError as `load` does."""
     key = _found(store, key)[0]
     with store.transaction() as connection:
         connection.execute("UPDATE runs SET note = ? WHERE id = ?", (one_line(note, NOTE), key))
 
 
-def delete(store: Store, keys: Sequence[str]) -> None:
+def delete(store: Workspace, keys: Sequence[str]) -> None:
     """Take runs out of the history; `undo` brings back those of the last call, no others."""
     found = [_found(store, key)[0] for key in keys]
     with store.transaction() as connection:
@@ -195,21 +196,21 @@ def delete(store: Store, keys: Sequence[str]) -> None:
                                [(now(), key) for key in found])
 
 
-def undo(store: Store) -> int:
+def undo(store: Workspace) -> int:
     """Bring back the runs that were deleted last; how many there were."""
     with store.transaction() as connection:
-        return connection.execute(
-            "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount
+        return int(connection.execute(
+            "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount)
 
 
-def deleted(store: Store) -> int:
+def deleted(store: Workspace) -> int:
     """How many runs `undo` would bring back."""
     with store.snapshot() as connection:
         return int(connection.execute(
             "SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL").fetchone()[0])
 
 
-def _found(store: Store, key: str) -> tuple[str, str]:
+def _found(store: Workspace, key: str) -> tuple[str, str]:
     """Id and note of the one run whose id begins so."""
     with store.snapshot() as connection:
         rows = connection.execute(

@@ -58,7 +58,7 @@ def replayed(run: Run, knowledge: KnowledgeGraph) -> Replay:
     """
     method, graph = method_of(run), knowledge.graph
     with knowledge.store() as store:
-        embedder = store.embedder[0]
+        embedder = store.vectors.embedder[0]
     plan = (run.plan if embedder == run.retrieval.made_by.embedder
             else knowledge.plan(run.plan.question, graph, subqueries=bool(run.plan.subqueries)))
     _check_plan(plan, graph)

@@ -30,7 +30,7 @@ from qafd.sql.link import (
     with_labels,
 )
 from qafd.sql.schema import Schema
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
 
@@ -144,7 +144,7 @@ class DatabaseQuestion:
         """Why each table and column is retrieved or not; see `qafd.explain`."""
         graph, retrieval = self.database.graph, self.retrieval
         # It asks a store for texts and relations of nodes only; a schema has the latter.
-        opened = cast("Callable[[], Store]", lambda: _Relations(links(self.database.schema)))
+        opened = cast("Callable[[], Workspace]", lambda: _Relations(links(self.database.schema)))
 
         def run(found: Retrieval, plan: QueryPlan) -> RunExplanation:
             problem = self.method.problem(self.corpus, plan)
@@ -176,6 +176,13 @@ class _Relations:
     def snapshot(self) -> Self:
         """Itself: nothing changes it."""
         return self
+
+    @property
+    def graph(self) -> Self:
+        """Itself: its nodes and edges."""
+        return self
+
+    edits = graph
 
     def joined(self) -> dict[str, Any]:
         """Edges added by hand: none can be."""

@@ -24,7 +24,8 @@ from qafd.ingest.jobs import (
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
 from qafd.reading.parsing import parse_graph
-from qafd.storage.sqlite import Store, clean_name
+from qafd.storage import Workspace
+from qafd.storage.rows import clean_name
 from qafd.view.panel import clean, counted
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
@@ -100,7 +101,7 @@ def _free(knowledge: KnowledgeGraph, name: str) -> str:
     """The name, numbered when a file has it: pasted text never replaces anything."""
     name = clean_name(name)
     with knowledge.store() as store:
-        taken = {file.name for file in store.files()}
+        taken = {file.name for file in store.files.all()}
     return numbered(name, taken) if name in taken else name
 
 
@@ -116,7 +117,7 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     choice = choice_of(knowledge)
     if choice.model or choice.embedder:  # what costs money waits for its plan to be read
         with knowledge.store() as store:
-            store.hold(files)
+            store.files.hold(files)
         return
     with knowledge.store() as store:
         enqueue(store, files)
@@ -136,11 +137,11 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
     with knowledge.store() as store:
         waiting = open_jobs(store)
         orphaned = needs_worker(store)
-        revision = store.revision
+        revision = store.graph.revision
         bars = [(job, *_bar(knowledge.path, store, job)) for job in waiting]
         last = next(iter(jobs(store, 1)), None)
         unfinished = last is not None and (
-            last.state == "failed" or last.state == "cancelled" and store.stale)
+            last.state == "failed" or last.state == "cancelled" and store.graph.stale)
     if unfinished and last is not None:
         _go_on(knowledge, last)
     if orphaned:
@@ -167,7 +168,7 @@ def _pace(path: Path, job: int, stage: str) -> Pace:  # noqa: ARG001
     return Pace()
 
 
-def _bar(path: Path, store: Store, job: Job) -> tuple[float, str]:
+def _bar(path: Path, store: Workspace, job: Job) -> tuple[float, str]:
     """How much of a job is done, 0 to 1, and its words: the file at work and the time left.
 
     Files are parsed one by one while passages are read: the bar is that of the passages, with

@@ -9,10 +9,10 @@ import streamlit as st
 from qafd.answer import paged
 from qafd.app.escaping import plain, safe, said
 from qafd.app.links import link
+from qafd.curate.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
-from qafd.storage.sqlite.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
 from qafd.view.panel import clean, counted
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
@@ -84,12 +84,12 @@ def _head(knowledge: KnowledgeGraph, head: Head) -> None:
 
 def _original(knowledge: KnowledgeGraph, source: str) -> bytes:
     with knowledge.store() as store:
-        return store.original(source) or b""
+        return store.files.original(source) or b""
 
 
 def _whole(knowledge: KnowledgeGraph, name: str) -> str:
     with knowledge.store() as store:
-        return store.document(name).text
+        return store.documents.get(name).text
 
 
 def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:

@@ -8,12 +8,12 @@ import streamlit as st
 from qafd.app.documents.models import notices, start
 from qafd.app.escaping import plain
 from qafd.app.pages import page
+from qafd.curate.filelist import Line, listing
+from qafd.curate.unread import Unread, nameless, unread
 from qafd.ingest.erase import STAYS, footprint
 from qafd.ingest.jobs import enqueue, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.sqlite.listing import Line, listing
-from qafd.storage.sqlite.rows import Contents
-from qafd.storage.sqlite.unread import Unread, nameless, unread
+from qafd.storage.rows import Contents
 from qafd.view.panel import clean, counted
 
 TOLD = 5  # files whose trouble is also told below the table
@@ -46,7 +46,7 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
 
 def _lines(knowledge: KnowledgeGraph) -> tuple[Line, ...]:
     with knowledge.store() as store:
-        files, working = store.files(), bool(open_jobs(store))
+        files, working = store.files.all(), bool(open_jobs(store))
     state = (knowledge.path, knowledge.version(knowledge.graph),
              [(file.name, file.passages) for file in files])
     return listing(files, _contents(knowledge, state), notices(knowledge), working)
@@ -56,7 +56,7 @@ def _lines(knowledge: KnowledgeGraph) -> tuple[Line, ...]:
 def _contents(_knowledge: KnowledgeGraph, state: object) -> dict[str, Contents]:  # noqa: ARG001
     """What each file brings, counted once for a state of graph and files."""
     with _knowledge.store() as store:
-        return store.contents()
+        return store.files.contents()
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -70,7 +70,7 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
     """What the workspace has, and who read it."""
     graph = knowledge.graph
     with knowledge.store() as store:
-        made_by = store.extractor
+        made_by = store.log.extractor
     counts = [(sum(not line.gone for line in lines), "file"),
               (int((graph.kinds == "passage").sum()), "passage"),
               (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
@@ -167,11 +167,11 @@ def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
         if action == "retry":
             retry(store, names)
         elif action == "delete":
-            store.delete(*names)
+            store.documents.delete(*names)
             enqueue(store)
         else:
             for name in names:
-                store.undo(name)
+                store.documents.undo(name)
             enqueue(store)
     start(knowledge)
 
@@ -187,7 +187,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     with st.container(border=True):
         with knowledge.store() as store:
             st.markdown(plain(clean(footprint(store, names).sentence, 2000)))
-            busy = store.writer is not None or any(
+            busy = store.queue.writer is not None or any(
                 job.state != "paused" for job in open_jobs(store))
         st.caption(plain(STAYS))
         if busy:
@@ -208,7 +208,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
 def _read(knowledge: KnowledgeGraph, line: Line) -> None:
     """Open the chosen file, or one of its documents."""
     with knowledge.store() as store:
-        names = store.titles(line.file.name, OFFERED)
+        names = store.documents.titles(line.file.name, OFFERED)
     if not names:
         return
     name: str | None = next(iter(names))

@@ -15,7 +15,7 @@ from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
 from qafd.models.estimate import RunPlan
-from qafd.storage.sqlite.ledger import Total
+from qafd.storage.rows import Total
 from qafd.view.panel import clean
 
 _BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
@@ -129,10 +129,10 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
     if not choice.model and not choice.embedder:
         return
     with knowledge.store() as store:
-        files = [f for f in store.files() if f.deleted_at is None]
-        doubted = store.doubts()
-        busy = store.writer is not None or bool(open_jobs(store))
-        extractor = store.extractor
+        files = [f for f in store.files.all() if f.deleted_at is None]
+        doubted = store.log.doubts()
+        busy = store.queue.writer is not None or bool(open_jobs(store))
+        extractor = store.log.extractor
     stamp = repr((knowledge.path, [(f.name, f.status, f.size, f.extracted) for f in files],
                   choice, extractor, len(doubted)))
     if busy or not files:
@@ -168,7 +168,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
 def meter(knowledge: KnowledgeGraph, job: int) -> None:
     """What a running job has spent so far."""
     with knowledge.store() as store:
-        totals = store.ledger("run", f"job {job}")
+        totals = store.ledger.totals("run", f"job {job}")
     for total in totals:
         st.caption(plain(f"{_words(total)} so far"))
 
@@ -176,16 +176,16 @@ def meter(knowledge: KnowledgeGraph, job: int) -> None:
 def ledger(knowledge: KnowledgeGraph) -> None:
     """What models have cost here, summed up by what it was for."""
     with knowledge.store() as store:
-        if not store.ledger("model"):
+        if not store.ledger.totals("model"):
             return
         with st.expander("What language models have cost"):
             by = st.segmented_control("Sum up by", list(_BY), default="run", required=True,
                                       format_func=_BY.__getitem__, key="ledger_by") or "run"
-            totals = store.ledger(by)
+            totals = store.ledger.totals(by)
             names = {}
             if by == "chunk":
                 names = {chunk.id: f"{chunk.document}, characters {chunk.start}-{chunk.end}"
-                         for chunk in store.passages(total.what for total in totals).values()}
+                         for chunk in store.passages.get(total.what for total in totals).values()}
             other = "questions" if by == "run" else "-"
             st.dataframe(
                 [{_BY[by]: clean(names.get(t.what, t.what), 120) or other, "calls": t.calls,
@@ -207,7 +207,7 @@ def _words(total: Total) -> str:
 def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
     """File names to what the model left to be said about them."""
     with knowledge.store() as store:
-        doubts = store.doubts()
+        doubts = store.log.doubts()
     return {name: f"{len(reasons)} of its passages were read on this machine or in part, since "
                   f"{max(set(reasons), key=reasons.count)}; Retry asks the model again."
             for name, reasons in doubts.items()}

@@ -10,7 +10,7 @@ from qafd.app.links import in_document
 from qafd.app.session import keep
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
-from qafd.storage.sqlite.search import FOUND, Hit
+from qafd.storage.rows import SEARCHED, Hit
 from qafd.view.panel import counted
 
 
@@ -28,10 +28,10 @@ def search(knowledge: KnowledgeGraph) -> None:
         return
     # as many more as were asked for, of these words
     asked, more = st.session_state.get("found_more", (None, 0))
-    many = FOUND + (more if asked == (words, document) else 0)
+    many = SEARCHED + (more if asked == (words, document) else 0)
     with knowledge.store() as store:
-        found = store.search(words, many, document)
-        marks = {name: store.document(name).marks
+        found = store.passages.search(words, many, document)
+        marks = {name: store.documents.get(name).marks
                  for name in {hit.chunk.document for hit in found.hits}}
     if found.said:
         st.caption(plain(found.said))

@@ -89,7 +89,7 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions written one by one; they are kept in the workspace."""
     saved = saved_questions(knowledge)
     with knowledge.store() as store:
-        titles = list(dict.fromkeys(row.title or row.name for row in store.documents()
+        titles = list(dict.fromkeys(row.title or row.name for row in store.documents.all()
                                     if row.deleted_at is None))
     with st.form("write_gold", clear_on_submit=True):
         text = st.text_input("Question")

@@ -19,7 +19,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import label_of
-from qafd.storage.sqlite import now
+from qafd.storage.rows import now
 from qafd.view.panel import clean, counted
 
 USUAL = 10  # questions
@@ -108,7 +108,7 @@ def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Mete
 def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
     """What the calls of a run cost, by the ledger: rounds answered before are not among them."""
     with knowledge.store() as store:
-        total = next(iter(store.ledger("run", model.run)), None)
+        total = next(iter(store.ledger.totals("run", model.run)), None)
     if total is None:
         return "No call was made, all was answered before."
     about = "~" * total.estimated

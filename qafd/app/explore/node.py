@@ -13,12 +13,12 @@ from qafd.app.explore.explained import why_line
 from qafd.app.explore.remarks import remarks_on
 from qafd.app.links import in_document
 from qafd.app.pages import page
+from qafd.curate.neighbors import added
 from qafd.explain import Balance, balance_sentence, mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.names.columns import is_row
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
-from qafd.storage.sqlite.neighbors import added
-from qafd.storage.sqlite.rows import Evidence
+from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name
 
 TITLES, NAMES = 3, 10
@@ -110,8 +110,8 @@ def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int =
 def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
     """A passage without names, or an entity that only titles name: how their texts begin."""
     with knowledge.store() as store:
-        near = {end for edge in store.edges([node_id]) for end in (edge.source, edge.target)}
-        known = store.nodes({*near, node_id})
+        near = {end for edge in store.graph.edges([node_id]) for end in (edge.source, edge.target)}
+        known = store.graph.nodes({*near, node_id})
     itself = known.pop(node_id, None)
     if itself is not None and itself.kind == "passage":
         st.caption("No name was found in this passage:")

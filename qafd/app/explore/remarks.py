@@ -6,8 +6,8 @@ import streamlit as st
 
 from qafd.app.escaping import safe
 from qafd.app.links import in_document
+from qafd.curate.descriptions import Remark, remarks
 from qafd.knowledge import KnowledgeGraph
-from qafd.storage.sqlite.remarks import Remark, remarks
 from qafd.view.panel import counted
 
 MOST = 20

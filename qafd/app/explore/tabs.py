@@ -46,7 +46,7 @@ def passages_tab(view: View) -> None:
         return
     with view.knowledge.store() as store:
         near = matching(passages, view.plan, store)
-        places = [where(p, pages_of(p, store.document(p.document).marks)) for p in passages]
+        places = [where(p, pages_of(p, store.documents.get(p.document).marks)) for p in passages]
     st.caption("Marked: the sentences nearest to the question.", help=SCORE)
     with st.container(key="answer_passages"):
         st.html(STYLE)

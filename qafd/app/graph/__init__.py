@@ -13,14 +13,9 @@ from qafd.app.explore.node import STYLE, said_of
 from qafd.app.explore.remarks import drawn, remark
 from qafd.app.pages import page
 from qafd.app.session import keep
-from qafd.errors import QafdError
-from qafd.ingest.jobs import enqueue
-from qafd.knowledge import KnowledgeGraph
-from qafd.plan.suggest import about
-from qafd.reading.text import canonical
-from qafd.retrieve.compare import listed
-from qafd.storage.sqlite import Store, curate
-from qafd.storage.sqlite.curate import (
+from qafd.curate import entities as curate
+from qafd.curate.descriptions import Remark, remarks
+from qafd.curate.entities import (
     Entity,
     Suggestion,
     entities,
@@ -30,10 +25,15 @@ from qafd.storage.sqlite.curate import (
     similar,
     suggestions,
 )
-from qafd.storage.sqlite.edits import STRENGTH
-from qafd.storage.sqlite.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
-from qafd.storage.sqlite.remarks import Remark, remarks
-from qafd.storage.sqlite.rows import Edit
+from qafd.curate.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
+from qafd.edits import STRENGTH, Edit
+from qafd.errors import QafdError
+from qafd.ingest.jobs import enqueue
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import about
+from qafd.reading.text import canonical
+from qafd.retrieve.compare import listed
+from qafd.storage import Workspace, open_workspace
 from qafd.view.panel import clean, counted
 
 ROWS = 500  # entities of the table
@@ -59,21 +59,21 @@ def view() -> str:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _entities(path: Path, version: str,  # noqa: ARG001
               edits: tuple[Edit, ...]) -> tuple[Entity, ...]:  # noqa: ARG001
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         return entities(store)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Looking for names that may be one")
 def _suggestions(path: Path, version: str,  # noqa: ARG001
                  edits: tuple[Edit, ...]) -> tuple[Suggestion, ...]:  # noqa: ARG001
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         return suggestions(store, KnowledgeGraph(path).graph)
 
 
 def _state(knowledge: KnowledgeGraph) -> tuple[Path, str, tuple[Edit, ...]]:
     """What the entities of a workspace depend on."""
     with knowledge.store() as store:
-        return knowledge.path, store.version, store.edits()
+        return knowledge.path, store.graph.version, store.edits.all()
 
 
 def entity_table(knowledge: KnowledgeGraph) -> None:
@@ -178,7 +178,7 @@ def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, fr
 def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) -> bool:
     """Whether this is an entity's name, or was before an edit."""
     with knowledge.store() as store:
-        key = store.merged().get(canonical(name), canonical(name))
+        key = store.edits.merged().get(canonical(name), canonical(name))
     return any(key == other.key for other in known)
 
 
@@ -289,7 +289,7 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
 def history(knowledge: KnowledgeGraph) -> None:
     """All edits, the last first, each with its undo."""
     with knowledge.store() as store:
-        edits, merged = store.edits(), store.merged()
+        edits, merged = store.edits.all(), store.edits.merged()
     if not edits:
         st.write("Nothing was edited yet.")
         return
@@ -304,7 +304,11 @@ def history(knowledge: KnowledgeGraph) -> None:
         words.html(f"{safe(sentence(edit, known))}<br><small style='opacity:.75'>"
                    f"{edit.made_at[:16].replace('T', ' ')}{undone}{waits}</small>")
         if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
-            _put_right(knowledge, partial(Store.undo_edit, number=edit.id))
+            _put_right(knowledge, partial(_undo, number=edit.id))
+
+
+def _undo(store: Workspace, number: int) -> None:
+    store.edits.undo(number)
 
 
 def sentence(edit: Edit, known: Mapping[str, str]) -> str:
@@ -319,7 +323,7 @@ def sentence(edit: Edit, known: Mapping[str, str]) -> str:
             "cut": f"No edge joins “{one}” and “{other}”"}[edit.action]
 
 
-def _put_right(knowledge: KnowledgeGraph, change: Callable[[Store], object]) -> None:
+def _put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object]) -> None:
     """Make one edit, and let a worker bring the graph up to date."""
     try:
         with knowledge.store() as store, store.transaction():

@@ -23,8 +23,8 @@ from qafd.view.panel import clean
 def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
     """Which embeddings the workspace has; two are compared."""
     with knowledge.store() as store:
-        name, dimension = store.embedder
-        earlier, size = store.earlier_embedder
+        name, dimension = store.vectors.embedder
+        earlier, size = store.vectors.earlier
     if not name:
         st.write("This workspace has no embedding yet.")
         return
@@ -53,7 +53,7 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
     if st.button("Drop the earlier vectors", help="They take room in the file; to compare again, "
                  "embed anew."):
         with knowledge.store() as store:
-            store.drop_earlier_vectors()
+            store.vectors.drop_earlier()
         st.rerun()
 
 

@@ -20,7 +20,7 @@ from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs import KeptRun, Run
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace, open_workspace
 from qafd.view.panel import Drawing, clean, counted
 
 
@@ -128,7 +128,7 @@ def delete_button(past: History) -> None:
         _change, past.knowledge, lambda store: runs.delete(store, past.chosen)))
 
 
-def _change(knowledge: KnowledgeGraph, do: Callable[[Store], Any]) -> None:
+def _change(knowledge: KnowledgeGraph, do: Callable[[Workspace], Any]) -> None:
     with knowledge.store() as store:
         do(store)
 
@@ -140,7 +140,7 @@ def _loaded(past: History, key: str) -> Run:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _read(path: Path, key: str) -> Run:
-    with Store.open(path) as store:
+    with open_workspace(path) as store:
         return runs.load(store, key)
 
 

@@ -24,7 +24,7 @@ from qafd.app.workspaces import choose, is_sample, named_file, names, new_worksp
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
-from qafd.storage.sqlite.workspace import remove
+from qafd.storage import remove_workspace
 from qafd.view.panel import clean, counted
 
 LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
@@ -35,9 +35,9 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     """Where the workspace is, and making a new one."""
     st.subheader("Workspace")
     with knowledge.store() as store:
-        files = sum(file.deleted_at is None for file in store.files())
-        revision, extractor = store.revision, store.extractor
-        embedder, dimension = store.embedder
+        files = sum(file.deleted_at is None for file in store.files.all())
+        revision, extractor = store.graph.revision, store.log.extractor
+        embedder, dimension = store.vectors.embedder
     size = knowledge.path.stat().st_size / 1e6
     st.write(f"{counted(files, 'file')}, graph revision {revision}, {size:.1f} MB")
     st.code(str(knowledge.path), language=None)
@@ -56,7 +56,7 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
 def remake(knowledge: KnowledgeGraph) -> None:
     """Make the graph anew from what was read, or with new vectors, as a job."""
     with knowledge.store() as store:
-        if not store.files():
+        if not store.files.all():
             return
     st.subheader("Graph")
     st.write("Both keep your documents and what was read from them. They run in the background, "
@@ -78,8 +78,8 @@ def remake(knowledge: KnowledgeGraph) -> None:
     if rebuild or embed:
         with knowledge.store() as store, store.transaction():
             if embed:
-                store.forget_embedder()
-            store.drop_graph()
+                store.vectors.forget()
+            store.graph.drop()
             enqueue(store)
         start(knowledge)
     jobs_panel(knowledge)
@@ -111,11 +111,11 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         knowledge.wipe()
         st.rerun()
     if delete:
-        remove(knowledge.path)
+        remove_workspace(knowledge.path)
         session().removed = name
         choose(names()[0])
         st.rerun()
     if is_sample(knowledge.path) and st.button(
             "Restore the sample", help="As it was bundled; what you added to it is gone."):
-        remove(knowledge.path)
+        remove_workspace(knowledge.path)
         st.rerun()

@@ -22,7 +22,7 @@ from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
 from qafd.retrieve.layers.texts import Embeds, Texts, texts_of
 from qafd.retrieve.layers.tree import Tree
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
 
 BATCH = 64  # texts embedded between two reports
 
@@ -79,7 +79,7 @@ def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | 
 
 
 def bring_up_to_date(
-    store: Store, embedder: Embeds, names: Iterable[str] = LAYERS, report: Report = silent,
+    store: Workspace, embedder: Embeds, names: Iterable[str] = LAYERS, report: Report = silent,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[str, ...]:
     """Build the layers among `names` that are missing or stale; returns their names.
@@ -100,23 +100,23 @@ def bring_up_to_date(
                 if layer.name in wanted and layer.state != "built"]
         if not todo:
             return ()
-        version, graph, rows = store.version, store.graph(), store.layer_rows()
+        version, graph, rows = store.graph.version, store.graph.read(), store.layers.rows()
         texts = texts_of(graph, store)
-        olds = {name: unpack(name, store.layer_body(name)) for name in todo
+        olds = {name: unpack(name, store.layers.body(name)) for name in todo
                 if name in rows and rows[name].builder == LAYERS[name].builder}
     for name in todo:
         if stopped():
             break
         layer = build(name, graph, texts, embedder, olds.get(name), report)
-        store.put_layer(name, version, LAYERS[name].builder, pack(layer))
+        store.layers.put(name, version, LAYERS[name].builder, pack(layer))
         built.append(name)
     return tuple(built)
 
 
-def states(store: Store) -> tuple[LayerState, ...]:
+def states(store: Workspace) -> tuple[LayerState, ...]:
     """How each layer of a workspace stands, in the order of LAYERS."""
     with store.snapshot():
-        rows, version = store.layer_rows(), store.version
+        rows, version = store.layers.rows(), store.graph.version
     return tuple(
         LayerState(name, "missing") if (row := rows.get(name)) is None else LayerState(
             name, "built" if (row.version, row.builder) == (version, kind.builder) else "stale",
@@ -127,16 +127,16 @@ def states(store: Store) -> tuple[LayerState, ...]:
 _LAYERS: WeakKeyDictionary[Graph, dict[str, Layer]] = WeakKeyDictionary()
 
 
-def layers_of(graph: Graph, store: Store, names: Sequence[str]) -> dict[str, Layer]:
+def layers_of(graph: Graph, store: Workspace, names: Sequence[str]) -> dict[str, Layer]:
     """The layers among `names` that are built for a graph; read once for each graph in memory."""
     read = _LAYERS.setdefault(graph, {})
     if missing := [name for name in names if name not in read]:
         with store.snapshot():
-            version, rows = store.version_at(graph.revision), store.layer_rows()
+            version, rows = store.graph.version_at(graph.revision), store.layers.rows()
             for name in missing:
                 row = rows.get(name)
                 if row and (row.version, row.builder) == (version, LAYERS[name].builder):
-                    read[name] = unpack(name, store.layer_body(name))
+                    read[name] = unpack(name, store.layers.body(name))
     return read
 
 

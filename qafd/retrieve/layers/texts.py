@@ -10,7 +10,8 @@ import numpy as np
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.records import Edge, Nodes, Vectors
-from qafd.storage.sqlite import Store, vector_keys
+from qafd.storage import Workspace
+from qafd.storage.rows import vector_keys
 
 
 class Embeds(Protocol):
@@ -57,7 +58,7 @@ class Texts:
     labels: tuple[str, ...] = field(repr=False)
 
 
-def texts_of(graph: Graph, store: Store) -> Texts:
+def texts_of(graph: Graph, store: Workspace) -> Texts:
     """The texts of the store's present graph.
 
     Raises
@@ -66,16 +67,16 @@ def texts_of(graph: Graph, store: Store) -> Texts:
         Passages of the graph have left the log since it was made.
     """
     ids = sorted(graph.ids[row] for row in np.flatnonzero(graph.kinds == "passage").tolist())
-    nodes = store.nodes(ids)
-    log = store.log()
+    nodes = store.graph.nodes(ids)
+    log = store.log.read()
     found = {chunk.id: (chunk, extraction)
              for chunk, extraction in zip(log.chunks, log.extractions, strict=True)}
     chunks = [found[nodes[i].key][0] for i in ids if nodes[i].key in found]
     spans = [found[chunk.id][1].sentences for chunk in chunks]
-    model, dimension = store.embedder
+    model, dimension = store.vectors.embedder
     keys = [vector_keys(model, chunk.title, chunk.text, some)[1:]
             for chunk, some in zip(chunks, spans, strict=True)]
-    vectors = store.vectors(key for some in keys for key in some)
+    vectors = store.vectors.get(key for some in keys for key in some)
     missing = len(ids) - sum(all(key in vectors for key in some) for some in keys)
     if missing:
         raise StoreError(
@@ -87,7 +88,7 @@ def texts_of(graph: Graph, store: Store) -> Texts:
          for chunk, some in zip(chunks, spans, strict=True)],
         np.array([vectors[key] for some in keys for key in some], np.float32).reshape(
             sum(map(len, keys)), dimension),
-        store.edges(graph.ids), {nodes[i].key: i for i in ids})
+        store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
 
 
 def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],

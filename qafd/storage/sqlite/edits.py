@@ -1,33 +1,18 @@
-"""Edits by hand: names that mean one entity, pairs that do not, names that are none, types, edges.
+"""What people say of the entities of a workspace."""
 
-An edit changes nothing that was read. The graph is made from the log as the edits in force let
-it be understood, so an edit that is undone leaves no trace in the graph.
-"""
-
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-
-from qafd.assemble import Assembly, node_id
+from qafd.assemble import node_id
+from qafd.edits import Edit, Ends, edges_by_hand, merged_keys
 from qafd.errors import StoreError
-from qafd.reading.text import canonical
-from qafd.records import Assertion, Description, Edge, Extraction, Mention
-from qafd.storage.sqlite.rows import Edit, Log
-from qafd.storage.sqlite.workspace import Workspace, bump, now
-
-STRENGTH = 0.5  # similarity of an edge by hand
-MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
-Ends = frozenset[str]
+from qafd.storage.rows import now
+from qafd.storage.sqlite.file import Part, bump
 
 
-class EditStore(Workspace):
-    """A workspace that keeps what people say of its entities."""
+class SqliteEdits(Part):
+    """The table of edits."""
 
-    def edit(self, action: str, key: str, name: str = "", label: str = "", note: str = "") -> int:
-        """Put an edit in force and return its number; see `qafd.storage.sqlite.rows.Edit`.
-
-        The graph follows at its next assembly.
-        """
-        with self.transaction() as connection:
+    def add(self, action: str, key: str, name: str = "", label: str = "", note: str = "") -> int:
+        """Put an edit in force and return its number; see `qafd.edits.Edit`."""
+        with self._file.transaction() as connection:
             number = connection.execute(
                 "INSERT INTO edits (action, key, name, made_at, label, note) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -35,161 +20,30 @@ class EditStore(Workspace):
             bump(connection, "log_revision")
         return int(number or 0)
 
-    def undo_edit(self, number: int) -> None:
-        """Take an edit back; its row stays, with the time.
-
-        Raises
-        ------
-        StoreError
-            No edit in force has that number.
-        """
-        with self.transaction() as connection:
+    def undo(self, number: int) -> None:
+        """Take an edit back; its row stays, with the time."""
+        with self._file.transaction() as connection:
             if not connection.execute(
                     "UPDATE edits SET undone_at = ? WHERE id = ? AND undone_at IS NULL",
                     (now(), number)).rowcount:
                 raise StoreError(f"There is no edit {number} to undo; the history lists them.")
             bump(connection, "log_revision")
 
-    def edits(self) -> tuple[Edit, ...]:
+    def all(self) -> tuple[Edit, ...]:
         """All edits, also those undone, in the order in which they were made."""
-        with self.snapshot() as connection:
+        with self._file.snapshot() as connection:
             return tuple(Edit(*row) for row in connection.execute(
                 "SELECT id, action, key, name, made_at, undone_at, label, note FROM edits "
                 "ORDER BY id"))
 
     def merged(self) -> dict[str, str]:
         """Keys of names that count as another entity's, to the key of that entity."""
-        return {key: canonical(name) for key, name in entity_names(self.edits()).items()
-                if canonical(name) != key}
+        return merged_keys(self.all())
 
     def joined(self) -> dict[Ends, tuple[Edit, ...]]:
         """The edits that add edges, by the node ids of the two ends."""
         found: dict[Ends, tuple[Edit, ...]] = {}
-        for (source, target, _), edit in edges_by_hand(self.edits())[0].items():
+        for (source, target, _), edit in edges_by_hand(self.all())[0].items():
             ends = frozenset((node_id("entity", source), node_id("entity", target)))
             found[ends] = (*found.get(ends, ()), edit)
         return found
-
-
-def entity_names(edits: Iterable[Edit]) -> dict[str, str]:
-    """Key to the name of the entity that it means, for all keys that an edit "same" touches.
-
-    What an edit says of an entity holds for all names that earlier ones gave to it.
-    """
-    names: dict[str, str] = {}
-    for edit in edits:
-        if not edit.holds("same"):
-            continue
-        name = names.get(canonical(edit.name), edit.name)
-        if canonical(name) == edit.key:  # it takes one of its own names
-            name = edit.name
-        own = [key for key, other in names.items() if canonical(other) == edit.key]
-        names |= dict.fromkeys([*own, edit.key], name)
-    return names
-
-
-def hidden_keys(edits: Iterable[Edit]) -> set[str]:
-    """Keys that are no entity's."""
-    return {edit.key for edit in edits if edit.holds("hide")}
-
-
-def entity_types(edits: Iterable[Edit]) -> dict[str, str]:
-    """Key of an entity to the type that edits give it, the last where several do.
-
-    Types follow an entity through all edits "same": of one that was merged, they are the type of
-    the entity that it is now.
-    """
-    edits = tuple(edits)
-    names = entity_names(edits)
-    return {canonical(names.get(edit.key, edit.key)): edit.name
-            for edit in edits if edit.holds("type")}
-
-
-def edited(log: Log) -> tuple[Extraction, ...]:
-    """The extractions of a log as the edits in force let them be understood, in order."""
-    names = entity_names(log.edits)
-    types = entity_types(log.edits)
-    hidden = hidden_keys(log.edits)
-    if not names and not types and not hidden:
-        return log.extractions
-    keys = {key: canonical(name) for key, name in names.items()}
-    return tuple(_edited(extraction, names, keys, types, hidden) for extraction in log.extractions)
-
-
-def _edited(extraction: Extraction, names: Mapping[str, str], keys: Mapping[str, str],
-            types: Mapping[str, str], hidden: set[str]) -> Extraction:
-    def mention(one: Mention) -> Mention:
-        key = keys.get(one.key, one.key)
-        kind = one.kind if one.kind in MENTION_KINDS else types.get(key, one.kind)
-        return replace(one, key=key, name=names.get(one.key, one.name), kind=kind)
-
-    def ends(one: Assertion) -> Assertion:
-        return replace(one, source=keys.get(one.source, one.source),
-                       target=keys.get(one.target, one.target))
-
-    def described(one: Description) -> Description:
-        return replace(one, source=keys.get(one.source, one.source),
-                       target=keys.get(one.target, one.target))
-
-    return replace(
-        extraction,
-        mentions=tuple(m for m in map(mention, extraction.mentions) if m.key not in hidden),
-        assertions=tuple(a for a in map(ends, extraction.assertions)
-                         if not hidden & {a.source, a.target}),
-        descriptions=tuple(d for d in map(described, extraction.descriptions)
-                           if not hidden & {d.source, d.target}))
-
-
-def edges_by_hand(
-    edits: Iterable[Edit]
-) -> tuple[dict[tuple[str, str, str], Edit], set[Ends]]:
-    """The edges that edits add, by the keys of source and target and label; the pairs they cut.
-
-    A later edit of a pair counts more: a cut takes back what was added before it, and what is
-    added after a cut is there. Both follow an entity through all edits "same"; where those make
-    one of the two ends, nothing is left to join or to cut.
-    """
-    edits = tuple(edits)
-    names = entity_names(edits)
-    joined: dict[tuple[str, str, str], Edit] = {}
-    cut: set[Ends] = set()
-    for edit in edits:
-        if not (edit.holds("join") or edit.holds("cut")):
-            continue
-        source, target = (canonical(names.get(key, key)) for key in (edit.key, edit.name))
-        if source == target:
-            continue
-        if edit.action == "join":
-            joined[source, target, edit.label] = edit
-        else:
-            cut.add(frozenset((source, target)))
-            joined = {spot: one for spot, one in joined.items() if {*spot[:2]} != {source, target}}
-    return joined, cut
-
-
-def connected(assembly: Assembly, edits: Iterable[Edit]) -> Assembly:
-    """The graph of a log with the edges that edits add and without those that they cut.
-
-    An added edge is a "relation", which methods over relations walk, and one "by_hand", which
-    carries the default diffusion; its similarity is `STRENGTH`, or that of the same relation in the
-    documents where it is larger. Edits of entities that the graph does not have wait until it does.
-    """
-    joined, cut = edges_by_hand(edits)
-    if not joined and not cut:
-        return assembly
-    gone = {frozenset(node_id("entity", key) for key in pair) for pair in cut}
-    edges = {(e.source, e.target, e.kind, e.label): e for e in assembly.edges
-             if {e.source, e.target} not in gone}
-    known = {node.id for node in assembly.nodes}
-    for source, target, label in joined:
-        ends = node_id("entity", source), node_id("entity", target)
-        for kind in ("relation", "by_hand") if known.issuperset(ends) else ():
-            spot = (*ends, kind, label)
-            edges[spot] = (replace(edges[spot], similarity=max(edges[spot].similarity, STRENGTH))
-                           if spot in edges else Edge(*ends, kind, STRENGTH, label))
-    return replace(assembly, edges=tuple(edges[spot] for spot in sorted(edges)))
-
-
-def told(edit: Edit) -> str:
-    """What stands in the place of a sentence where an edge was added by hand."""
-    return f"Added by hand, {edit.made_at[:10]}{': ' * bool(edit.note)}{edit.note}"

@@ -1,35 +1,33 @@
 """The log: what was extracted from each passage."""
 
+import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from qafd.records import GIVEN, Assertion, Chunk, Extraction, Mention, Vectors
-from qafd.storage.sqlite.edits import EditStore
-from qafd.storage.sqlite.ledger import descriptions_of, put_descriptions
-from qafd.storage.sqlite.rows import Log, checksum
-from qafd.storage.sqlite.vectors import VectorStore
-from qafd.storage.sqlite.workspace import bump, meta, set_meta
+from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
+from qafd.storage.rows import Log, checksum
+from qafd.storage.sqlite.edits import SqliteEdits
+from qafd.storage.sqlite.file import Part, bump, meta, set_meta
+from qafd.storage.sqlite.vectors import SqliteVectors
 
 CHUNK = 'id, document, title, text, start, "end", page, heading'
 """The columns of a chunk in tables and views, in the order of the record's fields."""
 
 
-class LogStore(VectorStore, EditStore):
-    """A workspace that remembers what was found in its passages."""
+class SqliteLog(Part):
+    """The tables of extractions and what belongs to them."""
 
-    def passage_counts(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """How many passages the live log has, and how many the graph."""
-        with self.snapshot() as connection:
+        with self._file.snapshot() as connection:
             return tuple(connection.execute(
                 "SELECT (SELECT count(*) FROM live), (SELECT count(*) FROM passages)").fetchone())
 
     def pending(self, source: str, extractor: str) -> tuple[Chunk, ...]:
-        """The passages of a file that this extractor has still to read, in order.
-
-        Those whose extraction is given are not among them; see `adopt`.
-        """
-        with self.snapshot() as connection:
+        """The passages of a file that this extractor has still to read, in order."""
+        with self._file.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM chunks JOIN (SELECT name, position AS place FROM documents "
                 "  WHERE source = ? AND deleted_at IS NULL) ON name = document WHERE NOT EXISTS ("
@@ -40,17 +38,17 @@ class LogStore(VectorStore, EditStore):
 
     def give(self, chunk: Chunk, extraction: Extraction) -> None:
         """Log what a file says of a passage; anything else that was found in it is forgotten."""
-        with self.transaction() as connection:
+        with self._file.transaction() as connection:
             connection.execute(
                 "DELETE FROM extractions WHERE chunk = ?1 AND NOT EXISTS ("
                 "  SELECT 1 FROM extractions AS same WHERE same.chunk = ?1 "
                 "  AND same.extractor = ?2 AND same.sha256 = ?3)",
                 (chunk.id, GIVEN, checksum(extraction, *extraction.descriptions)))
-            self.put_extraction(chunk, extraction)
+            self.put(chunk, extraction)
 
     def given(self, source: str, extractor: str) -> dict[int, Chunk]:
         """The passages of a file whose extraction is given and not adopted yet, by its row."""
-        with self.snapshot() as connection:
+        with self._file.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT extractions.id, {_of('chunks')} FROM extractions "
                 "JOIN chunks ON chunks.id = chunk JOIN documents ON documents.name = document "
@@ -64,31 +62,20 @@ class LogStore(VectorStore, EditStore):
         """Let what is given for the passages of a file stand among this extractor's entries."""
         if not self.given(source, extractor):
             return
-        with self.transaction() as connection:
+        with self._file.transaction() as connection:
             chunks = self.given(source, extractor)
             entries = _entries(connection, [(row, one.id) for row, one in chunks.items()],
                                extractor)
             for chunk, entry in zip(chunks.values(), entries, strict=True):
-                self.put_extraction(chunk, entry)
+                self.put(chunk, entry)
 
-    def put_extraction(
+    def put(
         self, chunk: Chunk, extraction: Extraction, vectors: Mapping[str, Vectors] | None = None,
         doubt: str = "",
     ) -> bool:
-        """Append one passage's extraction, with the vectors that belong to it, to the log.
-
-        Returns False, and writes nothing, when the passage was removed or changed in the
-        meantime or has an entry already.
-
-        Parameters
-        ----------
-        vectors : mapping of str to ndarray, shape (d,)
-            By `embedding_key`.
-        doubt : str
-            Why the model's reading is not what it should be; `retry` asks for a new one.
-        """
-        with self.transaction() as connection:
-            self.check_lease()
+        """Append one passage's extraction, with the vectors that belong to it, to the log."""
+        with self._file.transaction() as connection:
+            self._file.check_lease()
             connection.execute(
                 "DELETE FROM extractions WHERE chunk = ? AND extractor = ? AND id IN ("
                 "  SELECT extraction FROM doubts WHERE again = 1)",
@@ -112,17 +99,17 @@ class LogStore(VectorStore, EditStore):
                 "INSERT INTO assertions VALUES (?, ?, ?, ?, ?, ?)",
                 [(log, i, a.source, a.target, a.sentence, a.label)
                  for i, a in enumerate(extraction.assertions)])
-            put_descriptions(connection, log, extraction.descriptions)
+            _put_descriptions(connection, log, extraction.descriptions)
             if doubt:
                 connection.execute("INSERT INTO doubts (extraction, reason) VALUES (?, ?)",
                                    (log, doubt))
-            self.put_vectors(vectors or {})
+            SqliteVectors(self._file).put(vectors or {})
             bump(connection, "log_revision")
         return True
 
     def use_extractor(self, name: str) -> None:
         """From now on the graph is made of this extractor's entries of the log."""
-        with self.transaction() as connection:
+        with self._file.transaction() as connection:
             if meta(connection, "extractor") != name:
                 set_meta(connection, "extractor", name)
                 bump(connection, "log_revision")
@@ -130,19 +117,43 @@ class LogStore(VectorStore, EditStore):
     @property
     def extractor(self) -> str:
         """The extractor whose entries make up the graph; "" before the first."""
-        with self.snapshot() as connection:
+        with self._file.snapshot() as connection:
             return meta(connection, "extractor")
 
-    def log(self) -> Log:
+    def read(self) -> Log:
         """The live log: what the graph is a function of."""
-        with self.reading() as connection:
+        with self._file.reading() as connection:
             revision = int(meta(connection, "log_revision", "0"))
             rows = connection.execute(
                 f"SELECT extraction, {CHUNK} FROM live ORDER BY document, position").fetchall()
             extractor = meta(connection, "extractor")
             entries = _entries(connection, [row[:2] for row in rows], extractor)
-            edits = self.edits()
+            edits = SqliteEdits(self._file).all()
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), entries, edits)
+
+    @property
+    def choice(self) -> str:
+        """Which models read this workspace (see `qafd.ingest.reader`); "" for the local ones."""
+        with self._file.snapshot() as connection:
+            return meta(connection, "choice")
+
+    def choose(self, choice: str, anew: bool) -> None:
+        """Let other models read from the next run on, all that was read before too if `anew`."""
+        with self._file.transaction() as connection:
+            set_meta(connection, "choice", choice)
+            if anew and meta(connection, "extractor"):
+                bump(connection, "log_revision")
+
+    def doubts(self) -> dict[str, tuple[str, ...]]:
+        """File names to why passages of theirs were not read by the model as they should be."""
+        found: dict[str, tuple[str, ...]] = {}
+        with self._file.snapshot() as connection:
+            for source, reason in connection.execute(
+                    "SELECT source, reason FROM doubts JOIN live USING (extraction) "
+                    "JOIN documents ON documents.name = live.document "
+                    "ORDER BY documents.position, live.position"):
+                found[source] = (*found.get(source, ()), reason)
+        return found
 
 
 def _of(table: str) -> str:
@@ -167,6 +178,32 @@ def _entries(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]], ex
             "SELECT extraction, source, target, sentence, label "
             "FROM assertions ORDER BY 1, position"):
         assertions[at].append(Assertion(*fields))
-    said = descriptions_of(connection)
+    said = _descriptions_of(connection)
     return tuple(Extraction(chunk, extractor, tuple(spans[at]), tuple(mentions[at]),
                             tuple(assertions[at]), said.get(at, ())) for at, chunk in rows)
+
+
+def _put_descriptions(
+    connection: sqlite3.Connection, extraction: int, descriptions: Iterable[Description]
+) -> None:
+    connection.executemany(
+        "INSERT INTO descriptions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(extraction, i, d.source, d.target, d.kind, d.text,
+          json.dumps(d.keywords, ensure_ascii=False), d.strength)
+         for i, d in enumerate(descriptions)])
+
+
+def _descriptions_of(connection: sqlite3.Connection) -> dict[int, tuple[Description, ...]]:
+    """Row of the log to its descriptions, in order."""
+    found: dict[int, list[Description]] = {}
+    for at, *fields in connection.execute(
+            "SELECT extraction, source, target, kind, text, keywords, strength "
+            "FROM descriptions ORDER BY extraction, position"):
+        found.setdefault(at, []).append(described(fields))
+    return {at: tuple(some) for at, some in found.items()}
+
+
+def described(row: Sequence[Any]) -> Description:
+    """The description in a row: source, target, kind, text, keywords and strength."""
+    source, target, kind, text, keywords, strength = row
+    return Description(source, target, kind, text, tuple(json.loads(keywords)), strength)

@@ -8,103 +8,87 @@ import numpy as np
 
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.sqlite.rows import check_finite, embedding_key, vector_keys
-from qafd.storage.sqlite.workspace import Workspace, bump, meta, set_meta
+from qafd.storage.rows import check_finite, embedding_key, vector_keys
+from qafd.storage.sqlite.file import Part, bump, meta, set_meta
 
 
-class VectorStore(Workspace):
-    """A workspace that keeps vectors, bound to one embedding model at its first use."""
+class SqliteVectors(Part):
+    """The table of vectors, bound to one embedding model at its first use."""
 
-    def stamp_embedder(self, name: str, dimension: int) -> None:
-        """Bind the workspace to one embedding model, at its first use.
-
-        Raises
-        ------
-        EmbedderMismatchError
-            It is bound to another one.
-        """
-        with self.transaction() as connection:
+    def stamp(self, name: str, dimension: int) -> None:
+        """Bind the workspace to one embedding model, at its first use."""
+        with self._file.transaction() as connection:
             if not meta(connection, "embedder"):
                 set_meta(connection, "embedder", name)
                 set_meta(connection, "dimension", str(dimension))
                 if meta(connection, "earlier_embedder") == name:
-                    self.drop_earlier_vectors()  # asked for anew, they are computed anew
-        self.check_embedder(name, dimension)
+                    self.drop_earlier()  # asked for anew, they are computed anew
+        self.check(name, dimension)
 
-    def check_embedder(self, name: str, dimension: int) -> None:
+    def check(self, name: str, dimension: int) -> None:
         """Refuse a model whose vectors cannot be compared with those stored here."""
         stamped = self.embedder
         if stamped[0] and stamped != (name, dimension):
             raise EmbedderMismatchError(
-                f"{self.path.name} was indexed with {stamped[0]} ({stamped[1]} dimensions), not "
+                f"{self._file.path.name} was indexed with {stamped[0]} ({stamped[1]} dimensions), not "
                 f"with {name} ({dimension}); choose that model again, or embed the workspace anew "
                 f"with this one (`qafd index --re-embed`).")
 
     @property
     def embedder(self) -> tuple[str, int]:
         """Name and dimension of the model of this workspace; ("", 0) before its first use."""
-        with self.reading() as connection:
+        with self._file.reading() as connection:
             return meta(connection, "embedder"), int(meta(connection, "dimension", "0"))
 
     @property
-    def earlier_embedder(self) -> tuple[str, int]:
+    def earlier(self) -> tuple[str, int]:
         """Name and dimension of the model before this one, whose vectors are kept; else ("", 0)."""
-        with self.reading() as connection:
+        with self._file.reading() as connection:
             name = meta(connection, "earlier_embedder")
             kept = connection.execute(
                 "SELECT dimension FROM embeddings WHERE model = ? LIMIT 1", (name,)).fetchone()
             return (name, int(kept[0])) if kept else ("", 0)
 
-    def drop_earlier_vectors(self) -> None:
+    def drop_earlier(self) -> None:
         """Drop the vectors of the model before this one."""
-        with self.transaction() as connection:
+        with self._file.transaction() as connection:
             connection.execute(
                 "DELETE FROM embeddings WHERE model = "
                 "(SELECT value FROM meta WHERE key = 'earlier_embedder')")
             connection.execute("DELETE FROM meta WHERE key = 'earlier_embedder'")
 
-    def forget_embedder(self) -> None:
-        """Drop the stamp, so that the next assembly embeds anew.
-
-        The vectors are kept, to be compared with those of another model; those of a model before
-        them are dropped.
-        """
-        with self.transaction() as connection:
+    def forget(self) -> None:
+        """Drop the stamp, so that the next assembly embeds anew."""
+        with self._file.transaction() as connection:
             name = meta(connection, "embedder")
             if name:
-                self.drop_earlier_vectors()
+                self.drop_earlier()
                 set_meta(connection, "earlier_embedder", name)
             connection.execute("DELETE FROM meta WHERE key IN ('embedder', 'dimension')")
             connection.execute("DELETE FROM layers")
             bump(connection, "log_revision")
 
-    def vectors(self, keys: Iterable[str]) -> dict[str, Vectors]:
+    def get(self, keys: Iterable[str]) -> dict[str, Vectors]:
         """The stored vectors among these keys, each of shape (d,)."""
-        with self.snapshot() as connection:
+        with self._file.snapshot() as connection:
             rows = connection.execute(
                 "SELECT key, vector FROM embeddings "
                 "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
             return {key: np.frombuffer(vector, "<f4") for key, vector in rows}
 
-    def without_vector(self, keys: Iterable[str]) -> set[str]:
+    def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
         wanted = list(keys)
-        with self.snapshot() as connection:
+        with self._file.snapshot() as connection:
             return set(wanted) - {row[0] for row in connection.execute(
                 "SELECT key FROM embeddings WHERE key IN (SELECT value FROM json_each(?))",
                 (json.dumps(wanted),))}
 
-    def put_vectors(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors, each of shape (d,), by `embedding_key`.
-
-        Raises
-        ------
-        ParameterError
-            One has another length than the workspace's model, or holds NaN or infinity.
-        """
+    def put(self, vectors: Mapping[str, Vectors]) -> None:
+        """Keep vectors, each of shape (d,), by `embedding_key`."""
         if not vectors:
             return
-        with self.transaction() as connection:
+        with self._file.transaction() as connection:
             model, dimension = self.embedder
             for vector in vectors.values():
                 if vector.shape != (dimension,):

@@ -5,13 +5,15 @@ import json
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
+from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.reading.text.plaintext import label, storable
-from qafd.records import Chunk, Extraction, Vectors
+from qafd.records import Chunk, Description, Extraction, Vectors
 
 
 class DocumentNameError(StoreError):
@@ -37,11 +39,6 @@ class File:
     extracted: int
     added_at: str
     deleted_at: str | None
-
-
-PAGES = ("(SELECT coalesce(max(json_extract(value, '$[1]')), 0) "
-         "FROM json_each(documents.marks))")
-"""The pages of a row of documents, the last by its marks: a passage may span several."""
 
 
 @dataclass(frozen=True)
@@ -76,34 +73,10 @@ class DocumentRow:
 
 
 @dataclass(frozen=True)
-class Edit:
-    """What somebody said of an entity, by its key; in force until `undone_at`.
-
-    `action` is "same" (what is called `key` is the entity called `name`, which may only spell it
-    differently), "apart" (it is not the entity with the key `name`), "hide" (it is none), "join" (a
-    relation `label` leads from it to the entity with the key `name`, says `note`), "cut" (no edge
-    between the two that was there before) or "type" (`name` is its type, as a tagger would say).
-    """
-
-    id: int
-    action: str
-    key: str
-    name: str
-    made_at: str
-    undone_at: str | None = None
-    label: str = ""
-    note: str = ""
-
-    def holds(self, action: str) -> bool:
-        """Whether it says this, and is in force."""
-        return self.action == action and self.undone_at is None
-
-
-@dataclass(frozen=True)
 class Log:
     """The live extraction log at one moment, in the order of document names and offsets.
 
-    `extractions[i]` belongs to `chunks[i]`, as it was read; see `qafd.storage.sqlite.edits.edited`.
+    `extractions[i]` belongs to `chunks[i]`, as it was read; see `qafd.edits.apply_edits`.
     """
 
     revision: int
@@ -154,6 +127,99 @@ class SavedRetrieval:
     plan: dict[str, Any]
     layout: dict[str, Any]
     run: dict[str, Any] = field(default_factory=dict)
+
+
+SEARCHED = 20  # passages that a search finds
+MOST_WORDS = 100  # words and phrases that are looked for
+Parts = tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage that was found; `score` >= 0, larger is better.
+
+    `parts` is the part of its text with most of the words, in pieces: the words themselves, with
+    True, and what stands between them.
+    """
+
+    chunk: Chunk
+    score: float
+    parts: Parts
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best of `total` passages with all words, or with some where none has all.
+
+    `said` is a sentence when this is not all that was asked for, else "".
+    """
+
+    hits: tuple[Hit, ...]
+    total: int
+    said: str = ""
+
+
+BY = ("chunk", "document", "question", "run", "model", "purpose")
+"""What the ledger can be summed by."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call. `status` is "ok", "rejected" (paid, but of no use) or "failed".
+
+    `key` is a hash of everything that was sent; `cost` is in dollars, None without a price.
+    `chunk`, `document` and `question` say what it was for.
+    """
+
+    key: str
+    purpose: str
+    model: str
+    status: str
+    reply: str
+    tokens_in: int
+    tokens_out: int
+    estimated: bool = False
+    cut: bool = False
+    cost: float | None = None
+    seconds: float = 0.0
+    chunk: str = ""
+    document: str = ""
+    question: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum over calls; `estimated` where some of the tokens are, `unpriced` counts calls."""
+
+    what: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+    cost: float
+    unpriced: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Said:
+    """A description and the passage that it rests on.
+
+    `model` wrote it, "" where the file of a graph brought it.
+    """
+
+    description: Description
+    chunk: str
+    document: str
+    title: str
+    page: int | None
+    model: str
+
+
+def now() -> str:
+    """The time as text, UTC."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def checksum(*content: object) -> str:

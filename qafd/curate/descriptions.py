@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from qafd.assemble import node_id
 from qafd.records import WEIGHT
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.ledger import Said
+from qafd.storage import Workspace
+from qafd.storage.rows import Said
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Remark:
             f"strength {self.strength:g} of 10" if self.strength else "")))
 
 
-def remarks(store: Store, node: str) -> dict[str, tuple[Remark, ...]]:
+def remarks(store: Workspace, node: str) -> dict[str, tuple[Remark, ...]]:
     """What is said of an entity and of its relations, in the order of the documents.
 
     Models write this; it may be wrong, and its text is no more to be trusted than that of a
@@ -68,11 +68,11 @@ def remarks(store: Store, node: str) -> dict[str, tuple[Remark, ...]]:
         for other nodes, and where no model has read the documents.
     """
     with store.snapshot():
-        known = store.nodes([node]).get(node)
+        known = store.graph.nodes([node]).get(node)
         if known is None or known.kind != "entity":
             return {}
-        merged = store.merged()
-        said = store.said_of(known.key, *(key for key, own in merged.items() if own == known.key))
+        merged = store.edits.merged()
+        said = store.passages.said_of(known.key, *(key for key, own in merged.items() if own == known.key))
     found: dict[str, dict[str, Remark]] = defaultdict(dict)
     for one in said:
         about = one.description

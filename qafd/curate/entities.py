@@ -9,13 +9,13 @@ from itertools import combinations
 import numpy as np
 
 from qafd.assemble import node_id
+from qafd.edits import MENTION_KINDS, entity_names, entity_types, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.plaintext import one_line
 from qafd.reading.text.scripts import is_unspaced
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.edits import MENTION_KINDS, entity_names, entity_types, hidden_keys
+from qafd.storage import Workspace
 
 ALIKE = 0.5  # of the pairs of letters of two names
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
@@ -58,13 +58,13 @@ class Suggestion:
     together: int
 
 
-def entities(store: Store, only: str = "") -> tuple[Entity, ...]:
+def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
     """All entities, those in most passages first, or the one of the key `only`; what edits took
     out of the graph is left out, also before the graph has followed."""
     spoken: dict[str, Counter[str]] = defaultdict(Counter)
     types: dict[str, Counter[str]] = defaultdict(Counter)
     with store.snapshot() as connection:
-        edits = store.edits()
+        edits = store.edits.all()
         names = entity_names(edits)
         by_hand = entity_types(edits)
         gone = hidden_keys(edits) | {
@@ -139,7 +139,7 @@ def orphans(entities: Iterable[Entity]) -> tuple[Entity, ...]:
     return tuple(e for e in entities if e.passages <= 1 and not e.relations)
 
 
-def entity(store: Store, name: str) -> Entity:
+def entity(store: Workspace, name: str) -> Entity:
     """The entity of a name, by which an edit may have called it.
 
     Raises
@@ -148,12 +148,12 @@ def entity(store: Store, name: str) -> Entity:
         There is none.
     """
     key = canonical(name)
-    for one in entities(store, store.merged().get(key, key)) if key else ():
+    for one in entities(store, store.edits.merged().get(key, key)) if key else ():
         return one
     raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
 
 
-def call(store: Store, known: str, name: str) -> int:
+def call(store: Workspace, known: str, name: str) -> int:
     """Let an entity be called `name`: rename it, or let it be one with what is called so.
 
     Returns the number of the edit. Raises ParameterError when there is no entity `known`, or
@@ -163,15 +163,15 @@ def call(store: Store, known: str, name: str) -> int:
     name = " ".join(name.split())
     if not canonical(name):
         raise ParameterError(f"{name!r} cannot be a name; give one with a letter or digit")
-    if canonical(name) in hidden_keys(store.edits()):
+    if canonical(name) in hidden_keys(store.edits.all()):
         raise ParameterError(f"{name!r} is hidden, so the entity would be too; undo that edit "
                              "first, or choose another name")
     if name == one.name:
         raise ParameterError(f"{name!r} is what it is called already")
-    return store.edit("same", one.key, name)
+    return store.edits.add("same", one.key, name)
 
 
-def retype(store: Store, known: str, kind: str) -> int:
+def retype(store: Workspace, known: str, kind: str) -> int:
     """Let an entity be of a type, such as "person" or "work"; returns the number of the edit.
 
     Words that people use for a tagger's tag, see `type_words`, are kept as that tag, and others as
@@ -192,10 +192,10 @@ def retype(store: Store, known: str, kind: str) -> int:
     if type_words(tag) == type_words(one.type):
         raise ParameterError(f"{type_words(one.type)!r} is the type of {one.name!r} already; give "
                              "another one, or undo the edit that gave it")
-    return store.edit("type", one.key, tag)
+    return store.edits.add("type", one.key, tag)
 
 
-def _tag(store: Store, words: str) -> str:
+def _tag(store: Workspace, words: str) -> str:
     """How a workspace calls a type: as its own tags do, else the tagger, else the words."""
     with store.snapshot() as connection:
         own = [kind for kind, in connection.execute(
@@ -213,18 +213,18 @@ def type_words(kind: str) -> str:
     return _TYPES.get(kind, kind.lower().replace("_", " "))
 
 
-def hide(store: Store, known: str) -> int:
+def hide(store: Workspace, known: str) -> int:
     """Let an entity be none; returns the number of the edit."""
-    return store.edit("hide", entity(store, known).key)
+    return store.edits.add("hide", entity(store, known).key)
 
 
-def keep_apart(store: Store, one: str, other: str) -> int:
+def keep_apart(store: Workspace, one: str, other: str) -> int:
     """Never suggest again that two entities are the same; returns the number of the edit."""
     first, second = sorted((entity(store, one).key, entity(store, other).key))
-    return store.edit("apart", first, second)
+    return store.edits.add("apart", first, second)
 
 
-def suggestions(store: Store, graph: Graph, most: int = 50) -> tuple[Suggestion, ...]:
+def suggestions(store: Workspace, graph: Graph, most: int = 50) -> tuple[Suggestion, ...]:
     """Pairs of entities that may be one, the likeliest first: pairs never named together, then
     by the cosine of their names.
 
@@ -234,7 +234,7 @@ def suggestions(store: Store, graph: Graph, most: int = 50) -> tuple[Suggestion,
     """
     known = {one.key: one for one in entities(store)
              if any(letter.isupper() for letter in one.name)}
-    apart = {(edit.key, edit.name) for edit in store.edits() if edit.holds("apart")}
+    apart = {(edit.key, edit.name) for edit in store.edits.all() if edit.holds("apart")}
     why: dict[tuple[str, str], str] = {}
     for first, second, reason in (*_alike(store), *_one_letter(known), *_parts(known),
                                   *_initials(known)):
@@ -268,7 +268,7 @@ def _also(name: str, spoken: Counter[str]) -> list[str]:
                   key=lambda other: (-spoken[other], other))
 
 
-def _alike(store: Store) -> list[tuple[str, str, str]]:
+def _alike(store: Workspace) -> list[tuple[str, str, str]]:
     with store.snapshot() as connection:
         return [(a, b, "names of nearly one meaning") for a, b in connection.execute(
             "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.id = source "
@@ -317,7 +317,7 @@ def _numbers(key: str) -> tuple[str, ...]:
     return tuple(sorted("".join(c if c.isdigit() else " " for c in key).split()))
 
 
-def _together(store: Store, pairs: Sequence[tuple[str, str]]) -> list[int]:
+def _together(store: Workspace, pairs: Sequence[tuple[str, str]]) -> list[int]:
     """For each pair of node ids, how many sentences name both."""
     said: dict[str, set[tuple[str, int]]] = defaultdict(set)
     with store.snapshot() as connection:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from qafd.storage.sqlite.rows import Contents, File
+from qafd.storage.rows import Contents, File
 
 _STATES = {"queued": "waiting", "parsing": "reading"}
 

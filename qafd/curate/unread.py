@@ -4,10 +4,10 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass
 
+from qafd.edits import MENTION_KINDS
 from qafd.errors import StoreError
 from qafd.reading.names.languages import OTHER, language_of
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.edits import MENTION_KINDS
+from qafd.storage import Workspace
 
 REPLIES = 2  # the latest of a passage
 NAMED = 3  # files of a notice that it names
@@ -28,7 +28,7 @@ class Unread:
     replies: tuple[str, ...]
 
 
-def unread(store: Store, file: str) -> tuple[Unread, ...]:
+def unread(store: Workspace, file: str) -> tuple[Unread, ...]:
     """The passages of a file that the model did not read, or not in whole, in order.
 
     Raises
@@ -53,7 +53,7 @@ def unread(store: Store, file: str) -> tuple[Unread, ...]:
             "  AND called.status != 'ok' AND NOT EXISTS (SELECT 1 FROM extractions AS own "
             "    WHERE own.chunk = chunks.id "
             "    AND substr(own.extractor, 1, length(called.model) + 1) = called.model || '/')) "
-            "ORDER BY documents.position, chunks.position", (store.extractor, file)).fetchall()
+            "ORDER BY documents.position, chunks.position", (store.log.extractor, file)).fetchall()
         replies: dict[str, tuple[str, ...]] = {}
         for chunk, reply in connection.execute(
                 "SELECT chunk, reply FROM llm_calls WHERE status != 'ok' AND purpose = 'extract' "
@@ -63,7 +63,7 @@ def unread(store: Store, file: str) -> tuple[Unread, ...]:
     return tuple(Unread(*(*row, replies.get(row[2], ()))) for row in rows)
 
 
-def nameless(store: Store) -> str:
+def nameless(store: Workspace) -> str:
     """One sentence on the files in languages of which no rules tell the names, "" for none.
 
     Korean, Thai, Arabic and the languages of India are such, until a model has read them. A file
@@ -76,7 +76,7 @@ def nameless(store: Store) -> str:
         if connection.execute(
                 "SELECT 1 FROM llm_calls WHERE purpose = 'extract' "
                 "AND substr(?, 1, length(model) + 1) = model || '/'",
-                (store.extractor,)).fetchone():
+                (store.log.extractor,)).fetchone():
             return ""
         rows = connection.execute(
             "SELECT source, iif(EXISTS (SELECT 1 FROM mentions "

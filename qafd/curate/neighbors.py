@@ -5,13 +5,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from qafd.assemble import node_id
+from qafd.curate.entities import Entity, entity
+from qafd.edits import Edit, edges_by_hand, told
 from qafd.errors import ParameterError
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge
-from qafd.storage.sqlite import Store
-from qafd.storage.sqlite.curate import Entity, entity
-from qafd.storage.sqlite.edits import edges_by_hand, told
-from qafd.storage.sqlite.rows import Edit
+from qafd.storage import Workspace
 
 LABEL, NOTE = 80, 500  # characters of an edge's label and note
 
@@ -40,7 +39,7 @@ class Neighbor:
         return " · ".join(filter(None, (many, "names alike" * self.alike, *map(told, self.joined))))
 
 
-def connect(store: Store, one: str, other: str, label: str = "", note: str = "") -> int:
+def connect(store: Workspace, one: str, other: str, label: str = "", note: str = "") -> int:
     """Let a relation lead from one entity to another; returns the number of the edit.
 
     Parameters
@@ -59,14 +58,14 @@ def connect(store: Store, one: str, other: str, label: str = "", note: str = "")
     label, note = one_line(label, LABEL), one_line(note, NOTE)
     if source.key == target.key:
         raise ParameterError(f"{source.name!r} cannot be connected to itself; name another entity")
-    joined, _ = edges_by_hand(store.edits())
+    joined, _ = edges_by_hand(store.edits.all())
     if (source.key, target.key, label) in joined:
         raise ParameterError(f"{source.name!r} and {target.name!r} are connected like this "
                              "already; give another label")
-    return store.edit("join", source.key, target.key, label, note)
+    return store.edits.add("join", source.key, target.key, label, note)
 
 
-def disconnect(store: Store, one: str, other: str) -> int:
+def disconnect(store: Workspace, one: str, other: str) -> int:
     """Let no edge join two entities; returns the number of the edit.
 
     What documents say of both later makes none either, until somebody connects them. Passages that
@@ -79,16 +78,16 @@ def disconnect(store: Store, one: str, other: str) -> int:
     """
     first, second = sorted((entity(store, one), entity(store, other)), key=lambda e: e.key)
     pair = {first.key, second.key}
-    joined, cut = edges_by_hand(store.edits())
+    joined, cut = edges_by_hand(store.edits.all())
     if not (any(pair == {*spot[:2]} for spot in joined) or (pair not in cut and any(
-            {e.source, e.target} == {first.id, second.id} for e in store.edges([first.id])))):
+            {e.source, e.target} == {first.id, second.id} for e in store.graph.edges([first.id])))):
         raise ParameterError(
             f"no edge joins {first.name!r} and {second.name!r}, only passages that name both may; "
             "the page Graph lists the neighbors of each")
-    return store.edit("cut", first.key, second.key)
+    return store.edits.add("cut", first.key, second.key)
 
 
-def neighbors(store: Store, one: Entity) -> tuple[Neighbor, ...]:
+def neighbors(store: Workspace, one: Entity) -> tuple[Neighbor, ...]:
     """What edges join to an entity: what was added by hand first, then by sentences and name.
 
     What an edit took out is left out, also before the graph has followed.
@@ -96,9 +95,9 @@ def neighbors(store: Store, one: Entity) -> tuple[Neighbor, ...]:
     edges: dict[str, list[Edge]] = defaultdict(list)
     joined: dict[str, dict[str, Edit]] = defaultdict(dict)
     with store.snapshot() as connection:
-        added, cut = edges_by_hand(store.edits())
+        added, cut = edges_by_hand(store.edits.all())
         gone = {node_id("entity", key) for pair in cut if one.key in pair for key in pair}
-        for edge in store.edges([one.id]):
+        for edge in store.graph.edges([one.id]):
             other = edge.target if edge.source == one.id else edge.source
             if edge.kind == "synonym" or edge.evidence and edge.kind == "relation":
                 edges[other] += [edge] * (other not in gone)
@@ -106,7 +105,7 @@ def neighbors(store: Store, one: Entity) -> tuple[Neighbor, ...]:
             if one.key in (source, target):
                 other = node_id("entity", target if source == one.key else source)
                 joined[other][_directed(label, source == one.key)] = edit
-        found = store.nodes({*edges, *joined})
+        found = store.graph.nodes({*edges, *joined})
         first = {other: min(e.evidence[0] for e in some if e.evidence)
                  for other, some in edges.items() if any(e.evidence for e in some)}
         said = dict(connection.execute(
@@ -129,16 +128,16 @@ def _directed(label: str, outward: bool) -> str:
     return label and (f"{label} →" if outward else f"← {label}")
 
 
-def added(store: Store, id: str) -> dict[str, str]:
+def added(store: Workspace, id: str) -> dict[str, str]:
     """What is said of each edge that was added by hand at a node, by the id of its other end.
 
     It stands where a sentence of a document would: the relation in words, when it was added, and
     the note.
     """
     with store.snapshot():  # an edit in between would give an end another key
-        joined = {ends: edits for ends, edits in store.joined().items() if id in ends}
-        merged = store.merged()
-        nodes = store.nodes({end for ends in joined for end in ends})
+        joined = {ends: edits for ends, edits in store.edits.joined().items() if id in ends}
+        merged = store.edits.merged()
+        nodes = store.graph.nodes({end for ends in joined for end in ends})
     names = {node.key: node.name for node in nodes.values()}
     return {next(iter(ends - {id})): " ".join(
         f"{names[merged.get(e.key, e.key)]} — {e.label or 'is related to'} → "

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from qafd.assemble import node_id
 from qafd.errors import StoreError
 from qafd.records import Chunk, Mark
-from qafd.storage.sqlite import Store
+from qafd.storage import Workspace
+from qafd.storage.sqlite.documents import PAGES
 from qafd.storage.sqlite.log import CHUNK
-from qafd.storage.sqlite.rows import PAGES
 
 SIZE = 40  # passages of an excerpt: some 40,000 characters
 BEFORE = 8  # of them before the one that is asked for
@@ -95,7 +95,7 @@ class Line:
     opening: str
 
 
-def number_of(store: Store, document: str, chunk: str) -> int | None:
+def number_of(store: Workspace, document: str, chunk: str) -> int | None:
     """Which passage of its document a passage is, from 1 on; None when it is not in there."""
     with store.snapshot() as connection:
         row = connection.execute("SELECT position FROM chunks WHERE document = ? AND id = ?",
@@ -103,7 +103,7 @@ def number_of(store: Store, document: str, chunk: str) -> int | None:
     return None if row is None else int(row[0]) + 1
 
 
-def excerpt(store: Store, document: str, first: int = 1, size: int = SIZE) -> Excerpt:
+def excerpt(store: Workspace, document: str, first: int = 1, size: int = SIZE) -> Excerpt:
     """The passages of a document from a number on, deleted documents too.
 
     Raises
@@ -138,7 +138,7 @@ def around(number: int) -> int:
     return max(1, number - BEFORE)
 
 
-def outline(store: Store, document: str) -> tuple[Line, ...]:
+def outline(store: Workspace, document: str) -> tuple[Line, ...]:
     """All passages of a document, in order."""
     with store.snapshot() as connection:
         return tuple(Line(*row) for row in connection.execute(
@@ -146,7 +146,7 @@ def outline(store: Store, document: str) -> tuple[Line, ...]:
             "WHERE document = ? ORDER BY position", (OPENING, document)))
 
 
-def _head(store: Store, document: str) -> Head:
+def _head(store: Workspace, document: str) -> Head:
     with store.snapshot() as connection:
         row = connection.execute(
             "SELECT documents.name, source, title, kind, length(text), "
@@ -160,19 +160,19 @@ def _head(store: Store, document: str) -> Head:
     return Head(*(*row[:8], bool(row[8])))
 
 
-def _names(store: Store, chunks: Sequence[str]) -> dict[str, tuple[Named, ...]]:
+def _names(store: Workspace, chunks: Sequence[str]) -> dict[str, tuple[Named, ...]]:
     """The names of entities in some passages, as the edits in force let them be understood."""
-    merged = store.merged()
+    merged = store.edits.merged()
     found: dict[str, list[tuple[int, int, str]]] = {}
     with store.snapshot() as connection:
         rows = connection.execute(
             'SELECT chunk, key, start, "end" FROM extractions JOIN mentions '
             "  ON extraction = extractions.id "
             'WHERE chunk IN (SELECT value FROM json_each(?)) AND extractor = ? AND "end" > start',
-            (json.dumps(chunks), store.extractor)).fetchall()
+            (json.dumps(chunks), store.log.extractor)).fetchall()
     for chunk, key, start, end in rows:
         found.setdefault(chunk, []).append((start, end, node_id("entity", merged.get(key, key))))
-    nodes = store.nodes({node for some in found.values() for *_, node in some})
+    nodes = store.graph.nodes({node for some in found.values() for *_, node in some})
     kept: dict[str, tuple[Named, ...]] = {}
     for chunk, some in found.items():
         names: list[Named] = []

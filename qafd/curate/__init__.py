@@ -1,0 +1,1 @@
+"""What a workspace holds, for people to look through and put right."""

@@ -1,0 +1,233 @@
+"""The documents in files: cut into passages, deleted, brought back, removed for good."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from qafd.assemble import node_id
+from qafd.errors import StoreError
+from qafd.records import Chunk, Document, Mark
+from qafd.storage.rows import DocumentNameError, DocumentRow, checksum, now, texts, unpacked
+from qafd.storage.sqlite.file import Part, bump, meta
+from qafd.storage.sqlite.ledger import SqliteLedger
+from qafd.storage.sqlite.vectors import forget_vectors
+
+PAGES = ("(SELECT coalesce(max(json_extract(value, '$[1]')), 0) "
+         "FROM json_each(documents.marks))")
+"""The pages of a row of documents, the last by its marks: a passage may span several."""
+
+
+class SqliteDocuments(Part):
+    """The tables of documents and passages."""
+
+    def all(self, source: str | None = None) -> tuple[DocumentRow, ...]:
+        """All documents, or those of one file, in the order of files and positions."""
+        with self._file.reading() as connection:
+            extractor = meta(connection, "extractor")
+            rows = connection.execute(
+                "SELECT documents.name, source, documents.title, documents.kind, "
+                f"  length(documents.text), {PAGES}, count(DISTINCT chunks.id), "
+                "  count(DISTINCT extractions.id), count(DISTINCT mentions.key), "
+                "  documents.deleted_at "
+                "FROM documents JOIN files ON files.name = source "
+                "LEFT JOIN chunks ON chunks.document = documents.name "
+                "LEFT JOIN extractions ON extractions.chunk = chunks.id AND extractor = ? "
+                "LEFT JOIN mentions ON mentions.extraction = extractions.id "
+                "  AND mentions.kind != 'term' "
+                "WHERE ? IS NULL OR source = ? "
+                "GROUP BY documents.rowid ORDER BY files.rowid, documents.position",
+                (extractor, source, source)).fetchall()
+            texts(text for row in rows for text in row[:4])
+            return tuple(DocumentRow(*row) for row in rows)
+
+    def titles(self, source: str, most: int) -> dict[str, str]:
+        """The titles of the first documents of a file by their names, in order."""
+        with self._file.snapshot() as connection:
+            return dict(connection.execute(
+                "SELECT name, title FROM documents WHERE source = ? ORDER BY position LIMIT ?",
+                (source, most)))
+
+    def get(self, name: str) -> Document:
+        """A document with its text and marks."""
+        with self._file.reading() as connection:
+            row = connection.execute(
+                "SELECT name, title, kind, text, marks FROM documents WHERE name = ?",
+                (name,)).fetchone()
+            if row is None:
+                raise StoreError(f"There is no document called {name!r} in this workspace.")
+            texts(row)
+            return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
+
+    def put(
+        self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
+        notices: Sequence[str] = (),
+    ) -> bool:
+        """Make these the documents of a file; passages that did not change keep their log."""
+        names = {document.name for document, _ in parsed}
+        if len(names) < len(parsed):
+            raise DocumentNameError(
+                f"{source} has {len(parsed)} records but only {len(names)} different names; "
+                "give each record an id of its own.")
+        with self._file.transaction() as connection:
+            self._file.check_lease()
+            moved = connection.execute(
+                "UPDATE files SET status = 'extracting', error = '', notices = ? "
+                "WHERE name = ? AND status = 'parsing' RETURNING deleted_at",
+                (json.dumps(notices), source)).fetchone()
+            if moved is None:
+                return False
+            owners = dict(connection.execute("SELECT name, source FROM documents"))
+            taken = sorted(name for name in names if owners.get(name, source) != source)
+            if taken:
+                raise DocumentNameError(
+                    f"{source} has a document called {taken[0]!r}, and so has "
+                    f"{owners[taken[0]]}; rename one of the files.")
+            for name in sorted(owners):
+                if owners[name] == source and name not in names:
+                    connection.execute("DELETE FROM documents WHERE name = ?", (name,))
+            for position, (document, chunks) in enumerate(parsed):
+                marks = json.dumps([[m.start, m.page, m.heading] for m in document.marks])
+                content = (document.title, document.kind, document.text, marks)
+                connection.execute(
+                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                    "ON CONFLICT (name) DO UPDATE SET position = excluded.position, "
+                    "title = excluded.title, kind = excluded.kind, text = excluded.text, "
+                    "marks = excluded.marks, sha256 = excluded.sha256, "
+                    "deleted_at = excluded.deleted_at",
+                    (document.name, source, position, *content, checksum(*content), moved[0]))
+                _put_chunks(connection, document.name, chunks)
+            bump(connection, "log_revision")
+        return True
+
+    def delete(self, *names: str) -> None:
+        """Take files or documents out of the graph, all or none; `undo` brings each back."""
+        moment = now()
+        with self._file.transaction() as connection:
+            for name in names:
+                gone = connection.execute(
+                    "UPDATE files SET deleted_at = ? WHERE name = ? AND deleted_at IS NULL",
+                    (moment, name)).rowcount
+                gone += connection.execute(
+                    "UPDATE documents SET deleted_at = ? "
+                    "WHERE (name = ? OR source = ?) AND deleted_at IS NULL",
+                    (moment, name, name)).rowcount
+                if not gone:
+                    raise StoreError(f"There is nothing called {name!r} to delete.")
+            bump(connection, "log_revision")
+
+    def undo(self, name: str) -> None:
+        """Bring back what `delete(name)` took away."""
+        with self._file.transaction() as connection:
+            # Documents deleted one by one, before their file was, stay deleted.
+            back = connection.execute(
+                "UPDATE documents SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND (name = ? "
+                "OR source = ? AND deleted_at = (SELECT deleted_at FROM files WHERE name = ?))",
+                (name, name, name)).rowcount
+            back += connection.execute(
+                "UPDATE files SET deleted_at = NULL WHERE name = ? AND deleted_at IS NOT NULL",
+                (name,)).rowcount
+            if not back:
+                raise StoreError(f"There is nothing called {name!r} to bring back.")
+            # What was deleted before it was read through has still to be read.
+            connection.execute(
+                "UPDATE files SET status = 'extracting' WHERE status = 'done' AND name IN ("
+                "  SELECT source FROM documents JOIN chunks ON document = documents.name "
+                "  WHERE (documents.name = ? OR source = ?) AND NOT EXISTS ("
+                "    SELECT 1 FROM extractions WHERE chunk = chunks.id AND extractor = ?))",
+                (name, name, meta(connection, "extractor")))
+            bump(connection, "log_revision")
+
+    def purge(self, *names: str) -> None:
+        """Remove files or documents for good, with all that quotes them; see `qafd.ingest.erase`."""
+        with self._file.transaction() as connection:
+            documents = set[str]().union(*map(self.names_of, names))
+            quoting = [(key,) for key in self.quoting(documents)]
+            forget_vectors(connection, documents)
+            SqliteLedger(self._file).forget_replies(documents)
+            # of an answer nobody can tell what it quotes
+            connection.execute(
+                "UPDATE llm_calls SET reply = '', key = '', status = 'rejected' "
+                "WHERE question != '' AND purpose != 'plan'")
+            rows = [(name,) for name in documents]
+            # the bytes of a file are kept where a passage of it could not be read
+            connection.executemany(
+                "UPDATE files SET data = NULL WHERE name = "
+                "(SELECT source FROM documents WHERE name = ?)", rows)
+            connection.executemany("DELETE FROM documents WHERE name = ?", rows)
+            for name in names:
+                connection.execute("DELETE FROM files WHERE name = ?", (name,))
+                connection.execute("UPDATE jobs SET current = '' WHERE current = ?", (name,))
+            connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
+            connection.execute("DELETE FROM layers")  # they quote sentences
+            bump(connection, "log_revision")
+
+    def names_of(self, name: str) -> set[str]:
+        """The documents that go when a file or a document of this name is removed."""
+        with self._file.snapshot() as connection:
+            names = {row[0] for row in connection.execute(
+                "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
+            if not names and not connection.execute(
+                    "SELECT 1 FROM files WHERE name = ?", (name,)).fetchone():
+                raise StoreError(f"There is nothing called {name!r} to remove.")
+            if waiting := connection.execute(
+                    "SELECT files.name FROM documents JOIN files ON files.name = source "
+                    "WHERE documents.name = ?1 AND files.name != ?1 "
+                    "AND status IN ('queued', 'parsing')", (name,)).fetchone():
+                raise StoreError(
+                    f"{waiting[0]}, which has {name!r}, waits to be read again; erase it when that "
+                    "is done, or cancelled.")
+        return names
+
+    def quoting(self, documents: Collection[str]) -> tuple[str, ...]:
+        """The stored retrievals that show what only these documents have: a passage, a name, or a"""
+        with self._file.snapshot() as connection:
+            wanted = json.dumps(list(documents))
+            own = {node_id("passage", row[0]) for row in connection.execute(
+                "SELECT id FROM chunks WHERE document IN (SELECT value FROM json_each(?))",
+                (wanted,))}
+            own |= {node_id("entity", row[0]) for row in connection.execute(
+                "SELECT key FROM mentions JOIN extractions ON extractions.id = extraction "
+                "JOIN chunks ON chunks.id = chunk GROUP BY key "
+                "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
+            relations = {
+                (frozenset((node_id("entity", source), node_id("entity", target))), label)
+                for source, target, label in connection.execute(
+                    "SELECT source, target, label FROM assertions "
+                    "JOIN extractions ON extractions.id = extraction "
+                    "JOIN chunks ON chunks.id = chunk WHERE label != '' "
+                    "GROUP BY min(source, target), max(source, target), label "
+                    "HAVING min(document IN (SELECT value FROM json_each(?)))", (wanted,))}
+            return tuple(
+                key for key, body in connection.execute("SELECT id, body FROM retrievals")
+                if _quotes(unpacked(body)["retrieval"], documents, own, relations))
+
+
+def _quotes(retrieval: Mapping[str, Any], documents: Collection[str], nodes: Collection[str],
+            relations: Collection[tuple[frozenset[str], str]]) -> bool:
+    return (any(passage["document"] in documents for passage in retrieval["passages"])
+            or any(node["id"] in nodes for node in retrieval.get("nodes", ()))
+            or any((frozenset((edge["source"], edge["target"])), edge.get("label", "")) in relations
+                   for edge in retrieval.get("edges", ()))
+            or any(_quotes(part, documents, nodes, relations)
+                   for part in retrieval.get("parts", ())))
+
+
+def _put_chunks(
+    connection: sqlite3.Connection, document: str, chunks: Sequence[Chunk]
+) -> None:
+    known = {row[0]: row[1:] for row in connection.execute(
+        "SELECT id, title, heading FROM chunks WHERE document = ?", (document,))}
+    gone = known.keys() - {chunk.id for chunk in chunks}
+    connection.executemany("DELETE FROM chunks WHERE id = ?", [(key,) for key in gone])
+    # An extractor reads title and heading too, so their change calls for a new extraction.
+    stale = [(c.id,) for c in chunks if known.get(c.id, (c.title, c.heading))
+             != (c.title, c.heading)]
+    connection.executemany("DELETE FROM extractions WHERE chunk = ?", stale)
+    connection.executemany(
+        'INSERT INTO chunks (id, document, position, title, heading, page, start, "end", text, '
+        "sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "position = excluded.position, title = excluded.title, heading = excluded.heading, "
+        'page = excluded.page, start = excluded.start, "end" = excluded."end"',
+        [(c.id, document, position, c.title, c.heading, c.page, c.start, c.end, c.text,
+          checksum(c.text)) for position, c in enumerate(chunks)])

@@ -1,0 +1,34 @@
+"""Derived layers, kept as the bytes that their builders made."""
+
+import hashlib
+
+from qafd.errors import StoreError
+from qafd.storage.rows import LayerRow, now
+from qafd.storage.sqlite.file import Part
+
+
+class SqliteLayers(Part):
+    """The table of layers."""
+
+    def put(self, name: str, version: str, builder: int, body: bytes) -> None:
+        """Keep a layer in the place of an older one of that name; see `qafd.retrieve.layers`."""
+        with self._file.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO layers VALUES (?, ?, ?, ?, ?, ?)",
+                (name, version, builder, now(), hashlib.sha256(body).hexdigest(), body))
+
+    def rows(self) -> dict[str, LayerRow]:
+        """What layers are kept, by name, whether they fit the graph or not."""
+        with self._file.snapshot() as connection:
+            return {row[0]: LayerRow(*row) for row in connection.execute(
+                "SELECT name, version, builder, built_at, length(body) FROM layers ORDER BY name")}
+
+    def body(self, name: str) -> bytes:
+        """The bytes of a kept layer."""
+        with self._file.snapshot() as connection:
+            row = connection.execute(
+                "SELECT sha256, body FROM layers WHERE name = ?", (name,)).fetchone()
+        if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
+            raise StoreError(f"The layer {name!r} of {self._file.path.name} is missing or damaged; "
+                             f"build it again with 'qafd layers --build {name}'.")
+        return bytes(row[1])

@@ -1,0 +1,212 @@
+"""The passages of the graph: read, searched, and with what was found in them."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from qafd.reading.text.plaintext import clean, storable
+from qafd.reading.text.scripts import is_unspaced
+from qafd.records import GIVEN, Chunk, Vectors
+from qafd.storage.rows import (
+    MOST_WORDS,
+    SEARCHED,
+    Evidence,
+    Found,
+    Hit,
+    Parts,
+    Said,
+    texts,
+    vector_keys,
+)
+from qafd.storage.sqlite.edits import SqliteEdits
+from qafd.storage.sqlite.file import Part, meta
+from qafd.storage.sqlite.graph import SqliteGraph
+from qafd.storage.sqlite.log import CHUNK, described
+from qafd.storage.sqlite.vectors import SqliteVectors
+
+SNIPPET = 40  # words of a passage that are shown, at most 64
+NEAR = 100  # characters to each side of what is no word
+_ON, _OFF = "\x02", "\x03"  # no stored text has them
+_TERM = re.compile(r'"([^"]*)"|(\w+)')
+_STRING = re.compile(r'"([^"]*)"|([^\s"]+)')
+
+
+class SqlitePassages(Part):
+    """The passages of the graph, and what was found in them."""
+
+    def get(self, ids: Iterable[str]) -> dict[str, Chunk]:
+        """The passages of the graph among these chunk ids."""
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),))
+            found = [Chunk(*row) for row in rows]
+            texts(text for c in found for text in (c.document, c.title, c.text, c.heading))
+            return {chunk.id: chunk for chunk in found}
+
+    def parts(self) -> tuple[Chunk, ...]:
+        """The passages, without text, of the documents in the graph that have several; in order."""
+        with self._file.snapshot() as connection:
+            return tuple(Chunk(*row) for row in connection.execute(
+                "SELECT id, document, title, '', start, \"end\", page, heading FROM passages "
+                "WHERE document IN (SELECT document FROM passages GROUP BY document "
+                "HAVING count(*) > 1) ORDER BY document, start"))
+
+    def sentences(
+        self, ids: Iterable[str]
+    ) -> dict[str, tuple[tuple[int, int, Vectors], ...]]:
+        """(start, end, vector) of the sentences of these chunks, offsets within the chunk."""
+        with self._file.snapshot() as connection:
+            model = meta(connection, "embedder")
+            rows = connection.execute(
+                'SELECT live.id, live.title, live.text, sentences.start, sentences."end" '
+                "FROM live JOIN sentences ON sentences.extraction = live.extraction "
+                "WHERE live.id IN (SELECT value FROM json_each(?)) "
+                "ORDER BY live.id, sentences.position", (json.dumps(list(ids)),)).fetchall()
+            keys = [vector_keys(model, title, text, [(start, end)])[1]
+                    for _, title, text, start, end in rows]
+            stored = SqliteVectors(self._file).get(keys)
+        found: dict[str, list[tuple[int, int, Vectors]]] = {}
+        for (chunk, _, _, start, end), key in zip(rows, keys, strict=True):
+            if key in stored:
+                found.setdefault(chunk, []).append((start, end, stored[key]))
+        return {chunk: tuple(some) for chunk, some in found.items()}
+
+    def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
+        """The sentences that mention these nodes, in the order of documents and offsets."""
+        wanted = list(ids)
+        pairs: dict[tuple[str, str, int], None] = {}
+        for edge in SqliteGraph(self._file).edges(wanted):
+            if edge.kind == "mention":
+                for node in {edge.source, edge.target} & set(wanted):
+                    pairs.update({(node, *place): None for place in edge.evidence})
+        with self._file.snapshot() as connection:
+            rows = connection.execute(
+                "WITH pairs AS (SELECT json_extract(value, '$[0]') AS node, "
+                "  json_extract(value, '$[1]') AS chunk, json_extract(value, '$[2]') AS at "
+                "  FROM json_each(?1)) "
+                "SELECT nodes.id, live.id, live.document, live.title, "
+                "  substr(live.text, sentences.start + 1, "
+                '    sentences."end" - sentences.start), '
+                '  live.start + sentences.start, live.start + sentences."end", '
+                "  live.page, live.heading, "
+                "  (SELECT json_group_array(json_array("
+                '      live.start + mentions.start, live.start + mentions."end")) '
+                "   FROM mentions LEFT JOIN json_each(?2) AS merged ON merged.key = mentions.key "
+                "   WHERE mentions.extraction = live.extraction "
+                "     AND ifnull(merged.value, mentions.key) = nodes.key "
+                "     AND mentions.sentence = pairs.at "
+                '     AND mentions."end" > mentions.start) '
+                "FROM pairs JOIN nodes ON nodes.id = pairs.node "
+                "JOIN live ON live.id = pairs.chunk "
+                "JOIN sentences ON sentences.extraction = live.extraction "
+                "  AND sentences.position = pairs.at "
+                "ORDER BY live.document, live.start, sentences.start, nodes.id",
+                (json.dumps(list(pairs)), json.dumps(SqliteEdits(self._file).merged()))).fetchall()
+        return tuple(
+            Evidence(*(*row[:9], tuple((start, end) for start, end in json.loads(row[9]))))
+            for row in rows)
+
+    def said_of(self, *keys: str) -> tuple[Said, ...]:
+        """What models said of an entity and its relations, passage by passage."""
+        with self._file.reading() as connection:
+            # Few are said of one entity: they are found first, whatever the planner thinks.
+            rows = connection.execute(
+                "WITH wanted AS (SELECT value FROM json_each(?)), "
+                "said AS MATERIALIZED (SELECT * FROM descriptions "
+                "  WHERE source IN wanted OR target IN wanted) "
+                "SELECT source, target, said.kind, said.text, keywords, strength, "
+                "  live.id, live.document, live.title, live.page, "
+                "  iif(EXISTS (SELECT 1 FROM extractions AS given WHERE given.chunk = live.id "
+                "    AND given.extractor = ?), '', extractor) "
+                "FROM said CROSS JOIN extractions ON extractions.id = said.extraction "
+                "CROSS JOIN live ON live.extraction = said.extraction "
+                "ORDER BY live.document, live.position, said.position",
+                (json.dumps(keys), GIVEN))
+            # An extractor is called as its model, with "/" and how it was asked.
+            return tuple(Said(described(row[:6]), *(*row[6:10], row[10].rpartition("/")[0]))
+                         for row in rows)
+
+    def search(self, text: str, k: int = SEARCHED, document: str | None = None) -> Found:
+        """The k best passages for the words of a text by BM25, of all documents or of one."""
+        text = storable(text)
+        start = clean(text.strip()[:1000])
+        if is_unspaced(start):
+            strings = ("".join(either).strip() for either in _STRING.findall(start))
+            found = self._literal(list(filter(None, strings)), k, document)
+            return found if found.hits else Found((), 0, "No passage has this.")
+        terms, said = _terms(text), ""
+        if len(terms) > MOST_WORDS:
+            terms, said = terms[:MOST_WORDS], f" Only the first {MOST_WORDS} words were looked for."
+        found = self._best(" ".join(terms), k, document) if terms else Found((), 0)
+        if not found.hits and len(terms) > 1:
+            found = self._best(" OR ".join(terms), k, document)
+            if found.hits:
+                said = f"No passage has all of these words; these have some.{said}"
+        if not found.hits:
+            # no words of the index: a part of a word, a sign
+            found = self._literal([start], k, document)
+        if not found.hits and text.strip():
+            return Found((), 0, ("No passage has " + (
+                "this." if len(terms) < 2 else "any of these words.") + said))
+        return Found(found.hits, found.total, said.strip())
+
+    def _literal(self, sought: Sequence[str], k: int, document: str | None) -> Found:
+        """The passages that have all these very characters, in the order of documents."""
+        if not all(sought):
+            return Found((), 0)
+        chosen = ("FROM passages WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) "
+                  "WHERE NOT instr(text, value)) AND (?2 IS NULL OR document = ?2)")
+        asked = json.dumps(list(sought))
+        with self._file.snapshot() as connection:
+            total = connection.execute(f"SELECT count(*) {chosen}", (asked, document)
+                                       ).fetchone()[0]
+            rows = connection.execute(
+                f"SELECT {CHUNK} {chosen} ORDER BY document, start LIMIT ?3",
+                (asked, document, k)).fetchall()
+        return Found(tuple(Hit(chunk, 0.0, _around(chunk.text, sought[0]))
+                           for chunk in (Chunk(*row) for row in rows)), total)
+
+    def _best(self, match: str, k: int, document: str | None) -> Found:
+        chosen = ("FROM passages_fts JOIN passages ON passages.rowid = passages_fts.rowid "
+                  "WHERE passages_fts MATCH ?1 AND (?2 IS NULL OR document = ?2)")
+        with self._file.snapshot() as connection:
+            total = connection.execute(f"SELECT count(*) {chosen}", (match, document)).fetchone()[0]
+            scores = dict(connection.execute(
+                f"SELECT passages.id, -bm25(passages_fts) AS score {chosen} "
+                "ORDER BY score DESC, passages.id LIMIT ?3", (match, document, k)).fetchall())
+            # a snippet is made for every row that is read, so not before the best are known
+            rows = {row[0]: row for row in connection.execute(
+                f"SELECT {_columns()}, snippet(passages_fts, 1, ?4, ?5, '…', ?6) {chosen} "
+                "AND passages.id IN (SELECT value FROM json_each(?3))",
+                (match, document, json.dumps(list(scores)), _ON, _OFF, SNIPPET))}
+        return Found(tuple(Hit(Chunk(*rows[key][:-1]), score, _parts(rows[key][-1]))
+                           for key, score in scores.items()), total)
+
+
+def _columns() -> str:
+    return ", ".join(f"passages.{column}" for column in CHUNK.split(", "))
+
+
+def _terms(text: str) -> list[str]:
+    """The words and phrases of a text as FTS5 takes them, each once."""
+    # cut before it is normalized: a long run of combining marks takes quadratic time
+    words = (phrase or word for phrase, word in _TERM.findall(clean(text[:100_000])))
+    kept = {word.lower(): word for word in words if re.search(r"\w", word)}
+    return [f'"{word}"' for word in kept.values()]
+
+
+def _around(text: str, sought: str) -> Parts:
+    at = text.index(sought)
+    start, end = max(0, at - NEAR), min(len(text), at + len(sought) + NEAR)
+    parts = (("…" * (start > 0) + text[start:at], False), (sought, True),
+             (text[at + len(sought):end] + "…" * (end < len(text)), False))
+    return tuple(part for part in parts if part[0])
+
+
+def _parts(snippet: str) -> Parts:
+    parts: list[tuple[str, bool]] = []
+    for piece in re.split(f"({_ON}[^{_OFF}]*{_OFF}?)", snippet):
+        if piece:
+            parts.append((piece.strip(_ON + _OFF), piece[0] == _ON))
+    return tuple(parts)
