@@ -38,7 +38,7 @@ def test_the_sample_is_asked_drafted_and_run(home: Path) -> None:
     app = page("database")
     text = shown(app)
     assert "5 of 60 nodes retrieved (2 tables, 3 columns)" in text
-    assert "counts rows of bookings joined with customers" in text
+    assert "counts rows of bookings, joined with customers" in text
     assert "No language model is set" in text
     assert not app.dataframe
     press(app, "Run")

@@ -51,24 +51,29 @@ def _sql(arguments: argparse.Namespace) -> int:
 
 def _print_json(asked: "DatabaseQuestion", rows: "QueryRows | None") -> None:
     from qafd.flow.verify import sealed
+    from qafd.wording.databases import describe_draft, word_doubt
 
     print_json({
         "question": asked.plan.question, "tables": asked.tables,
         "columns": [c.label for c in asked.database.schema.columns if c.label in asked.importance],
         "values": [asdict(value) for value in asked.values], "sql": asked.draft.sql,
-        "said": asked.draft.said, "notices": asked.draft.notices,
+        "said": describe_draft(asked.draft),
+        "notices": [word_doubt(doubt) for doubt in asked.draft.doubts],
         "rows": None if rows is None else asdict(rows),
         "retrieval": sealed(asked.retrieval.to_dict())})
 
 
 def _print(asked: "DatabaseQuestion", rows: "QueryRows | None") -> None:
+    from qafd.wording.databases import describe_draft, word_doubt
+
     for table in asked.tables:
         columns = [c.name for c in asked.database.schema.table[table].columns
                    if c.label in asked.importance]
         print(one_line(f"{table}: {', '.join(columns)}" if columns else table, 400))
     draft = asked.draft
-    print(f"\n{one_line(draft.said, 600)}\n\n{draft.sql}")
-    for notice in (*asked.database.schema.notices, *asked.retrieval.notices, *draft.notices):
+    print(f"\n{one_line(describe_draft(draft), 600)}\n\n{draft.sql}")
+    doubts = [word_doubt(doubt) for doubt in draft.doubts]
+    for notice in (*asked.database.schema.notices, *asked.retrieval.notices, *doubts):
         print(f"qafd: {one_line(notice, 400)}", file=sys.stderr)
     if rows is None:
         return

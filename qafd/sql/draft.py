@@ -3,37 +3,50 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from qafd.errors import SqlError
 from qafd.sql.box import Value
 from qafd.sql.joins import join_tree
-from qafd.sql.schema import Column, Join, Schema, quoted
-from qafd.sql.words import QuestionParts, read
+from qafd.sql.schema import Column, Join, Schema, Table, quoted
+from qafd.sql.words import QuestionParts, read_question
 
 MOST = 100  # rows that a draft which only lists asks for
 
-_NEGATION = re.compile(r"\b(?:without|not|never|neither|nobody|none|except|lack(?:s|ing)?)\b"
-                       r"|\bno\b(?! (?:more|less|fewer) than)")
+
+class Doubt(StrEnum):
+    """What may make a draft wrong; `DraftDoubt` has the names that go with it."""
+
+    UNJOINED = "unjoined"  # a table that no key leads to
+    COUNTED_TWICE = "counted twice"
+    NEGATION = "negation"  # a word
+    OTHER_COLUMN = "other column"  # a value, and a column that also holds it
 
 
 @dataclass(frozen=True)
-class SqlDraft:
-    """A SELECT, what it does in one line, the tables it reads and how they are joined.
+class DraftDoubt:
+    """One thing that may make a draft wrong, and what it is about."""
 
-    `notices` say what may make it wrong.
-    """
+    kind: Doubt
+    name: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One part of WHERE, and the column that it reads."""
 
     sql: str
-    said: str
-    tables: tuple[str, ...]
-    columns: tuple[str, ...]
-    joins: tuple[Join, ...]
-    notices: tuple[str, ...] = ()
+    column: Column
 
 
 @dataclass(frozen=True)
-class _Query:
-    """What is selected, before tables are joined."""
+class Selection:
+    """What is selected, before tables are joined.
+
+    `total` is "", "COUNT", "SUM" or "AVG", of the column `of` or, for COUNT, of rows. With
+    `limit` the first rows by `order`, or the first groups by the total, are kept.
+    """
 
     focus: str
     shown: tuple[Column, ...] = ()
@@ -47,7 +60,29 @@ class _Query:
     @property
     def columns(self) -> tuple[Column, ...]:
         """All that it reads."""
-        return (*self.shown, *self.groups, *(c for c in (self.of, self.order) if c))
+        single = [column for column in (self.of, self.order) if column is not None]
+        return (*self.shown, *self.groups, *single)
+
+
+@dataclass(frozen=True)
+class SqlDraft:
+    """A SELECT, how it came about, the tables it reads and how they are joined.
+
+    `qafd.wording.databases` says what it does and what may make it wrong.
+    """
+
+    sql: str
+    selection: Selection
+    conditions: tuple[Condition, ...]
+    tables: tuple[str, ...]
+    joins: tuple[Join, ...]
+    doubts: tuple[DraftDoubt, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Labels of the columns that it reads."""
+        read = [*self.selection.columns, *(condition.column for condition in self.conditions)]
+        return tuple(dict.fromkeys(column.label for column in read))
 
 
 def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
@@ -55,7 +90,7 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     """The SQL that simple rules read from a question, over what is retrieved.
 
     Counts, averages and sums, groups, superlatives, years and amounts are understood; everything
-    else is listed, and a negation is said not to be understood.
+    else is listed, and a negation is doubted.
 
     Parameters
     ----------
@@ -70,200 +105,237 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
     if not retrieved:
         raise SqlError("No table was retrieved for this question; raise the mass or name what the "
                        "tables hold.")
-    reading = read(question, schema, retrieved, values)
-    query = _query(reading)
-    conditions = _conditions(reading, query)
-    used = [column for _, column in conditions]
-    named = [query.focus, *(m.table for m in reading.mentions),
-             *(c.table for c in (*used, *query.columns))]
-    tree, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, {
-        m.column.label for m in reading.mentions if m.column})
-    made = _written(query, conditions, tree, lost, schema)
-    taken = {(v.phrase, v.label) for v in reading.values}
-    phrases = {v.phrase for v in reading.values}
-    also = tuple(f"“{v.value}” is also a value of {v.label}." for v in values
-                 if v.phrase in phrases and (v.phrase, v.label) not in taken)
-    turned = tuple(f"“{word}” is not understood: the draft asks for what is there, not for what is "
-                   "missing." for word in dict.fromkeys(_NEGATION.findall(question.casefold())))
-    return replace(made, notices=made.notices + turned + also)
+    parts = read_question(question, schema, retrieved, values)
+    selection = _select(parts)
+    conditions = _conditions(parts, selection)
+    named = [selection.focus, *(name.table for name in parts.names),
+             *(condition.column.table for condition in conditions),
+             *(column.table for column in selection.columns)]
+    asked = {name.column.label for name in parts.names if name.column is not None}
+    joins, lost = join_tree(schema, list(dict.fromkeys(named)), retrieved, asked)
+    tables, many = _join_order(selection.focus, joins)
+    selection = replace(
+        selection, shown=tuple(c for c in selection.shown if c.table in tables))
+    kept = tuple(condition for condition in conditions if condition.column.table in tables)
+    total = _write_total(selection, schema, many)
+    doubts = [DraftDoubt(Doubt.UNJOINED, table) for table in lost]
+    if selection.of is not None and many and not selection.groups:
+        doubts.append(DraftDoubt(Doubt.COUNTED_TWICE))
+    doubts += [DraftDoubt(Doubt.NEGATION, word) for word in parts.negations]
+    doubts += _other_columns(parts, values)
+    sql = _write(selection, total, kept, tables, joins, many)
+    return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
 
 
-def _query(reading: QuestionParts) -> _Query:
-    tables = [m.table for m in reading.mentions] or [v.table for v in reading.values]
-    focus = tables[0] if tables else _best_table(reading)
-    query = _ranked(reading, focus) or _total(reading, focus)
-    if query is None:
-        return _Query(focus, _listed(reading, focus))
-    grouped = reading.after(reading.each) if reading.each >= 0 else None
-    if grouped is None or query.limit:
-        return query
-    table = reading.schema.table[grouped.table]
-    by = grouped.column or table.title
-    groups = tuple(dict.fromkeys(
-        c for c in (None if grouped.column else table.key, by) if c is not None))
-    return replace(query, shown=(by,) if by else groups, groups=groups)
+def _select(parts: QuestionParts) -> Selection:
+    """What the question asks for."""
+    tables = [name.table for name in parts.names] or [value.table for value in parts.values]
+    focus = tables[0] if tables else _most_important_table(parts)
+    ranked = _rank(parts, focus)
+    selection = ranked or _total(parts, focus)
+    if selection is None:
+        return Selection(focus, _listed_columns(parts, focus))
+    grouped = None
+    if "EACH" in parts.operations and not selection.limit:
+        grouped = parts.named_after(parts.operations["EACH"])
+    if grouped is None:
+        return selection
+    if grouped.column is not None:
+        groups: tuple[Column, ...] = (grouped.column,)
+    else:
+        groups = _row_names(parts.schema.table[grouped.table])
+    return replace(selection, shown=groups[-1:], groups=groups)
 
 
-def _total(reading: QuestionParts, focus: str) -> _Query | None:
+def _row_names(table: Table) -> tuple[Column, ...]:
+    """The columns that tell rows apart: the key and, last, what people call them."""
+    both = [column for column in (table.key, table.title) if column is not None]
+    return tuple(dict.fromkeys(both))
+
+
+def _total(parts: QuestionParts, focus: str) -> Selection | None:
     """A count, sum or mean, if one is asked for."""
-    numbers = [m for m in reading.mentions if m.column is not None and m.column.numeric]
-    for place, name in ((reading.averages, "AVG"), (reading.sums, "SUM")):
-        if place >= 0:
-            named = next((m for m in numbers if m.at >= place), next(iter(numbers), None))
-            of = named.column if named else _best(reading, focus, ())
+    for name in ("AVG", "SUM"):
+        if name in parts.operations:
+            of = _named_amount(parts, parts.operations[name]) or _best_column(parts, focus)
             if of is not None:
-                return _Query(of.table, total=name, of=of)
-    if reading.counts < 0:
+                return Selection(of.table, total=name, of=of)
+    if "COUNT" not in parts.operations:
         return None
-    counted = reading.after(reading.counts)
-    if counted is None or counted.column is None:
-        return _Query(counted.table if counted else focus, total="COUNT")
-    return _Query(counted.table, total="SUM" if counted.column.numeric else "COUNT",
-                  of=counted.column)
+    counted = parts.named_after(parts.operations["COUNT"])
+    if counted is None:
+        return Selection(focus, total="COUNT")
+    if counted.column is None:
+        return Selection(counted.table, total="COUNT")
+    total = "SUM" if counted.column.numeric else "COUNT"
+    return Selection(counted.table, total=total, of=counted.column)
 
 
-def _ranked(reading: QuestionParts, focus: str) -> _Query | None:
+def _named_amount(parts: QuestionParts, place: int) -> Column | None:
+    """The column of numbers that is named next, else the first."""
+    behind = [name.column for name in parts.amounts if name.at >= place]
+    anywhere = [name.column for name in parts.amounts]
+    return next(iter(behind + anywhere), None)
+
+
+def _rank(parts: QuestionParts, focus: str) -> Selection | None:
     """The first rows by a column, or the first groups by a count or a sum, if asked for."""
-    extreme = reading.extreme
-    if extreme is None:
+    superlative = parts.superlative
+    if superlative is None:
         return None
-    table = reading.schema.table[focus]
-    title = table.title or table.key
-    query = _Query(focus, (title,) if title else (), descending=extreme.descending,
-                   limit=extreme.count)
-    groups = tuple(dict.fromkeys(c for c in (table.key, title) if c is not None))
-    after = reading.after(extreme.at)
-    if after is not None and after.column is None and after.table != focus and not extreme.hints:
-        return replace(query, total="COUNT", groups=groups)
-    column = after.column if after and after.column and (
-        after.column.numeric or after.column.dated) else _best(reading, focus, extreme.hints)
+    groups = _row_names(parts.schema.table[focus])
+    selection = Selection(focus, groups[-1:], descending=superlative.descending,
+                          limit=superlative.count)
+    after = parts.named_after(superlative.at)
+    column = after.column if after is not None else None
+    if after is not None and column is None and after.table != focus and not superlative.hints:
+        return replace(selection, total="COUNT", groups=groups)
+    if column is None or not (column.numeric or column.dated):
+        column = _best_column(parts, focus, superlative.hints)
     if column is None:
         return None
-    if column.table != focus and any(m.table == focus for m in reading.mentions):
-        return replace(query, total="AVG" if reading.averages >= 0 else "SUM", of=column,
-                       groups=groups)
-    return replace(query, shown=tuple(dict.fromkeys((*query.shown, column))), order=column)
+    if column.table != focus and any(name.table == focus for name in parts.names):
+        total = "AVG" if "AVG" in parts.operations else "SUM"
+        return replace(selection, total=total, of=column, groups=groups)
+    shown = tuple(dict.fromkeys((*selection.shown, column)))
+    return replace(selection, shown=shown, order=column)
 
 
-def _best(reading: QuestionParts, focus: str, hints: Sequence[str]) -> Column | None:
+def _best_column(parts: QuestionParts, focus: str, hints: Sequence[str] = ()) -> Column | None:
     """The column of numbers or dates that fits hints, in the focus, by importance."""
-    importance = reading.importance
-    fits = [c for c in reading.schema.columns if (c.label in importance or c.table == focus) and (
-        c.dated if "date" in hints else c.numeric)]
-    return min(fits, key=lambda c: (
-        not any(hint in c.name.lower() for hint in hints), c.table != focus,
-        -importance.get(c.label, 0.0), c.label), default=None)
+    importance = parts.importance
+
+    def rank(column: Column) -> tuple[bool, bool, float, str]:
+        hinted = any(hint in column.name.lower() for hint in hints)
+        return (not hinted, column.table != focus, -importance.get(column.label, 0.0),
+                column.label)
+
+    fits = []
+    for column in parts.schema.columns:
+        wanted = column.dated if "date" in hints else column.numeric
+        if wanted and (column.label in importance or column.table == focus):
+            fits.append(column)
+    return min(fits, key=rank, default=None)
 
 
-def _best_table(reading: QuestionParts) -> str:
-    importance = reading.importance
-    return max(reading.schema.tables, key=lambda t: (
-        importance.get(t.name, 0.0),
-        max((importance.get(c.label, 0.0) for c in t.columns), default=0.0))).name
+def _most_important_table(parts: QuestionParts) -> str:
+    importance = parts.importance
+
+    def rank(table: Table) -> tuple[float, float]:
+        columns = [importance.get(column.label, 0.0) for column in table.columns]
+        return importance.get(table.name, 0.0), max(columns, default=0.0)
+
+    return max(parts.schema.tables, key=rank).name
 
 
-def _listed(reading: QuestionParts, focus: str) -> tuple[Column, ...]:
+def _listed_columns(parts: QuestionParts, focus: str) -> tuple[Column, ...]:
     """The columns that are named, after what the rows are called if the table comes first."""
-    columns = [m.column for m in reading.mentions if m.column is not None]
-    title = reading.schema.table[focus].title
-    begins = not reading.mentions or reading.mentions[0].column is None
-    if begins and title is not None and all(c.table != focus or c is not title for c in columns):
+    columns = [name.column for name in parts.names if name.column is not None]
+    title = parts.schema.table[focus].title
+    column_first = bool(parts.names) and parts.names[0].column is not None
+    if title is not None and not column_first:
         columns.insert(0, title)
-    return tuple(dict.fromkeys(columns)) or reading.schema.table[focus].columns
+    return tuple(dict.fromkeys(columns)) or parts.schema.table[focus].columns
 
 
-def _conditions(reading: QuestionParts, query: _Query) -> list[tuple[str, Column]]:
-    """What WHERE says, with the column that each condition reads."""
+def _conditions(parts: QuestionParts, selection: Selection) -> list[Condition]:
+    """What WHERE says: values, years and amounts of the question."""
     held: dict[Column, list[Value]] = {}
-    for value in reading.values:
-        held.setdefault(reading.schema.column[value.label], []).append(value)
-    found = []
-    for column, values in held.items():
-        whole = [_text(v.value) for v in values if v.whole]
-        parts = [f"{column.sql} LIKE {_pattern(v.phrase)}" for v in values if not v.whole]
-        if whole:
-            parts.insert(0, f"{column.sql} = {whole[0]}" if len(whole) == 1 else
-                         f"{column.sql} IN ({', '.join(whole)})")
-        found.append((parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})", column))
-    year, amount = reading.year, reading.amount
-    day = _best(reading, query.focus, ("date",)) if year else None
-    if year is not None and day is not None:
-        plain = any(kind in day.type.upper() for kind in ("INT", "YEAR"))
-        found.append((f"{day.sql} {year.sign} {year.number}" if plain else
-                      f"substr({day.sql}, 1, 4) {year.sign} '{year.number}'", day))
-    if amount is not None:
-        near = [m for m in reading.mentions if m.column is not None and m.column.numeric]
-        of = min(near, key=lambda m: abs(m.at - amount.at)).column if near else _best(
-            reading, query.focus, ())
-        if of is not None and (query.of is not of or not query.groups):
-            found.append((f"{of.sql} {amount.sign} {amount.number}", of))
+    for value in parts.values:
+        held.setdefault(parts.schema.column[value.label], []).append(value)
+    found = [Condition(_hold(column, values), column) for column, values in held.items()]
+    if parts.year is not None:
+        day = _best_column(parts, selection.focus, ("date",))
+        if day is not None:
+            found.append(Condition(_compare_year(day, parts.year.sign, parts.year.number), day))
+    if parts.amount is not None:
+        amount = parts.amount
+        near = sorted(parts.amounts, key=lambda name: abs(name.at - amount.at))
+        of = near[0].column if near else _best_column(parts, selection.focus)
+        # the amount of a grouped total is no bound on its rows
+        if of is not None and not (of is selection.of and selection.groups):
+            found.append(Condition(f"{of.sql} {amount.sign} {amount.number}", of))
     return found
 
 
-def _written(query: _Query, conditions: Sequence[tuple[str, Column]], tree: Sequence[Join],
-             lost: Sequence[str], schema: Schema) -> SqlDraft:
-    tables, lines, many = [query.focus], [], False
-    for join in tree:
-        # In the order of the tree one end of each join is there already.
+def _hold(column: Column, values: Sequence[Value]) -> str:
+    """That a column has one of some values, or contains one."""
+    whole = [_text(value.value) for value in values if value.whole]
+    parts = [f"{column.sql} LIKE {_pattern(value.phrase)}" for value in values if not value.whole]
+    if len(whole) == 1:
+        parts.insert(0, f"{column.sql} = {whole[0]}")
+    elif whole:
+        parts.insert(0, f"{column.sql} IN ({', '.join(whole)})")
+    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+
+
+def _compare_year(day: Column, sign: str, year: str) -> str:
+    if any(kind in day.type.upper() for kind in ("INT", "YEAR")):
+        return f"{day.sql} {sign} {year}"
+    return f"substr({day.sql}, 1, 4) {sign} '{year}'"
+
+
+def _join_order(focus: str, joins: Sequence[Join]) -> tuple[list[str], bool]:
+    """Tables as they are joined, and whether a row can then meet several of another."""
+    tables, many = [focus], False
+    for join in joins:
+        # in the order of the tree one end of each join is there already
         new = join.target if join.table in tables else join.table
-        many |= new == join.table
+        many = many or new == join.table
         tables.append(new)
-        lines.append(f"JOIN {quoted(new)} ON {join.sql}")
-    notices = [f"{table} is not joined: no key leads to it." for table in lost]
-    here = set(tables)
-    shown = [c for c in query.shown if c.table in here]
-    where = [text for text, column in conditions if column.table in here]
-    total, said = _aggregate(query, schema, many)
-    if total and many and query.of is not None and not query.groups:
-        notices.append("A row can count several times where several rows are joined to it.")
-    select = [column.sql for column in shown] + ([total] if total else [])
-    distinct = "DISTINCT " * (many and not total and query.order is None)
-    lines = [f"SELECT {distinct}{', '.join(select) or '*'}", f"FROM {quoted(query.focus)}", *lines]
-    if where:
-        lines.append("WHERE " + "\n  AND ".join(where))
-    if query.groups:
-        lines.append("GROUP BY " + ", ".join(column.sql for column in query.groups))
-    order = query.order.sql if query.order else total.rpartition(" AS ")[2] if query.limit else ""
-    if order:
-        lines.append(f"ORDER BY {order}{' DESC' * query.descending}")
-    if query.limit or not total:
-        lines.append(f"LIMIT {query.limit or MOST}")
-    words = [said or "lists " + ", ".join(c.label for c in shown)]
-    words += [f"of {query.focus}"] if said.endswith("rows") else []
-    words += ["joined with " + ", ".join(tables[1:])] * (len(tables) > 1)
-    words += ["where " + " and ".join(where)] * bool(where)
-    words += [f"for each {column.label}" for column in shown[:1] if query.groups]
-    if order:
-        words.append(f"and keeps the {'largest' if query.descending else 'smallest'}"
-                     f"{f' {query.limit}' * (query.limit > 1)} by {order}")
-    words += [f"at most {MOST} rows"] * (not query.limit and not total)
-    columns = [*query.columns, *(column for _, column in conditions)]
-    return SqlDraft("\n".join(lines), " ".join(words), tuple(tables),
-                 tuple(dict.fromkeys(c.label for c in columns if c.table in here)), tuple(tree),
-                 tuple(notices))
+    return tables, many
 
 
-def _aggregate(query: _Query, schema: Schema, many: bool) -> tuple[str, str]:
-    """What is computed, in SQL and in words; "" for a list."""
-    if not query.total:
-        return "", ""
-    if query.total == "COUNT":
-        if query.of is not None:
-            return (f"COUNT(DISTINCT {query.of.sql}) AS count",
-                    f"counts different values of {query.of.label}")
-        key = schema.table[query.focus].key
-        if many and key is not None and not query.groups:
-            return f"COUNT(DISTINCT {key.sql}) AS count", "counts rows"
-        return "COUNT(*) AS count", "counts rows"
-    assert query.of is not None
-    name, verb = ("total", "adds up") if query.total == "SUM" else ("average", "averages")
-    return f"{query.total}({query.of.sql}) AS {name}", f"{verb} {query.of.label}"
+def _write(selection: Selection, total: str, conditions: Sequence[Condition],
+           tables: Sequence[str], joins: Sequence[Join], many: bool) -> str:
+    """The SELECT, a clause on each line."""
+    select = [column.sql for column in selection.shown]
+    if total:
+        select.append(total)
+    distinct = "DISTINCT " if many and not total and selection.order is None else ""
+    lines = [f"SELECT {distinct}{', '.join(select) or '*'}", f"FROM {quoted(selection.focus)}"]
+    for table, join in zip(tables[1:], joins, strict=True):
+        lines.append(f"JOIN {quoted(table)} ON {join.sql}")
+    if conditions:
+        lines.append("WHERE " + "\n  AND ".join(condition.sql for condition in conditions))
+    if selection.groups:
+        lines.append("GROUP BY " + ", ".join(column.sql for column in selection.groups))
+    if selection.limit:
+        order = selection.order.sql if selection.order else total.rpartition(" AS ")[2]
+        direction = " DESC" if selection.descending else ""
+        lines.append(f"ORDER BY {order}{direction}")
+    if selection.limit or not total:
+        lines.append(f"LIMIT {selection.limit or MOST}")
+    return "\n".join(lines)
+
+
+def _write_total(selection: Selection, schema: Schema, many: bool) -> str:
+    """What is computed, with its name; "" for a list."""
+    if not selection.total:
+        return ""
+    if selection.total != "COUNT":
+        assert selection.of is not None
+        name = "total" if selection.total == "SUM" else "average"
+        return f"{selection.total}({selection.of.sql}) AS {name}"
+    counted = selection.of
+    if counted is None and many and not selection.groups:
+        counted = schema.table[selection.focus].key
+    return "COUNT(*) AS count" if counted is None else f"COUNT(DISTINCT {counted.sql}) AS count"
+
+
+def _other_columns(parts: QuestionParts, values: Sequence[Value]) -> list[DraftDoubt]:
+    """The columns that also hold a value which was taken for that of another."""
+    taken = {(value.phrase, value.label) for value in parts.values}
+    phrases = {value.phrase for value in parts.values}
+    return [DraftDoubt(Doubt.OTHER_COLUMN, value.value, value.label) for value in values
+            if value.phrase in phrases and (value.phrase, value.label) not in taken]
 
 
 def _pattern(phrase: str) -> str:
     """What LIKE finds a phrase by; its own % and _ stand for themselves."""
     escaped = re.sub(r"([\\%_])", r"\\\1", phrase)
-    return _text(f"%{escaped}%") + " ESCAPE '\\'" * (escaped != phrase)
+    found = _text(f"%{escaped}%")
+    return found if escaped == phrase else f"{found} ESCAPE '\\'"
 
 
 def _text(value: str) -> str:

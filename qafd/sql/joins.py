@@ -44,7 +44,7 @@ def _way(graph: "networkx.Graph", reached: Sequence[str], table: str) -> list[st
     import networkx
 
     try:
-        _, way = networkx.multi_source_dijkstra(graph, set(reached), table, weight="length")
+        _, way = networkx.multi_source_dijkstra(graph, list(reached), table, weight="length")
     except networkx.NetworkXNoPath:
         return None
     return list(way)

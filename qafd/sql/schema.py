@@ -57,6 +57,13 @@ class Column:
     def _last(self) -> str:
         return next(reversed(words(self.name)), "")
 
+    @cached_property
+    def own_stems(self) -> list[str]:
+        """The stems of its name, without those of its table where others are left."""
+        table = stems(self.table)
+        own = stems(self.name)
+        return [word for word in own if word not in table] or own
+
     @property
     def textual(self) -> bool:
         """Whether it may hold text."""

@@ -24,6 +24,7 @@ from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
 from qafd.view.panel import clean, counted
+from qafd.wording.databases import describe_draft, word_doubt
 
 
 def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
@@ -35,9 +36,9 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
     st.session_state["sql_for"] = draft.sql
     if "next_sql" in st.session_state:
         st.session_state["sql"] = st.session_state.pop("next_sql")
-    st.caption(f"The draft, made by rules without a language model, {plain(draft.said)}.")
-    for notice in draft.notices:
-        st.caption(f":material/warning: {plain(notice)}")
+    st.caption(f"The draft, made by rules without a language model, {plain(describe_draft(draft))}.")
+    for doubt in draft.doubts:
+        st.caption(f":material/warning: {plain(word_doubt(doubt))}")
     sql = st.text_area("SQL", key=keep("sql"), bind="query-params", height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Run", type="primary", icon=":material/play_arrow:"):
