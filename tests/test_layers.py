@@ -28,6 +28,7 @@ LAYERS = (
     ("__main__",),
 )
 ONLY_IN = {
+    "click": ("qafd/cli/",),
     "streamlit": ("app.py", "pages/", "qafd/app/"),
     "sqlite_utils": ("qafd/storage/sqlite/",),
     "openai": ("qafd/models/remote.py", "qafd/models/endpoint_embedder.py"),

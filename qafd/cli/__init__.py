@@ -4,86 +4,122 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found, 4 stopped by a cap
 130 interrupted.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+
+import click
 
 from qafd import __version__
-from qafd.cli import (
-    answer,
-    ask,
-    compare,
-    curate,
-    doctor,
-    documents,
-    evaluate,
-    explain,
-    imports,
-    layers,
-    model,
-    runs,
-    sql,
-    start,
-    sweep,
-    workspace,
-)
-from qafd.cli.common import CAPPED, FAILED, INTERRUPTED, USAGE
 from qafd.errors import ParameterError, QafdError, SpendingCapError
 
-GROUPS = (start, workspace, documents, doctor, imports, curate, ask, answer, compare, evaluate,
-          explain, layers, model, runs, sql, sweep)
+DONE, FAILED, USAGE, NOTHING_FOUND, CAPPED = 0, 1, 2, 3, 4
+INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
+
+# Each command with the function that is it and its summary. Its module is imported when it is
+# asked for: what retrieval needs takes longer to import than some commands take to run.
+COMMANDS = {
+    "demo": ("starting.demo", "Start the app on its sample."),
+    "app": ("starting.app", "Start the app."),
+    "index": ("indexing.index_files", "Add files and folders, and build their graph."),
+    "import": ("indexing.import_graph", "Add a graph that exists: GraphML, GEXF, node-link JSON, "
+               "CSV, GraphRAG, LightRAG."),
+    "status": ("indexing.status", "Count what the workspace holds."),
+    "backup": ("indexing.backup", "Copy the workspace safely while it is in use."),
+    "layers": ("indexing.layers", "List the derived layers that methods need, and build them."),
+    "ledger": ("indexing.ledger", "Sum up the calls to language models."),
+    "docs": ("curating.docs", "List, search, delete, restore or erase documents."),
+    "entities": ("curating.list_entities", "List entities, or which may be the same."),
+    "edit": ("curating.edit", "Rename, merge, retype, hide or connect entities, or undo that; "
+             "without options list all edits."),
+    "query": ("asking.query", "Retrieve the subgraph and passages for a question."),
+    "answer": ("answering.answer", "Answer a question with quoted sentences, or in a model's words."),
+    "compare": ("asking.compare", "Ask several methods the same question and say how they differ."),
+    "sweep": ("asking.sweep_settings", "Solve a question for every combination of mass, number of "
+              "seeds and edge weight."),
+    "why": ("explaining.why", "Say why a node is retrieved, or why not."),
+    "paths": ("explaining.paths", "List the paths that the mass took."),
+    "whatif": ("explaining.whatif", "Solve again with something taken out."),
+    "export": ("asking.export", "Write a retrieval, or the whole graph, as a file."),
+    "verify": ("history.verify", "Re-check the certificate of a stored query."),
+    "runs": ("history.list_runs", "List kept runs, show one, or compare two."),
+    "replay": ("history.replay", "Ask the question of a run again and say whether the result is "
+               "equal."),
+    "eval": ("measuring.evaluation", "Measure methods on questions with known supporting passages."),
+    "sql": ("foreign.sql", "Draft the SQL of a question to a SQLite file."),
+    "doctor": ("checking.doctor", "Check this installation and a workspace."),
+}
+
+
+class Commands(click.Group):
+    """The commands of `COMMANDS`, each imported when it is asked for."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        place, summary = COMMANDS[name]
+        module, function = place.split(".")
+        found: click.Command = getattr(import_module(f"qafd.cli.{module}"), function)
+        found.help = found.help or summary
+        return found
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"],
+                                             "show_default": True})
+@click.version_option(__version__, message="qafd %(version)s")
+def qafd() -> None:
+    """See why a graph-based RAG system retrieved what it retrieved."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    try:
-        return _run(argv)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-
-
-def _run(argv: Sequence[str] | None) -> int:
     # Threads that wait for each other over small matrices take longer than one alone.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_streams()
-    parser = _parser()
-    arguments = parser.parse_args(argv)
-    _clean(arguments)
     try:
-        code = int(arguments.run(arguments))
+        code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
-    except ParameterError as error:
-        print(f"qafd: {error}", file=sys.stderr)
-        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except SpendingCapError as error:
-        print(f"qafd: {error}", file=sys.stderr)
-        return CAPPED
+        return _complain(str(error), CAPPED)
     except QafdError as error:
-        print(f"qafd: {error}", file=sys.stderr)
-        return FAILED
+        return _complain(str(error), USAGE if isinstance(error, ParameterError) else FAILED)
     except BrokenPipeError:
         _close_stdout()
         return FAILED
     except OSError as error:
         _close_stdout()
         place = f": {error.filename}" if error.filename else ""
-        print(f"qafd: {error.strerror or error}{place}; mend that and run the command again",
-              file=sys.stderr)
-        return FAILED
+        return _complain(f"{error.strerror or error}{place}; mend that and run the command again",
+                         FAILED)
     return code
 
 
-def _clean(arguments: argparse.Namespace) -> None:
-    """Replace what is no UTF-8 in all arguments but the names of files, which have it by right."""
-    from qafd.reading.text.plaintext import storable
+def _run(arguments: list[str]) -> int:
+    try:
+        with qafd.make_context("qafd", arguments) as context:
+            return qafd.invoke(context) or DONE
+    except click.exceptions.Exit as done:  # after --help and --version
+        return done.exit_code
+    except click.UsageError as error:
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            return _complain("no command is named; 'qafd --help' lists them", USAGE)
+        path = error.ctx.command_path if error.ctx else "qafd"
+        return _complain(f"{error.format_message()} See '{path} --help'.", USAGE)
 
-    for name, value in vars(arguments).items():
-        if name not in ("files", "file"):
-            if isinstance(value, str):
-                setattr(arguments, name, storable(value))
-            elif isinstance(value, list):
-                setattr(arguments, name, [storable(v) if isinstance(v, str) else v for v in value])
+
+def _complain(message: str, code: int) -> int:
+    print(f"qafd: {message}", file=sys.stderr)
+    return code
 
 
 def _close_stdout() -> None:
@@ -93,18 +129,10 @@ def _close_stdout() -> None:
 
 def _open_streams() -> None:
     """Send what is written to closed streams nowhere, and let no file take their numbers."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= 2:
         os.set_inheritable(number, True)
+        number = os.open(os.devnull, os.O_RDWR)
     os.close(number)
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="qafd", description="See why a graph-based RAG system retrieved what it retrieved.")
-    parser.add_argument("--version", action="version", version=f"qafd {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for group in GROUPS:
-        group.add(commands)
-    return parser

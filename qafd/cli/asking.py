@@ -1,0 +1,268 @@
+"""Questions: what one or several methods retrieve, under many settings, and as a file."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qafd.answer import Answer
+from qafd.cli import DONE, NOTHING_FOUND
+from qafd.cli.answering import answer_lines
+from qafd.cli.command import Outcome, command, note, open_graph, wants_json, with_workspace
+from qafd.cli.inquiry import Inquiry, asks
+from qafd.cli.options import db_option, out_option, question_argument
+from qafd.cli.streams import check_output, text_of, write_out
+from qafd.errors import ParameterError
+from qafd.export import (
+    edges_csv,
+    gexf,
+    graphml,
+    html,
+    node_link,
+    nodes_csv,
+    passages_csv,
+    table_csv,
+)
+from qafd.export.whole import whole
+from qafd.export.whole_files import write
+from qafd.flow.verify import sealed
+from qafd.knowledge import KnowledgeGraph
+from qafd.lab.sweep import Cell, masses_for, sweep
+from qafd.reading.text.plaintext import one_line
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison
+from qafd.retrieve.qafd import PRESETS
+from qafd.retrieve.rank import stated
+from qafd.runs import Run
+from qafd.runs import keep as keep_run
+from qafd.runs.bundle import bundled
+from qafd.runs.comparison import page, rows_csv
+from qafd.runs.comparison import report as comparison_report
+from qafd.runs.replay import recorded
+from qafd.runs.report import report
+
+FORMS: dict[str, Callable[[Retrieval], str]] = {
+    "json": lambda retrieval: json.dumps(node_link(retrieval), ensure_ascii=False),
+    "graphml": graphml, "gexf": gexf, "nodes.csv": nodes_csv, "edges.csv": edges_csv,
+    "passages.csv": passages_csv, "html": html}
+RECORDS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": bundled}
+
+
+@command()
+@asks(method=True)
+@click.option("--keep", is_flag=False, flag_value="", metavar="[NOTE]",
+              help="Put the run into the history, with a note if one is given.")
+def query(inquiry: Inquiry, keep: str | None) -> Outcome:
+    retrieval = inquiry.retrieve()
+    knowledge = inquiry.knowledge
+    answer = knowledge.answer(retrieval)
+    if keep is not None:
+        with knowledge.store() as store:
+            kept = keep_run(store, _record(knowledge, retrieval, keep))
+        note(f"kept as {kept}; 'qafd runs' lists what is kept")
+    return Outcome(sealed(retrieval.to_dict()), _retrieval_lines(retrieval, answer),
+                   found=not answer.abstained, notes=retrieval.notices)
+
+
+def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
+    yield from answer_lines(answer)
+    yield "\npassages:" if retrieval.passages else "\nNo passage was retrieved."
+    for rank, passage in enumerate(retrieval.passages[:5], 1):
+        score = f"score {passage.score:.2f}"
+        if passage.parts:
+            score += f" = {stated(passage.parts)}"
+        yield (f"{rank}. {one_line(passage.title, 200)}  ({one_line(passage.document, 200)}, "
+               f"{score})")
+        yield f"   {one_line(passage.text, 400)}\n"
+    full = [one_line(node.name, 100) for node in retrieval.nodes
+            if node.state == "saturated" and node.kind != "passage"]
+    yield f"nodes: {', '.join(full[:20])}" if full else "No name was retrieved."
+
+
+def _record(knowledge: KnowledgeGraph, retrieval: Retrieval, note: str = "") -> Run:
+    plan = knowledge.plan(retrieval.query, subqueries=bool(retrieval.parts))
+    return recorded(knowledge, retrieval, plan, note=note)
+
+
+@command(as_json=False)
+@asks(method=True, needed=False)
+@click.option("--graph", is_flag=True, help="The whole graph instead of what a question retrieves.")
+@click.option("--format", "form", required=True, type=click.Choice([*FORMS, *RECORDS, "csv"]),
+              help="Of the whole graph: json, graphml, gexf, html, or csv, which is a zip file of "
+              "two tables; the last is of the whole graph only.")
+@out_option
+def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
+    knowledge = inquiry.knowledge
+    if out is not None:
+        check_output(out, knowledge.path)
+    if graph == bool(inquiry.question):
+        raise ParameterError("give either a question or --graph: what it retrieves is written, or "
+                             "the whole graph")
+    if graph:
+        return _export_graph(knowledge, form, out)
+    if form == "csv":
+        raise ParameterError("csv is a format of the whole graph; for a question choose nodes.csv, "
+                             "edges.csv or passages.csv, or add --graph")
+    retrieval = inquiry.retrieve()
+    if form in FORMS:
+        write_out(FORMS[form](retrieval), out)
+    else:
+        write_out(RECORDS[form](_record(knowledge, retrieval)), out)
+    return DONE if retrieval.nodes else NOTHING_FOUND
+
+
+def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int:
+    with knowledge.store() as store, whole(store) as graph:
+        if graph.stale:
+            note("documents or edits wait to be taken in; this is the graph without them")
+        if out is None:
+            sys.stdout.flush()
+            write(graph, form, sys.stdout.buffer)
+        else:
+            try:
+                with out.open("wb") as file:
+                    write(graph, form, file)
+            except OSError as error:
+                raise ParameterError("{file} cannot be written: {reason}", file=out,
+                                     reason=error.strerror) from error
+        return DONE if graph.node_count else NOTHING_FOUND
+
+
+@command()
+@db_option
+@question_argument
+@click.option("--methods", default=",".join(DEFAULT),
+              help="Two to six, with commas between them; names of systems such as lightrag stand "
+              "for the method that re-implements them.")
+@click.option("--budget", type=int, default=BUDGET, help="Tokens of passages for each method.")
+@click.option("--format", "form", type=click.Choice(["markdown", "html", "csv"]),
+              help="Write a report, a page with the panels, or the table of what each method "
+              "found, instead of the overview.")
+@out_option
+def compare(db: Path | None, question: str, methods: str, budget: int, form: str | None,
+            out: Path | None) -> Outcome | int:
+    if out is not None:
+        if not form:
+            raise ParameterError("--out needs --format: markdown, html or csv")
+        check_output(out, db)
+    if wants_json() and form:
+        raise ParameterError("--json and --format say two things; give one of them")
+    knowledge = open_graph(db)
+    comparison = knowledge.compare(text_of(question), methods.split(","), budget=budget)
+    failed = [column for column in comparison.columns if column.error]
+    for column in failed:
+        note(f"{one_line(column.label, 100)}: {column.error}")
+    unbuilt = {layer.name for layer in knowledge.layers() if layer.state != "built"}
+    if any(unbuilt.intersection(METHODS[c.name].needs) for c in failed if c.name in METHODS):
+        note("'qafd layers --build all' builds what is missing for all methods")
+    found = any(retrieval.nodes for retrieval in comparison.retrievals.values())
+    overview = Outcome(comparison.to_dict(), _comparison_lines(comparison), found, bool(failed))
+    if not form:
+        return overview
+    write_out(_comparison_file(knowledge, comparison, form), out)
+    return overview.code
+
+
+def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+    yield f"{'method':20} {'nodes':>6} {'only here':>9} {'passages':>8} {'tokens':>7} {'ms':>8}"
+    only = comparison.only()
+    worked = tuple(column for column in comparison.columns if not column.error)
+    for column in worked:
+        if column.retrieval is not None:
+            yield (f"{column.name:20} {len(column.found):6} {len(only[column.name]):9} "
+                   f"{len(column.retrieval.passages):8} {column.tokens:7} "
+                   f"{column.retrieval.work.total_milliseconds:8.1f}")
+    yield "\nnodes in common (Jaccard)"
+    for column, row in zip(worked, replace(comparison, columns=worked).overlap(), strict=True):
+        yield " ".join([f"{column.name:20}", *(f"{value:5.2f}" for value in row)])
+    for difference in comparison.differences():
+        yield "\n" + one_line(difference.sentence, 600)
+
+
+def _comparison_file(knowledge: KnowledgeGraph, comparison: Comparison, form: str) -> str:
+    if form == "csv":
+        return rows_csv(comparison)
+    answers = {name: knowledge.answer(retrieval)
+               for name, retrieval in comparison.retrievals.items()}
+    if form == "markdown":
+        return comparison_report(comparison, answers)
+    return page(comparison, None, answers)
+
+
+class ListOf(click.ParamType[list[Any]]):
+    """Values with commas between them."""
+
+    def __init__(self, kind: type[float] | type[int] | type[str]) -> None:
+        self.kind, self.name = kind, f"list of {kind.__name__}"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None
+                ) -> list[Any]:
+        try:
+            return [self.kind(part) for part in value.split(",")]
+        except ValueError:
+            self.fail(f"{value[:80]!r} is no {self.name}", param, ctx)
+
+
+@command("sweep")
+@with_workspace
+@question_argument
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="best",
+              help="All other parameters.")
+@click.option("--mass", "masses", type=ListOf(float), metavar="M,M,...",
+              help="Masses by the preset's rule; eight up to the largest if none is named.")
+@click.option("--alpha", "alphas", type=ListOf(float), metavar="A,A,...",
+              help="The paper's alpha: mass in degrees of each seed.")
+@click.option("--seeds", type=ListOf(int), metavar="N,N,...",
+              help="Numbers of seeds, if not the preset's.")
+@click.option("--variant", "variants", type=ListOf(str), metavar="W,W,...",
+              help="Edge weights, if not the preset's.")
+@click.option("--gold", "titles", multiple=True, metavar="TITLE",
+              help="A passage that answers the question, by title; repeat for more. Adds recall "
+              "and leakage.")
+@click.option("--csv", is_flag=True, help="Print CSV.")
+def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles: tuple[str, ...],
+                   csv: bool, masses: list[float], alphas: list[float], **axes: list[Any] | None
+                   ) -> Outcome | int:
+    if csv and wants_json():
+        raise ParameterError("--csv and --json exclude each other; choose one")
+    if alphas and masses:
+        raise ParameterError("--mass and --alpha exclude each other; choose one")
+    corpus = knowledge.corpus()
+    method = PRESETS[preset].method
+    if alphas:
+        method = replace(method, rule="source-degree")
+    plan = knowledge.plan(text_of(question), corpus.graph)
+    method = method.fitted(corpus.graph).started(corpus, plan)
+    gold = []
+    for title in titles:
+        gold += _passages_titled(corpus, title)
+    cells = sweep(corpus, plan, method, alphas or masses or masses_for(method.problem(corpus, plan)),
+                  axes["seeds"] or [method.seeds], axes["variants"] or [method.variant], gold)
+    if csv:
+        names = [spec.name for spec in fields(Cell)]
+        sys.stdout.write(table_csv(names, (astuple(cell) for cell in cells)))
+        return DONE if any(cell.size for cell in cells) else NOTHING_FOUND
+    return Outcome(cells, _sweep_lines(cells), any(cell.size for cell in cells))
+
+
+def _passages_titled(corpus: Corpus, title: str) -> list[str]:
+    passages = zip(corpus.passages.rows.tolist(), corpus.passages.titles, strict=True)
+    named = [corpus.graph.ids[row] for row, own in passages if own.casefold() == title.casefold()]
+    if not named:
+        raise ParameterError("no passage has the title {title!r}; 'qafd query' prints titles",
+                             title=title[:80])
+    return named
+
+
+def _sweep_lines(cells: Sequence[Cell]) -> Iterator[str]:
+    head = f"{'mass':>8} {'seeds':>6} {'weight':8} {'nodes':>6} {'tokens':>7} {'ms':>8}"
+    yield head if cells[0].recall is None else f"{head}   recall leakage"
+    for cell in cells:
+        line = (f"{cell.mass:8.4g} {cell.seeds:6} {cell.variant:8} {cell.size:6} {cell.tokens:7} "
+                f"{cell.milliseconds:8.2f}")
+        yield line if cell.recall is None else f"{line}   {cell.recall:6.2f} {cell.leakage:7.2f}"

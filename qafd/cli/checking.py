@@ -1,0 +1,57 @@
+"""The check of an installation, a workspace, and a model endpoint."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from qafd import doctor as workspace_doctor
+from qafd.cli.command import Outcome, command, home
+from qafd.cli.models import endpoint_named, key_for
+from qafd.cli.options import db_option, model_options
+from qafd.installation import Configuration, installation
+from qafd.models.address import OPENAI
+from qafd.reading.text.plaintext import one_line
+from qafd.records import Check
+
+
+@command()
+@db_option
+@click.option("--quick", is_flag=True, help="Installation only.")
+@click.option("--deep", is_flag=True, help="Recompute the graph from its log.")
+@click.option("--endpoint", is_flag=True,
+              help="Also test the language model: its list, JSON, vectors, context.")
+@model_options
+@click.option("--embed-model", envvar="QAFD_EMBED_MODEL", show_envvar=True,
+              help="An embedding model.")
+def doctor(db: Path | None, quick: bool, deep: bool, endpoint: bool, model: str | None,
+           base_url: str | None, embed_model: str | None) -> Outcome:
+    """Check this installation and a workspace.
+
+    Checks Python, packages, models, the folder of the workspaces, configuration, and the workspace
+    of --db. Each line says ok, warn or fail, and what to do. Exits with 0 when nothing failed,
+    else with 1.
+    """
+    environment = os.environ
+    checks = installation(home(), Configuration(
+        environment.get("QAFD_PASSWORD"), environment.get("OPENAI_API_KEY", ""),
+        environment.get("OPENAI_BASE_URL", ""), environment.get("STREAMLIT_SERVER_ADDRESS", "")))
+    checks += workspace_doctor.doctor(None if quick else db, deep=deep)
+    if endpoint:
+        checks += _probe(model, base_url, embed_model)
+    return Outcome([asdict(check) | {"state": check.state} for check in checks],
+                   [f"{check.state:4} {check.name}: {one_line(check.sentence, 2000)}"
+                    for check in checks],
+                   failed=not all(check.ok for check in checks))
+
+
+def _probe(model: str | None, base_url: str | None, embed_model: str | None) -> tuple[Check, ...]:
+    """What the named endpoint can do."""
+    from qafd.models.endpoint_embedder import EndpointEmbedder
+    from qafd.models.probe import probe
+
+    embedder = None
+    if embed_model:
+        embedder = EndpointEmbedder(embed_model, base_url or OPENAI, key_for(base_url))
+    return probe(endpoint_named(model, base_url), embedder).checks

@@ -1,0 +1,193 @@
+"""What makes a function a command: the workspace it opens, and how what it returns is printed."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qafd.cli import DONE, FAILED, NOTHING_FOUND
+from qafd.cli.options import Function, db_option
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.address import OPENAI
+from qafd.models.cost import Meter
+from qafd.preferences import Preferences, load
+from qafd.reading.text.plaintext import one_line, storable
+
+FILE_NAMES = ("files", "file")  # which have what is no UTF-8 by right
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command found: for programs, for people, and whether it was anything.
+
+    Parameters
+    ----------
+    data : records, lists and dicts
+        What --json prints.
+    lines : iterable of str
+        What is printed else.
+    found : bool
+        Whether there was anything; exit code 3 if not.
+    failed : bool
+        Whether something went wrong that has been said; exit code 1.
+    notes : iterable of str
+        What goes to stderr with the lines.
+    """
+
+    data: Any
+    lines: Iterable[str] = ()
+    found: bool = True
+    failed: bool = False
+    notes: Iterable[str] = ()
+
+    @property
+    def code(self) -> int:
+        if self.failed:
+            return FAILED
+        return DONE if self.found else NOTHING_FOUND
+
+    def print(self) -> None:
+        """The data where --json was given, else the lines."""
+        if wants_json():
+            print_json(self.data)
+            return
+        for remark in self.notes:
+            note(remark)
+        for line in self.lines:
+            print(line)
+
+
+def command(name: str | None = None, *, as_json: bool = True
+            ) -> Callable[[Callable[..., Outcome | int]], click.Command]:
+    """Make a function a command that prints the outcome it returns, or ends with its exit code."""
+    def decorate(function: Callable[..., Outcome | int]) -> click.Command:
+        @wraps(function)
+        def run(*positional: Any, **options: Any) -> int:
+            for option, value in options.items():
+                if option not in FILE_NAMES:
+                    options[option] = _clean(value)
+            outcome = function(*positional, **options)
+            if isinstance(outcome, int):
+                return outcome
+            outcome.print()
+            return outcome.code
+
+        if as_json:
+            run = click.option("--json", is_flag=True, expose_value=False, callback=_note_json,
+                               help="Print one JSON value.")(run)
+        return click.command(name)(run)
+    return decorate
+
+
+def _note_json(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta["json"] = value
+
+
+def wants_json() -> bool:
+    """Whether the command that runs was given --json."""
+    return bool(click.get_current_context().meta.get("json"))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, tuple):
+        return tuple(_clean(part) for part in value)
+    return value
+
+
+def print_json(value: Any) -> None:
+    """One JSON value and a line end on stdout."""
+    json.dump(_plain(value), sys.stdout, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def _plain(value: Any) -> Any:
+    """The same of what JSON has: records become objects, infinity null."""
+    if is_dataclass(value):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if value == float("inf") else value
+
+
+def note(message: str) -> None:
+    """One line on stderr."""
+    print(f"qafd: {one_line(message, 4000)}", file=sys.stderr)
+
+
+def with_workspace(function: Function) -> Function:
+    """Give a command --db, and as its first argument the workspace that this names."""
+    @wraps(function)
+    def run(db: Path | None, *positional: Any, **options: Any) -> Any:
+        return function(open_graph(db), *positional, **options)
+
+    return db_option(run)  # type: ignore[return-value]
+
+
+def named(db: Path | None) -> Path:
+    """The workspace file that was named; raises ParameterError where none was."""
+    if db is None:
+        raise ParameterError("no workspace is named; add --db FILE or set QAFD_DB")
+    return db
+
+
+def open_graph(db: Path | None) -> KnowledgeGraph:
+    """The workspace named by --db or $QAFD_DB."""
+    path = named(db)
+    if not os.path.exists(path):  # Path.exists raises on names that are too long
+        raise ParameterError("there is no workspace at {path}; 'qafd index FILE --db {path}' makes "
+                             "one", path=path)
+    if path.is_file() and not path.stat().st_size:
+        raise ParameterError("{path} is empty and no workspace; 'qafd index FILE --db {path}' "
+                             "makes one of it", path=path)
+    knowledge = KnowledgeGraph.open(path, keys_of_environment())
+    with knowledge.store() as store:
+        if not store.log.choice:  # nothing here is paid
+            return knowledge
+    return KnowledgeGraph(path, keys=keys_of_environment(),
+                          meter=Meter(settings().cap_where(priced=True)))
+
+
+def settings() -> Preferences:
+    """What the Settings page keeps; the commands take its caps and prices.
+
+    They do not take its endpoint and model: what is sent where is said on the command line, in the
+    environment, or in the workspace.
+    """
+    return load(home() / "settings.json")
+
+
+def home() -> Path:
+    """The folder of the app's workspaces and settings: $QAFD_HOME, else .qafd in the user's."""
+    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")
+
+
+def keys_of_environment() -> dict[str, str]:
+    """$OPENAI_API_KEY, for the address of $OPENAI_BASE_URL, else of OpenAI."""
+    key = os.environ.get("OPENAI_API_KEY")
+    return {os.environ.get("OPENAI_BASE_URL") or OPENAI: key} if key else {}
+
+
+def on_interrupt(message: str) -> Callable[[], bool]:
+    """Whether Ctrl-C was pressed from now on, which says something instead of ending at once."""
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+        print(file=sys.stderr)
+        note(message)
+
+    signal.signal(signal.SIGINT, press)
+    return lambda: pressed

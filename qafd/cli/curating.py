@@ -1,0 +1,258 @@
+"""Documents and entities: listed, searched, taken out and put right."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+
+import click
+
+from qafd.answer import paged
+from qafd.cli.command import (
+    Outcome,
+    command,
+    keys_of_environment,
+    note,
+    settings,
+    with_workspace,
+)
+from qafd.curate.entities import (
+    call,
+    entities,
+    entity,
+    find,
+    hide,
+    keep_apart,
+    retype,
+    suggestions,
+)
+from qafd.curate.neighbors import connect, disconnect, neighbors
+from qafd.curate.unread import Unread, unread
+from qafd.edits import Edit
+from qafd.errors import ParameterError
+from qafd.ingest import refresh
+from qafd.ingest.erase import STAYS, footprint
+from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text.plaintext import one_line
+from qafd.storage.rows import Hit
+from qafd.view.panel import counted
+
+
+@command()
+@with_workspace
+@click.option("--search", metavar="WORDS", help="The passages that have these words.")
+@click.option("--errors", metavar="FILE", help="The passages of a file that a model did not read "
+              "as it should, why, and its raw replies.")
+@click.option("--delete", metavar="NAME", multiple=True,
+              help="Take a file or a document out of the graph; --undo brings it back.")
+@click.option("--undo", metavar="NAME", multiple=True)
+@click.option("--erase", metavar="NAME", multiple=True,
+              help="Remove a file or a document for good; says what goes, and does it with --yes.")
+@click.option("--yes", is_flag=True, help="Erase without being asked.")
+def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
+         delete: tuple[str, ...], undo: tuple[str, ...], erase: tuple[str, ...], yes: bool
+         ) -> Outcome:
+    alone = [name for name, given in (("search", search), ("errors", errors)) if given is not None]
+    if len(alone) > 1 or (alone and (delete or undo or erase)):
+        raise ParameterError("--{option} does one thing alone; leave the other options out",
+                             option=alone[-1])
+    if search is not None:
+        return _search(knowledge, search)
+    if errors is not None:
+        return _list_errors(knowledge, errors)
+    if erase and not yes:  # before anything else is changed
+        with knowledge.store() as store:
+            going = footprint(store, erase).sentence
+        raise ParameterError("{going} {stays} Add --yes to erase.", going=one_line(going, 4000),
+                             stays=STAYS)
+    if delete or undo:
+        with knowledge.store() as store:
+            store.documents.delete(*delete)
+            for name in undo:
+                store.documents.undo(name)
+            settings().hold_for(store)
+        refresh(knowledge.path, keys=keys_of_environment())
+    if erase:
+        with knowledge.store() as store:
+            settings().hold_for(store)
+        note(knowledge.erase(*erase).past)
+    listed = _list_documents(knowledge)
+    return replace(listed, found=True) if erase else listed
+
+
+def _search(knowledge: KnowledgeGraph, words: str) -> Outcome:
+    lines: list[str] = []
+    notes = []
+    with knowledge.store() as store:
+        found = store.passages.search(words)
+        for hit in found.hits:
+            page = paged(hit.chunk, store.documents.get(hit.chunk.document).marks)
+            lines += _hit_lines(hit, page)
+    if found.said:
+        notes.append(found.said)
+    elif not found.hits:
+        notes.append("no passage has this; give other words")
+    if found.total > len(found.hits):
+        notes.append(f"and {counted(found.total - len(found.hits), 'passage')} more")
+    hits = [{**asdict(hit.chunk), "score": hit.score, "parts": hit.parts} for hit in found.hits]
+    return Outcome({"total": found.total, "said": found.said, "hits": hits}, lines,
+                   found=bool(hits), notes=notes)
+
+
+def _hit_lines(hit: Hit, page: str) -> Iterator[str]:
+    place = one_line(hit.chunk.document)
+    if page:
+        place = f"{place}, {page}"
+    text = "".join(f"[{part}]" if marked else part for part, marked in hit.parts)
+    yield f"{one_line(hit.chunk.title)}  ({place})"
+    yield f"    {one_line(text, 1000)}"
+
+
+def _list_errors(knowledge: KnowledgeGraph, name: str) -> Outcome:
+    with knowledge.store() as store:
+        found = unread(store, name)
+        error = next(file.error for file in store.files.all() if file.name == name)
+    lines = [one_line(error, 2000)] if error else []
+    for one in found:
+        lines += _unread_lines(one)
+    notes = [] if lines else [f"nothing went wrong with {one_line(name)}"]
+    return Outcome({"file": name, "error": error, "passages": found}, lines, bool(lines),
+                   notes=notes)
+
+
+def _unread_lines(one: Unread) -> Iterator[str]:
+    page = "" if one.page is None else f", page {one.page}"
+    yield f"{one_line(one.document)}, passage {one.number}{page}: {one_line(one.reason)}"
+    for reply in one.replies:
+        for line in reply.split("\n"):
+            yield f"    | {one_line(line, 2000)}"
+
+
+def _list_documents(knowledge: KnowledgeGraph) -> Outcome:
+    with knowledge.store() as store, store.snapshot():
+        files, contents = store.files.all(), store.files.contents()
+    lines = []
+    for file in files:
+        held = contents[file.name]
+        state = "deleted" if file.deleted_at else file.status
+        lines.append(f"{state:10} {counted(file.passages, 'passage'):>14} "
+                     f"{counted(held.entities, 'entity'):>14} "
+                     f"{counted(held.relations, 'relation'):>16} "
+                     f"{counted(held.tokens, 'token'):>15}  "
+                     f"{one_line(file.name, 200)}  {file.error}".rstrip())
+    data = [asdict(file) | asdict(contents[file.name]) for file in files]
+    notes = [] if files else ["this workspace has no documents"]
+    return Outcome(data, lines, found=bool(files), notes=notes)
+
+
+@command("entities")
+@with_workspace
+@click.argument("words", nargs=-1)
+@click.option("--near", metavar="ENTITY",
+              help="List the entities that edges join to this one instead, and by what.")
+@click.option("--alike", is_flag=True,
+              help="List pairs that may be one entity instead, and why.")
+def list_entities(knowledge: KnowledgeGraph, words: tuple[str, ...], near: str | None, alike: bool
+                  ) -> Outcome:
+    """List entities, or which may be the same; with WORDS those that have these in a name."""
+    if alike and near:
+        raise ParameterError("--near and --alike exclude each other; choose one")
+    wanted = " ".join(words)
+    if alike:
+        outcome, absence = _list_alike(knowledge, wanted), "pair of entities looks like one"
+    elif near:
+        outcome = _list_near(knowledge, near, wanted)
+        absence = "edge joins it to another entity"
+    else:
+        outcome, absence = _list_named(knowledge, wanted), "entity is here"
+    if outcome.found:
+        return outcome
+    if wanted:
+        absence += f", with {wanted!r} in a name"
+    return replace(outcome, notes=[f"no {absence}"])
+
+
+def _list_alike(knowledge: KnowledgeGraph, words: str) -> Outcome:
+    with knowledge.store() as store:
+        pairs = [pair for pair in suggestions(store, knowledge.graph)
+                 if find((pair.first, pair.second), words)]
+    return Outcome(pairs, [f"{pair.similarity:5.2f}  {one_line(pair.first.name, 80)}  =  "
+                           f"{one_line(pair.second.name, 80)}?  ({pair.why})" for pair in pairs],
+                   found=bool(pairs))
+
+
+def _list_near(knowledge: KnowledgeGraph, name: str, words: str) -> Outcome:
+    with knowledge.store() as store:
+        joined = [one for one in neighbors(store, entity(store, name))
+                  if words.casefold() in one.name.casefold()]
+    return Outcome(joined, [f"{one_line(one.name, 80)}  {one_line(', '.join(one.labels), 160)}  "
+                            f"({one_line(one.grounds, 300)})" for one in joined],
+                   found=bool(joined))
+
+
+def _list_named(knowledge: KnowledgeGraph, words: str) -> Outcome:
+    with knowledge.store() as store:
+        some = find(entities(store), words)
+    return Outcome(some, [f"{counted(one.passages, 'passage'):>14}  {one.type or '-':12}  "
+                          f"{one_line(one.name, 120)}" for one in some], found=bool(some))
+
+
+CHANGES: dict[str, Callable[..., object]] = {
+    "rename": call, "apart": keep_apart, "hide": hide, "retype": retype,
+    "disconnect": disconnect}
+
+
+@command()
+@with_workspace
+@click.option("--call", "rename", nargs=2, metavar="ENTITY NAME",
+              help="Rename an entity; if NAME is another one, they become one.")
+@click.option("--apart", nargs=2, metavar="ENTITY OTHER",
+              help="The two are not the same, and are not suggested again.")
+@click.option("--hide", metavar="ENTITY", help="This is no entity.")
+@click.option("--type", "retype", nargs=2, metavar="ENTITY TYPE",
+              help="The entity is of this type, such as person or 'space station'.")
+@click.option("--connect", "joined", nargs=2, metavar="ENTITY OTHER", help="Add an edge that leads "
+              "from one entity to another; see --label, --note.")
+@click.option("--disconnect", nargs=2, metavar="ENTITY OTHER", help="Remove the edges between two "
+              "entities, also those of later documents.")
+@click.option("--undo", type=int, metavar="N", help="Take edit N back.")
+@click.option("--label", default="", metavar="WORDS",
+              help="What the relation of --connect is called, such as 'founded'.")
+@click.option("--note", "reason", default="", metavar="TEXT",
+              help="Why there is one, shown in the place of a sentence.")
+def edit(knowledge: KnowledgeGraph, joined: tuple[str, str] | None, undo: int | None, label: str,
+         reason: str, **changes: str | tuple[str, str] | None) -> Outcome:
+    if (label or reason) and not joined:
+        raise ParameterError("--label and --note say something of --connect; name two entities "
+                             "with it")
+    given = [name for name, value in {**changes, "connect": joined, "undo": undo}.items()
+             if value is not None]
+    if len(given) > 1:
+        raise ParameterError("one edit at a time; leave all options but one out")
+    with knowledge.store() as store:
+        before = store.edits.all()
+        for name, value in changes.items():
+            if value is not None:
+                CHANGES[name](store, *([value] if isinstance(value, str) else value))
+        if joined:
+            connect(store, *joined, label, reason)
+        if undo is not None:
+            store.edits.undo(undo)
+        changed = store.edits.all() != before
+        if changed:
+            settings().hold_for(store)
+    if changed:
+        refresh(knowledge.path, keys=keys_of_environment())
+    with knowledge.store() as store:
+        edits = store.edits.all()
+    return Outcome(edits, map(_edit_line, edits),
+                   notes=[] if edits else ["nothing was edited yet"])
+
+
+def _edit_line(edit: Edit) -> str:
+    state = "undone" if edit.undone_at else edit.action
+    line = f"{edit.id:4}  {edit.made_at[:16]}  {state:6}  {one_line(edit.key, 80)}"
+    if edit.name:
+        line += f"  ->  {one_line(edit.name, 80)}"
+    for words in (edit.label, edit.note):
+        if words:
+            line += f"  ({one_line(words)})"
+    return line

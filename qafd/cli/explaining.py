@@ -1,0 +1,171 @@
+"""Why a node is retrieved or not, the paths of the mass, and what would change the result."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import click
+
+from qafd.answer import Citation, Sentence
+from qafd.answer.change import AnswerChange
+from qafd.cli import NOTHING_FOUND
+from qafd.cli.command import Outcome, command, note
+from qafd.cli.inquiry import Inquiry, asks
+from qafd.errors import ParameterError
+from qafd.explain import Change, Explanation
+from qafd.reading.text.plaintext import one_line
+from qafd.retrieve.base import RetrievedNode
+from qafd.storage.rows import Evidence
+
+
+@command()
+@asks()
+@click.argument("node")
+@click.option("--elsewhere", is_flag=True, help="Ask all other methods as well.")
+@click.option("--to", metavar="NAME", help="Tell of the edge to this node instead, with what "
+              "passages carry from one to the other.")
+def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome | int:
+    """Say why a node is retrieved, or why not.
+
+    NODE is its name, '¶ title' for a passage, or its id.
+    """
+    explanation = inquiry.explain()
+    try:
+        for name in filter(None, (node, to)):
+            explanation.find(name)
+    except ParameterError as unknown:
+        note(str(unknown))
+        return NOTHING_FOUND
+    if to:
+        return _explain_edge(explanation, node, to)
+    if explanation.retrieved(node):
+        found, lines = _explain_presence(explanation, node)
+    else:
+        absence = explanation.why_not(node)
+        found = {"retrieved": False, **asdict(absence)}
+        lines = [*absence.sentences, *(f"- {remedy.sentence}" for remedy in absence.remedies)]
+    others = explanation.elsewhere(node) if elsewhere else {}
+    lines = [one_line(line, 600) for line in lines]
+    lines += [f"{method}: {one_line(reason, 300)}" for method, reason in others.items()]
+    return Outcome({**found, "elsewhere": others}, lines)
+
+
+def _explain_presence(explanation: Explanation, node: str) -> tuple[dict[str, Any], list[str]]:
+    presence = explanation.why(node)
+    lines = [presence.summary, presence.sentence]
+    for part in presence.parts:
+        if part.why is not None:
+            lines.append(f"subquery {part.number}: {part.why.sentence}")
+    for inflow in presence.inflows:
+        origin = f"from {inflow.name} ({inflow.share:.0%})"
+        lines += [f"{origin}: {_quote(sentence)}" for sentence in inflow.sentences]
+        if inflow.added:
+            lines.append(f"{origin}: {inflow.added}")
+    return {"retrieved": True, **asdict(presence)}, lines
+
+
+def _explain_edge(explanation: Explanation, node: str, to: str) -> Outcome:
+    along = explanation.along(node, to, contracted=True)
+    lines = [along.sentence]
+    for strand in along.strands:
+        way = strand.passage or along.label or "directly"
+        grounds = [_quote(sentence) for sentence in strand.sentences]
+        if strand.added:
+            grounds.append(strand.added)
+        lines += [f"{way} ({strand.flow:.3g}): {ground}" for ground in grounds]
+    for strand in along.strands:
+        for gate in strand.gates:
+            lines.append(f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, of "
+                         f"strength {gate.structure:.3g} and likeness "
+                         f"{gate.alignment_source:.3g} and {gate.alignment_target:.3g}")
+    return Outcome(along, [one_line(line, 600) for line in lines])
+
+
+def _quote(evidence: Evidence) -> str:
+    page = "" if evidence.page is None else f", page {evidence.page}"
+    return f"{one_line(evidence.text, 300)} [{evidence.document}{page}]"
+
+
+@command()
+@asks()
+@click.option("--to", help="Only those that end at this node.")
+@click.option("--most", type=click.IntRange(min=1), default=20, help="How many.")
+def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
+    found = inquiry.explain().paths(most, to=to)
+    lines = []
+    for path in found.paths:
+        line = f"{path.mass:10.4f}  {one_line(path.words, 400)}"
+        lines.append(f"{line}  (subquery {path.part})" if path.part else line)
+    lines += [f"{found.rest:10.4f}  all other paths", f"{found.total:10.4f}  in all"]
+    return Outcome(found, lines, found=bool(found.paths))
+
+
+@command()
+@asks()
+@click.option("--without-document", "documents", multiple=True, metavar="NAME")
+@click.option("--without-node", "nodes", multiple=True, metavar="NAME")
+@click.option("--without-seed", "seeds", multiple=True, metavar="NAME")
+@click.option("--without-edge", "edges", multiple=True, metavar="NAME,NAME")
+@click.option("--with-edge", metavar="NAME,NAME,SIMILARITY",
+              help="Add an edge, or give one another similarity.")
+@click.option("--scale-edge", metavar="NAME,NAME,FACTOR", help="Multiply the weight of an edge.")
+def whatif(inquiry: Inquiry, edges: tuple[str, ...], with_edge: str | None, scale_edge: str | None,
+           **without: tuple[str, ...]) -> Outcome:
+    explanation = inquiry.explain()
+    change = explanation.change(edges=[_read_pair(explanation, text) for text in edges], **without)
+    if with_edge is not None:
+        change = replace(change, similarities=(_read_edge(explanation, with_edge),))
+    if scale_edge is not None:
+        change = replace(change, scales=(_read_edge(explanation, scale_edge),))
+    if change == Change():
+        raise ParameterError("nothing changes; say what to take out or add, for example "
+                             "--without-node NAME (see qafd whatif --help)")
+    found = explanation.what_if(change)
+    knowledge = inquiry.knowledge
+    answers = AnswerChange.of(knowledge.answer(found.before), knowledge.answer(found.after))
+    data = {"answer": answers.sentence,
+            "left_answer": [sentence for sentence, _ in answers.left],
+            "came_into_answer": [sentence for sentence, _ in answers.came],
+            "lost": found.lost, "gained": found.gained,
+            "lost_passages": [passage.id for passage in found.lost_passages],
+            "gained_passages": [passage.id for passage in found.gained_passages],
+            "certificate": found.after.certificate}
+    lines = [one_line(answers.sentence, 600),
+             *_sentence_lines("leaves the answer", answers.left),
+             *_sentence_lines("comes into the answer", answers.came),
+             f"lost: {_list_names(found.lost)}", f"gained: {_list_names(found.gained)}"]
+    return Outcome(data, lines)
+
+
+def _sentence_lines(change: str, quoted: Sequence[tuple[Sentence, Citation]]) -> Iterator[str]:
+    for sentence, citation in quoted:
+        yield f"{change}: {one_line(sentence.line, 600)} [{one_line(citation.where, 300)}]"
+
+
+def _list_names(nodes: Sequence[RetrievedNode]) -> str:
+    names = []
+    for node in nodes:
+        name = one_line(node.name, 80)
+        names.append(f"¶ {name}" if node.kind == "passage" else name)
+    return ", ".join(names) or "nothing"
+
+
+def _read_pair(explanation: Explanation, text: str) -> tuple[str, str]:
+    """Two names around a comma; names may have commas themselves."""
+    parts = text.split(",")
+    for cut in range(1, len(parts)):
+        ends = ",".join(parts[:cut]).strip(), ",".join(parts[cut:]).strip()
+        if len(parts) == 2 or all(map(explanation.known, ends)):
+            return ends
+    raise ParameterError("{text!r} does not name two nodes; write NAME,NAME", text=text[:80])
+
+
+def _read_edge(explanation: Explanation, text: str) -> tuple[tuple[int, int], float]:
+    """Two names and a number."""
+    ends, _, number = text.rpartition(",")
+    u, v = (explanation.find(end) for end in _read_pair(explanation, ends))
+    try:
+        return (u, v), float(number)
+    except ValueError as error:
+        raise ParameterError("{text!r} is not a number; it follows the two names",
+                             text=number[:40]) from error

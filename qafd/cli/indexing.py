@@ -1,0 +1,245 @@
+"""Documents and graphs in, what the workspace holds then, and what that has cost."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qafd.cli import NOTHING_FOUND
+from qafd.cli.command import (
+    Outcome,
+    command,
+    keys_of_environment,
+    named,
+    note,
+    on_interrupt,
+    open_graph,
+    settings,
+    with_workspace,
+)
+from qafd.cli.meter import Meter
+from qafd.cli.models import choose_reader, reader_options
+from qafd.cli.options import db_option
+from qafd.cli.streams import stdin
+from qafd.curate.unread import nameless
+from qafd.errors import ParameterError
+from qafd.ingest import index, plan
+from qafd.ingest.folders import files_below
+from qafd.ingest.imports import read_graph
+from qafd.ingest.jobs import unparsed
+from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text.plaintext import one_line
+from qafd.retrieve.layers import LAYERS, LayerState
+from qafd.storage import open_workspace
+from qafd.storage.rows import Total, clean_name, now
+
+Source = tuple[str, bytes]
+
+
+@command("index")
+@db_option
+@click.argument("files", nargs=-1)
+@click.option("--rebuild", is_flag=True, help="Make the graph anew from what was extracted.")
+@click.option("--re-embed", is_flag=True,
+              help="Compute all vectors anew, with the model of this installation.")
+@click.option("--name", default="stdin.txt", help="The name of a document from stdin.")
+@reader_options
+@click.option("--dry-run", is_flag=True, help="Print what the endpoints would cost, and do nothing.")
+def index_files(db: Path | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, name: str,
+                dry_run: bool, **reader: Any) -> Outcome | int:
+    """Add files and folders, and build their graph.
+
+    FILES are files or folders; '-' reads text from stdin.
+    """
+    path = named(db)
+    found = iter([(name, stdin())] if files == ("-",) else files_below(files, note))
+    first = list(islice(found, 1))
+    if files and not first:
+        return NOTHING_FOUND
+    sources = chain(first, found)
+    before = ModelChoice()
+    if path.exists() and path.stat().st_size:
+        with open_graph(path).store() as store:
+            before = chosen(store)
+    elif not files and not dry_run:
+        raise ParameterError("there is no workspace at {path} yet; name files or folders to make "
+                             "one of", path=path)
+    choice = choose_reader(reader, before)
+    if dry_run:
+        return _plan(path, sources, choice, re_embed)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with open_workspace(path) as store:
+        if choice != before:
+            choose(store, choice)
+        if choice.model or choice.embedder:
+            note(choice.cap.sentence)
+        if choice.model and not files:  # to go on after a cap or an outage
+            store.files.retry(file.name for file in store.files.all() if file.deleted_at is None)
+        if re_embed:
+            store.vectors.forget()
+        if rebuild or re_embed:
+            store.graph.drop()
+    failed = _work(path, sources)
+    counts = _counts(open_graph(path))
+    return Outcome(counts, _count_lines(counts), failed=failed)
+
+
+def _work(path: Path, sources: Iterable[Source]) -> bool:
+    """Read all sources; whether one of them failed or the work was interrupted."""
+    run = f"index {now()}"
+    stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
+    try:
+        with Meter(lambda: _count_ahead(path)) as meter:
+            read = set(index(path, sources, progress=meter.show, stopped=stopped,
+                             keys=keys_of_environment(), run=run, patient=True))
+    finally:
+        _note_spent(path, run)
+    with open_workspace(path) as store:
+        failed = [file for file in store.files.all() if file.status == "failed" and file.name in read]
+        without_names = nameless(store)
+    if without_names:
+        note(without_names)
+    for file in failed:
+        note(f"{one_line(file.name, 200)}: {file.error}")
+    return bool(failed) or stopped()
+
+
+def _count_ahead(path: Path) -> float:
+    """About how many passages are in files that wait to be parsed."""
+    with open_workspace(path) as store:
+        return unparsed(store)
+
+
+def _plan(path: Path, sources: Iterable[Source], choice: ModelChoice, anew: bool) -> Outcome:
+    """What a run would cost; `anew` when all vectors are to be computed again."""
+    if not choice.model and not choice.embedder:
+        raise ParameterError("no model behind an endpoint is chosen, so nothing is to be paid; "
+                             "name one with --model or --embed-model")
+    planned = plan(path, sources, choice, anew)
+    lines = []
+    if choice.model:
+        lines.append(f"{one_line(choice.model, 100)}: {planned.sentence}")
+    if planned.embedding is not None:
+        lines.append(f"{one_line(choice.embedder, 100)}: {planned.embedding.sentence}")
+    lines.append(choice.cap.sentence)
+    return Outcome({**vars(planned), "cap": choice.cap}, lines)
+
+
+def _note_spent(path: Path, run: str) -> None:
+    if not path.exists():  # it was deleted meanwhile
+        return
+    with open_workspace(path) as store:
+        totals = store.ledger.totals("purpose", run)
+    for total in totals:
+        money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
+        note(f"{_calls(total)}, {money}")
+
+
+@command()
+@with_workspace
+def status(knowledge: KnowledgeGraph) -> Outcome:
+    counts = _counts(knowledge)
+    return Outcome(counts, _count_lines(counts))
+
+
+def _counts(knowledge: KnowledgeGraph) -> dict[str, int | str]:
+    graph = knowledge.graph
+    with knowledge.store() as store:
+        files = [file for file in store.files.all() if file.deleted_at is None]
+        return {
+            "files": len(files), "failed": sum(file.status == "failed" for file in files),
+            "documents": sum(file.documents for file in files),
+            "passages": int((graph.kinds == "passage").sum()),
+            "entities": int((graph.kinds == "entity").sum()), "edges": graph.edge_count,
+            "revision": graph.revision, "digest": store.graph.digest()}
+
+
+def _count_lines(counts: dict[str, int | str]) -> Iterator[str]:
+    for name, value in counts.items():
+        yield f"{name:10} {value}"
+
+
+@command()
+@with_workspace
+@click.argument("to", type=click.Path(path_type=Path))
+def backup(knowledge: KnowledgeGraph, to: Path) -> Outcome:
+    with knowledge.store() as store:
+        store.backup(str(to))
+    return Outcome({"backup": str(to)}, [str(to)])
+
+
+@command("import")
+@db_option
+@click.argument("files", nargs=-1, required=True)
+@click.option("--dry-run", is_flag=True, help="Only say what the files hold.")
+def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outcome:
+    """Add a graph that exists: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG.
+
+    FILES make one graph, or are the folder of GraphRAG or LightRAG.
+    """
+    if not dry_run:
+        named(db)
+    name, graph = read_graph(files)
+    found = {"name": name, "format": graph.format, "nodes": len(graph.nodes),
+             "edges": len(graph.edges), "texts": len(graph.texts)}
+    lines = [f"{one_line(name, 200)}: {graph.summary}"]
+    if dry_run:
+        return Outcome({**found, "notices": graph.notices}, lines, notes=graph.notices)
+    path = named(db)
+    stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with open_workspace(path) as store:
+        settings().hold_for(store)
+    with Meter() as meter:
+        index(path, [(name, graph.to_json())], progress=meter.show, stopped=stopped,
+              keys=keys_of_environment())
+    with open_workspace(path) as store:
+        file = next(file for file in store.files.all() if file.name == clean_name(name))
+    if file.error:
+        note(f"{one_line(name, 200)}: {file.error}")
+    found["passages"] = file.passages
+    # the first one is the summary, as it stands on the page
+    notices = file.notices[1:] or graph.notices
+    return Outcome({**found, "notices": notices}, lines, failed=bool(file.error) or stopped(),
+                   notes=notices)
+
+
+@command()
+@with_workspace
+@click.option("--build", "names", metavar="NAME", multiple=True,
+              help="Build this layer where it is missing or stale; 'all' builds all.")
+def layers(knowledge: KnowledgeGraph, names: tuple[str, ...]) -> Outcome:
+    if names:
+        with Meter() as meter:
+            knowledge.build_layers(LAYERS if "all" in names else names, meter)
+    states = knowledge.layers()
+    return Outcome(states, map(_layer_line, states))
+
+
+def _layer_line(layer: LayerState) -> str:
+    return f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}".rstrip()
+
+
+@command()
+@with_workspace
+@click.option("--by", default="run",
+              type=click.Choice(["run", "document", "chunk", "question", "model", "purpose"]))
+def ledger(knowledge: KnowledgeGraph, by: str) -> Outcome:
+    with knowledge.store() as store:
+        totals = store.ledger.totals(by)
+    return Outcome(totals, map(_total_line, totals), found=bool(totals),
+                   notes=[] if totals else ["no language model was called for this workspace"])
+
+
+def _total_line(total: Total) -> str:
+    line = f"{_calls(total)}, ${total.cost:,.4f}"
+    return f"{line} and {total.unpriced} calls without a price" if total.unpriced else line
+
+
+def _calls(total: Total) -> str:
+    about = "~" if total.estimated else ""
+    return (f"{one_line(total.what, 200) or '-'}: {total.calls:,} calls, "
+            f"{about}{total.tokens_in:,} tokens in, {about}{total.tokens_out:,} out")

@@ -1,0 +1,123 @@
+"""A question on the command line: its workspace, the method and its parameters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qafd.cli.command import open_graph
+from qafd.cli.options import Function, db_option, question_argument
+from qafd.cli.streams import text_of
+from qafd.errors import ParameterError
+from qafd.explain import Explanation
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.records import QueryPlan
+from qafd.retrieve import METHODS, methods
+from qafd.retrieve.base import Retrieval, Retriever, params_of
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+
+KNOB = "knob_"  # before the name of a method's parameter, which may be that of an option
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What a user asks: the question as typed, and the parameters that were given."""
+
+    knowledge: KnowledgeGraph
+    question: str
+    method: str
+    preset: str
+    knobs: dict[str, Any]
+
+    def read(self) -> tuple[QueryPlan, Retriever]:
+        """The question, read, and the method, started for it as in the app."""
+        graph = self.knowledge.graph
+        method = self._method(graph)
+        subqueries = params_of(method).get("subqueries") == "on"
+        plan = self.knowledge.plan(text_of(self.question), graph, subqueries=subqueries)
+        if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in self.knobs:
+            method = method.started(self.knowledge.corpus(graph, method.needs), plan)
+        return plan, method
+
+    def retrieve(self) -> Retrieval:
+        return self.knowledge.retrieve(*self.read())
+
+    def explain(self) -> Explanation:
+        plan, method = self.read()
+        return self.knowledge.explain(plan, method=method)
+
+    def _method(self, graph: Graph) -> Retriever:
+        if self.method not in METHODS:
+            raise ParameterError("there is no method {method!r}; choose {methods}",
+                                 method=self.method, methods=", ".join(METHODS))
+        own = [spec.name for spec in fields(METHODS[self.method])]  # type: ignore[arg-type]
+        for name in self.knobs:
+            if name not in own:
+                raise ParameterError("the method {method!r} has no {option}; it has {options}",
+                                     method=self.method, option=_option(name),
+                                     options=", ".join(map(_option, own)))
+        if self.method == "qafd":
+            return methods.tuned(PRESETS[self.preset].method, self.knobs, graph)
+        return methods.tuned(methods.method_of(self.method), self.knobs, graph)
+
+
+def asks(*, method: bool = False, needed: bool = True) -> Callable[[Function], Function]:
+    """Give a command the options of a question, and as its first argument the inquiry they make.
+
+    Parameters
+    ----------
+    method : bool
+        Whether the method can be chosen; else it is qafd.
+    needed : bool
+        Whether there must be a question.
+    """
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def run(db: Path | None, question: str, preset: str, method: str = "qafd",
+                **options: Any) -> Any:
+            knobs = {}
+            for name in list(options):
+                if name.startswith(KNOB):
+                    value = options.pop(name)
+                    if value is not None:
+                        knobs[name.removeprefix(KNOB)] = value
+            inquiry = Inquiry(open_graph(db), question or "", method, preset, knobs)
+            return function(inquiry, **options)
+
+        decorated: Any = _knob_options(run)
+        decorated = click.option("--preset", type=click.Choice(list(PRESETS)), default="best",
+                                 help="Settings of the method qafd.")(decorated)
+        if method:
+            decorated = click.option("--method", default="qafd")(decorated)
+        if needed:
+            decorated = question_argument(decorated)
+        else:
+            decorated = click.argument("question", required=False)(decorated)
+        return db_option(decorated)  # type: ignore[no-any-return]
+    return decorate
+
+
+def _knob_options(function: Any) -> Any:
+    """One option for each parameter of any retrieval method; the help says whose it is."""
+    owners: dict[str, list[str]] = {}
+    for name, method in METHODS.items():
+        for spec in fields(method):  # type: ignore[arg-type]
+            owners.setdefault(spec.name, []).append(name)
+    for knob in reversed(owners):
+        names = owners[knob]
+        specs = [METHODS[name].__dataclass_fields__[knob]  # type: ignore[attr-defined]
+                 for name in names]
+        values = [value for spec in specs for value in spec.metadata["options"]]
+        kind = click.Choice(list(dict.fromkeys(values))) if values else type(specs[0].default)
+        function = click.option(
+            _option(knob), KNOB + knob, type=kind,
+            help=f"{specs[0].metadata['help']} (--method {', '.join(names)})")(function)
+    return function
+
+
+def _option(knob: str) -> str:
+    return "--" + knob.replace("_", "-")

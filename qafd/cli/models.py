@@ -1,0 +1,101 @@
+"""Options that choose models, and what their calls may cost and have cost."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from qafd.cli.command import settings
+from qafd.cli.options import with_options
+from qafd.errors import ParameterError
+from qafd.ingest.reader import ModelChoice
+from qafd.models.address import OPENAI
+from qafd.models.cost import Cap, Price
+
+if TYPE_CHECKING:
+    from qafd.models.endpoint import Endpoint
+
+LOCAL = "local"  # as --model or --embed-model: what is bundled
+
+
+spending_options = with_options(
+    click.option("--max-tokens", "tokens_most", type=int, metavar="N",
+                 help="Stop before more tokens than this, instead of what the settings say."),
+    click.option("--max-cost", "cost_most", type=float, metavar="DOLLARS",
+                 help="Stop before it costs more than this, instead of what the settings say."))
+reader_options = with_options(
+    click.option("--model", help=f"Extract with this language model; '{LOCAL}' for the bundled "
+                 "way. What is not given of a model stays as it was for this workspace."),
+    click.option("--base-url", help="Its OpenAI-compatible address, if not that of "
+                 "$OPENAI_BASE_URL or OpenAI's."),
+    click.option("--entity-types", "types", metavar="A,B,...", help="What to look for."),
+    click.option("--language", help="Of descriptions and keywords."),
+    click.option("--gleaning", "gleanings", type=int, metavar="N",
+                 help="Ask N times for what was missed."),
+    click.option("--in-flight", type=int, metavar="N", help="Calls at a time."),
+    click.option("--deadline", type=float, metavar="SECONDS", help="Of one call."),
+    click.option("--max-calls", "calls_most", type=int, metavar="N",
+                 help="Stop before more calls than this, instead of what the settings say."),
+    spending_options,
+    click.option("--price", type=float, nargs=2, metavar="IN OUT",
+                 help="Dollars per million tokens, instead of what the settings say."),
+    click.option("--embed-model", "embedder", help=f"Embed with this model; '{LOCAL}' for the "
+                 "bundled one; a workspace that has vectors needs --re-embed."),
+    click.option("--embed-url", "embedder_url", help="Its address, if not --base-url."),
+    click.option("--embed-price", type=float, metavar="DOLLARS",
+                 help="Of a million tokens, instead of what the settings say."))
+
+
+def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoice:
+    """The models of a workspace with those `reader_options` that were given."""
+    spelled = ("types", "price", "embed_price", "calls_most", "tokens_most", "cost_most")
+    given: dict[str, Any] = {name: value for name, value in options.items()
+                             if value is not None and name not in spelled}
+    if given.get("model") == LOCAL:
+        given["model"] = ""
+    elif "model" in given:
+        given.setdefault("base_url", os.environ.get("OPENAI_BASE_URL") or OPENAI)
+    if given.get("embedder") == LOCAL:
+        given["embedder"] = ""
+    elif "embedder" in given:
+        given.setdefault("embedder_url", given.get("base_url", before.base_url))
+    if options["types"] is not None:
+        types = [name.strip() for name in options["types"].split(",")]
+        given["types"] = tuple(name for name in types if name)
+    if given.get("model", before.model) != before.model:
+        given["price"] = None  # it was the other's
+    if given.get("embedder", before.embedder) != before.embedder:
+        given["embed_price"] = None
+    choice = replace(before, **given)
+    wanted = settings()
+    prices = dict(wanted.prices)
+    if options["price"] is not None:
+        prices[choice.model] = Price(*options["price"])
+    if options["embed_price"] is not None:
+        prices[choice.embedder] = Price(options["embed_price"], 0.0)
+    choice = replace(wanted, prices=tuple(prices.items())).priced(choice)
+    return replace(choice, cap=change_cap(options, choice.cap))
+
+
+def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
+    """The usual cap, where no option names another."""
+    given = {name: options[f"{name}_most"] for name in ("calls", "tokens", "cost")
+             if options.get(f"{name}_most") is not None}
+    return replace(usual, **given)  # type: ignore[arg-type]
+
+
+def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":
+    """The endpoint that the options name."""
+    from qafd.models.endpoint import Endpoint  # which takes longer to import than a question
+
+    if not model:
+        raise ParameterError("no language model is named; add --model NAME or set QAFD_MODEL")
+    return Endpoint(model, base_url or OPENAI, key_for(base_url))
+
+
+def key_for(base_url: str | None) -> str | None:
+    """$OPENAI_API_KEY, unless --base-url sends somewhere else than the environment."""
+    meant = os.environ.get("OPENAI_BASE_URL") or OPENAI
+    return os.environ.get("OPENAI_API_KEY") if (base_url or OPENAI) == meant else None

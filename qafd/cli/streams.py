@@ -1,0 +1,104 @@
+"""What commands read and write besides the workspace: files and the standard streams."""
+
+import os
+import sys
+from pathlib import Path
+
+from qafd.errors import ParameterError, QafdError
+
+LARGEST = 100 * 2**20  # bytes of a stored query or bundle
+
+
+def text_of(argument: str) -> str:
+    """An argument, or stdin where it is '-'."""
+    return stdin().decode("utf-8", "replace") if argument == "-" else argument
+
+
+def stdin() -> bytes:
+    """All of the standard input.
+
+    Raises
+    ------
+    ParameterError
+        It is closed.
+    """
+    if sys.stdin is None:
+        raise ParameterError("'-' reads the standard input, which is closed; name a file or pipe "
+                             "the text in")
+    return sys.stdin.buffer.read()
+
+
+def read_file(name: str) -> bytes:
+    """What a command printed or wrote before: a file, or stdin where the name is '-'.
+
+    Raises
+    ------
+    QafdError
+        It cannot be read, or is larger than anything that qafd writes.
+    """
+    if name == "-":
+        return stdin()
+    try:
+        with Path(name).open("rb") as file:
+            stored = file.read(LARGEST + 1)  # a device may have no end
+    except OSError as error:
+        raise QafdError("{file} cannot be read: {reason}", file=name or "a file without a name",
+                        reason=error.strerror) from error
+    if len(stored) > LARGEST:
+        raise QafdError("{file} has more than {limit} MB, which no stored query has; 'qafd query "
+                        "--json' prints one", file=name, limit=LARGEST // 2**20)
+    return stored
+
+
+def write_out(data: str | bytes, out: Path | None) -> None:
+    """Write to a file, or to stdout.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be written.
+    """
+    encoded = data.encode("utf-8") if isinstance(data, str) else data
+    if out is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encoded)
+        return
+    try:
+        out.write_bytes(encoded)
+    except OSError as error:
+        raise ParameterError("{file} cannot be written: {reason}", file=out,
+                             reason=error.strerror) from error
+
+
+def check_output(out: Path, *read: Path | None) -> None:
+    """Refuse to write over a workspace, another database or a file that the command reads.
+
+    Raises
+    ------
+    ParameterError
+        `out` is one of them, or lies where SQLite keeps its journal.
+    """
+    for ending in ("", "-wal", "-shm", "-journal"):
+        if _is_database(Path(str(out).removesuffix(ending))):
+            raise ParameterError("{file} belongs to a workspace or another database and is not "
+                                 "written over; name another file", file=out)
+    for other in read:
+        if other is not None and _are_same(out, other):
+            raise ParameterError("{file} is read by this command and is not written over; name "
+                                 "another file", file=out)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        if not path.is_file():  # opening a pipe would wait for its other end
+            return False
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False  # whoever writes to it will say why not
+
+
+def _are_same(one: Path, other: Path) -> bool:
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
