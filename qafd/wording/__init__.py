@@ -14,7 +14,7 @@ from pathlib import Path
 from qafd.errors import ParameterError, QafdError
 
 Catalog = Mapping[str, str]
-"""English template to the template of a language; what is not in it stays English."""
+"""English template to the template of a language; what it lacks or leaves empty stays English."""
 
 _ENGLISH: Catalog = {}
 _CATALOG: ContextVar[Catalog] = ContextVar("catalog", default=_ENGLISH)
@@ -26,7 +26,7 @@ def say(template: str, /, **values: object) -> str:
     >>> say("{full} of {all} nodes retrieved", full=3, all=11)
     '3 of 11 nodes retrieved'
     """
-    words = _CATALOG.get().get(template, template)
+    words = _CATALOG.get().get(template) or template
     return words.format(**values) if values else words
 
 
