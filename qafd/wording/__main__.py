@@ -59,9 +59,9 @@ def _texts_of_a_table(tree: ast.AST) -> Iterator[str]:
     parents = [node for node in ast.walk(tree) if isinstance(node, documented)]
     docstrings = {ast.get_docstring(node, clean=False) for node in parents}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if " " in node.value and node.value not in docstrings:
-                yield node.value
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and " " in text and text not in docstrings:
+            yield text
 
 
 def main(arguments: list[str]) -> None:
