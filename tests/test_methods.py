@@ -20,8 +20,8 @@ from qafd.retrieve.lexical import LexicalPassages
 from qafd.retrieve.pagerank import PRESETS, PageRank, entry_weights, net_flow, pagerank
 from qafd.retrieve.path import RelationalPaths, flow_paths
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.retrieve.rank import rank
-from qafd.retrieve.seeds import match, passages_of
+from qafd.retrieve.rank import Ranking, rank
+from qafd.retrieve.seeds import match, passages_of, select_seeds
 from qafd.retrieve.vector import DensePassages
 from tests.oracles import random_graph
 
@@ -191,7 +191,9 @@ def test_the_preset_follow_ranks_like_qafd_with_the_walk_in_the_place_of_x():
     score = np.zeros(len(graph))
     for node in found.nodes:
         score[graph.row[node.id]] = node.importance
-    order, scores, _ = rank(layer, SHELF.passages, match(SHELF.passages, plan), score)
+    matched = match(SHELF.passages, plan)
+    sure = select_seeds(graph, SHELF.passages, plan, matched).certainty
+    order, scores, _ = rank(layer, SHELF.passages, matched, score, Ranking.suited(sure))
     assert [p.id for p in found.ranking] == [graph.ids[row] for row in order]
     assert [p.score for p in found.ranking] == pytest.approx(scores)
 

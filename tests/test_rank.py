@@ -120,6 +120,16 @@ def test_equal_passages_keep_the_order_of_the_graph(passages):
     assert order.tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("certainty", [0, 0.3, 1])
+def test_the_surer_the_names_the_more_the_graph_counts(certainty):
+    ranking = Ranking.suited(certainty)
+    assert ranking.coverage == pytest.approx(certainty * Ranking().coverage)
+    assert ranking.bridge == pytest.approx(certainty * Ranking().bridge)
+    assert Ranking.suited(0).flow <= ranking.flow <= Ranking.suited(1).flow
+    assert Ranking.suited(1).lexical <= ranking.lexical <= Ranking.suited(0).lexical
+    assert Ranking.suited(1) == Ranking()
+
+
 def test_no_passages_rank_to_nothing():
     graph = Graph.build(["a"])
     order, scores, _ = rank(graph, Passages(graph, lambda _: []),

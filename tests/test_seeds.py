@@ -9,14 +9,18 @@ from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.seeds import (
+    CAPITAL,
+    TITLE,
     Match,
     Passages,
+    is_asked_as_name,
     keyword_seeds,
     match,
     minmax,
     passage_counts,
     passages_of,
     select_seeds,
+    weigh_names,
 )
 
 TEXTS = ["Mill\nthe mill ground corn", "River\nthe river floods", "Ship\na ship on the river",
@@ -82,11 +86,44 @@ def test_entities_are_counted_by_their_passages(graph):
 
 
 def test_rare_names_take_more_mass(graph, passages):
-    asked = plan()
+    asked = plan("the Mill on the River")
     seeds = select_seeds(graph, passages, asked, match(passages, asked))
     rare = np.array([1.0, 1 / log2(4)])
     assert seeds.rows[:2].tolist() == [0, 1]
     assert seeds.shares[:2] == pytest.approx(0.75 * rare / rare.sum())
+    assert seeds.certainty == 1
+
+
+@pytest.mark.parametrize(("question", "weights"), [
+    ("What is the Mill?", [1.0]), ("What is the mill?", [TITLE]), ("the MILL", [1.0]),
+], ids=["capital and title", "title alone", "all capitals"])
+def test_a_name_weighs_by_the_signs_that_it_is_one(graph, passages, question, weights):
+    assert weigh_names(graph, passages, plan(question, ["mill"]))[1].tolist() == weights
+
+
+def test_a_capital_alone_makes_a_doubtful_name(graph, passages):
+    rows, weights = weigh_names(graph, passages, plan("Who is Alder?", ["alder"]))
+    assert (rows.tolist(), weights.tolist()) == ([2], [CAPITAL])
+
+
+def test_what_the_documents_write_small_is_no_name():
+    graph = Graph.build([node_id("entity", "mach number"), "p"], ["mach number", "P"],
+                        ["entity", "passage"], [0], [1], edge_kinds="mention")
+    passages = Passages(graph, lambda _: ["mach number"])
+    asked = plan("Which Mach number?", ["mach number"])
+    assert len(weigh_names(graph, passages, asked)[0]) == 0
+    assert select_seeds(graph, passages, asked, match(passages, asked)).certainty == 0
+
+
+@pytest.mark.parametrize(("name", "asked", "is_name"), [
+    ("Paper Lanterns", "who sang paper lanterns", True), ("Tall tree", "under the tall tree", False),
+    ("Flint", "who sailed with flint", False), ("Flint", "Who sailed with flint and Pew?", False),
+    ("Beyoncé", "Where was Beyonce born?", True), ("東京", "where is 東京", True),
+    ("Lake Brye", "Where is Lake Bry?", True)],
+    ids=["two words in a small question", "a heading's capital", "one word", "small among capitals",
+         "no accent", "no capitals in its script", "a stand-in"])
+def test_a_question_writes_a_name_with_a_capital(name, asked, is_name):
+    assert is_asked_as_name(name, asked) == is_name
 
 
 def test_names_that_are_everywhere_leave_more_to_the_passages():
@@ -94,8 +131,8 @@ def test_names_that_are_everywhere_leave_more_to_the_passages():
     graph = Graph.build(ids, ["Mill", *(f"P{i}" for i in range(15))],
                         ["entity"] + ["passage"] * 15, [0] * 15, range(1, 16),
                         edge_kinds="mention")
-    passages = Passages(graph, lambda _: ["the mill"] * 15)
-    asked = QueryPlan("the mill", (), np.zeros(1, np.float32), np.zeros((0, 1), np.float32),
+    passages = Passages(graph, lambda _: ["Mill\nthe mill"] * 15, titled=True)
+    asked = QueryPlan("the Mill", (), np.zeros(1, np.float32), np.zeros((0, 1), np.float32),
                       ("mill",))
     found = Match(np.arange(15.0), np.zeros((15, 1)))
     seeds = select_seeds(graph, passages, asked, found)
@@ -123,7 +160,8 @@ def test_without_passages_the_names_take_all():
     graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
                         ["Mill", "River"], None, [0], [1])
     passages = Passages(graph, lambda _: [])
-    seeds = select_seeds(graph, passages, plan(), match(passages, plan()))
+    asked = plan("the Mill on the River")
+    seeds = select_seeds(graph, passages, asked, match(passages, asked))
     assert seeds.rows.tolist() == [0, 1]
     assert seeds.shares.sum() == pytest.approx(1)
 
@@ -136,7 +174,7 @@ def test_names_that_the_graph_lost_are_left_out(graph, passages):
 
 
 def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
-    asked = plan()
+    asked = plan("the River", names=("mill", "river"))
     reasons = select_seeds(graph, passages, asked, match(passages, asked), best=1).reasons
     assert reasons == (
         "the question names Mill", "River stands for a name of the question",

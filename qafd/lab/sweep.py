@@ -12,7 +12,7 @@ from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion, Problem, importance_of
-from qafd.retrieve.rank import rank
+from qafd.retrieve.rank import Ranking, rank
 
 RECALL_AT = 5
 
@@ -83,7 +83,8 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
                             converged=diffusion.converged)
                 if len(answers):
                     order = rank(problem.layer, corpus.passages, problem.found,
-                                 importance_of(graph, diffusion, method.layer)).rows
+                                 importance_of(graph, diffusion, method.layer),
+                                 Ranking.suited(problem.seeds.certainty)).rows
                     cell = replace(
                         cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),
                         leakage=leakage(diffusion, relevant, sink))

@@ -13,7 +13,7 @@ from qafd.graph import Graph, sum_at
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.qafd import LAYERS, SHARE
-from qafd.retrieve.rank import rank
+from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import (
     NAMED,
     Match,
@@ -97,7 +97,7 @@ class PageRank(Method):
         score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         solved = 1000 * (time.perf_counter() - began)
         if self.ranking == "evidence":
-            order = rank(layer, passages, found, score)
+            order = rank(layer, passages, found, score, Ranking.suited(seeds.certainty))
             ranking = ranked(graph, order.rows[:self.top], order.scores[:self.top],
                              order.parts[:self.top])
         else:

@@ -27,8 +27,8 @@ from qafd.retrieve.base import (
     knob,
     params_of,
 )
-from qafd.retrieve.rank import Order, rank
-from qafd.retrieve.seeds import Match, Seeds, keyword_seeds, match, select_seeds
+from qafd.retrieve.rank import Order, Ranking, rank
+from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import ranked
 from qafd.retrieve.united import unite
 
@@ -90,8 +90,8 @@ class FlowDiffusion(Method):
     b: float = knob(0.25, 0.0, 4.0, advanced=True, help="Only for the edge weight hybrid, H (a + b "
                     "(s_u + s_v)), Eq. (2c): how much wider it gets the more its ends are like "
                     "the question. 0 ignores the question.")
-    entity_share: float = knob(0.75, 0.0, 1.0, advanced=True, help="Seeding question: the share of "
-                               "the mass that the names take.")
+    entity_share: float = knob(ENTITY_SHARE, 0.0, 1.0, advanced=True, help="Seeding question: the "
+                               "share of the mass that sure names take.")
     top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
     subqueries: str = knob("off", options=("off", "on"), advanced=True,
                            help="Take a complex question apart and unite one diffusion for each "
@@ -238,16 +238,18 @@ class FlowDiffusion(Method):
         gone = frozenset().union(*(problem.gone for problem in problems))
         return replace(unite(problems[0].layer, parts, diffusions), query=plan.question,
                        params=params_of(self),
-                       ranking=self._ranked(problems[0].layer, corpus, plan, diffusions, gone))
+                       ranking=self._ranked(corpus, plan, problems, diffusions, gone))
 
-    def _ranked(self, layer: Graph, corpus: Corpus, plan: QueryPlan,
+    def _ranked(self, corpus: Corpus, plan: QueryPlan, problems: Sequence["Problem"],
                 diffusions: Sequence[Diffusion], gone: frozenset[int]) -> tuple[RankedPassage, ...]:
         """The passages by the importance of all parts together and the whole question."""
         graph, passages = corpus.graph, corpus.passages
         importance = sum((importance_of(graph, diffusion, self.layer) for diffusion in diffusions),
                          np.zeros(len(graph)))
-        return _foremost(graph, rank(layer, passages, match(passages, plan), importance),
-                         gone, self.top)
+        certainty = max(problem.seeds.certainty for problem in problems)
+        order = rank(problems[0].layer, passages, match(passages, plan), importance,
+                     Ranking.suited(certainty))
+        return _foremost(graph, order, gone, self.top)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +320,8 @@ class Problem:
         """What a solution of this problem retrieves."""
         graph, certificate = self.corpus.graph, diffusion.certificate
         importance = importance_of(graph, diffusion, self.method.layer)
-        order = rank(self.layer, self.corpus.passages, self.found, importance)
+        order = rank(self.layer, self.corpus.passages, self.found, importance,
+                     Ranking.suited(self.seeds.certainty))
         unseeded = ("No seed was found for this question.",) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(

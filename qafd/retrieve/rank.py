@@ -1,9 +1,9 @@
 """Passages in the order of their evidence: importance x, meaning, words, what is left open."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,18 @@ class Ranking:
     coverage: float = 0.6
     bridge: float = 0.4
     floor: float = 1e-3
+
+    @classmethod
+    def suited(cls, certainty: float) -> Self:
+        """The weights for a question whose names are so sure, from 0 to 1.
+
+        Sure names make importance the first of the parts, and what the best passage leaves open or
+        mentions the way to the next hop. Where nothing is named there is no hop: meaning and words
+        count as in their fusion, and importance breaks near ties.
+        """
+        named, unnamed = cls(), cls(lexical=0.5, flow=0.4, coverage=0.0, bridge=0.0)
+        return cls(**{weight.name: certainty * getattr(named, weight.name)
+                      + (1 - certainty) * getattr(unnamed, weight.name) for weight in fields(cls)})
 
     def __post_init__(self) -> None:
         if min(self.lexical, self.flow, self.coverage, self.bridge) < 0 or not 0 < self.floor < 1:

@@ -14,12 +14,16 @@ from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
+from qafd.reading.text.scripts import bears_no_capital, is_written_small
 from qafd.records import Floats, Nodes, QueryPlan, Vectors
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 NAMED = "is named in the question"
 NEAREST = "is nearest in name to the question's keywords"
-COMMON = 0.2  # total rarity at which names and passages would share the mass equally
+COMMON = 0.2  # total weight of the names at which they and passages would share the mass equally
+ENTITY_SHARE = 0.75  # of the mass, that the names of a question take at most
+CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of the two speaks for
+SURE = 0.5  # share of the mass from which on the question is taken to name something
 
 
 class Passages:
@@ -104,26 +108,28 @@ def match(passages: Passages, plan: QueryPlan) -> Match:
 class Seeds:
     """Rows of the graph, the share of the source mass each takes (they sum to 1), and why.
 
-    `causes` are the predicates that seeds of one kind share (`qafd.clause`).
+    `causes` are the predicates that seeds of one kind share (`qafd.clause`). `certainty`, from 0 to
+    1, is how sure it is that the question names something, which grows with the share of the names.
     """
 
     rows: Nodes
     shares: Floats
     reasons: tuple[str, ...]
     causes: tuple[str, ...]
+    certainty: float = 1.0
 
 
 def select_seeds(
     graph: Graph, passages: Passages, plan: QueryPlan, found: Match, *,
-    entity_share: float = 0.75, best: int = 5,
+    entity_share: float = ENTITY_SHARE, best: int = 5,
 ) -> Seeds:
-    """Sources of the diffusion: most mass on the plan's names, the rest on passages.
+    """Sources of the diffusion: mass on the plan's names as far as they are sure, else on passages.
 
-    A name takes mass in proportion to its rarity 1 / log2(1 + number of its passages), a
-    passage in proportion to how far its fusion score is above the best one that is left out.
-    Names take `entity_share` of the mass, but no more than t / (t + 0.2) where t is the sum
-    of their rarities: names that are everywhere say little. Without names the passages take
-    all, and the other way round. Measured in docs/retrieval.md.
+    A name takes mass in proportion to its weight (`weigh_names`), a passage in proportion to how
+    far its fusion score is above the best one that is left out. Names take `entity_share` of the
+    mass, but no more than t / (t + 0.2) where t is the sum of their weights: names that are
+    doubtful or everywhere say little. Without names the passages take all, and the other way
+    round. Measured in docs/retrieval.md.
 
     Parameters
     ----------
@@ -132,26 +138,61 @@ def select_seeds(
     best : int
         Number of passages, those with the highest fusion scores.
     """
-    named = named_rows(graph, plan)
-    entities = np.array(named, np.int64)
-    rare = 1 / np.log2(1 + np.maximum(1, passage_counts(graph, entities)))
+    entities, weights = weigh_names(graph, passages, plan)
+    named = entities.tolist()
     fusion = found.fusion()
     order = np.lexsort((passages.rows, -fusion))
     chosen = order[:best] if entity_share < 1 or not named else order[:0]
     left_out = fusion[order[best]] if len(order) > best else fusion.min(initial=0.0) - 1e-3
     above = fusion[chosen] - left_out + 1e-9
-    total = float(rare.sum())
+    total = float(weights.sum())
     share = min(entity_share, total / (total + COMMON)) if len(chosen) else 1.0
     asked = {as_typed(canonical(keyword.text)) for keyword in plan.keywords}
     return Seeds(
         np.concatenate([entities, passages.rows[chosen]]),
-        np.concatenate([share * rare / max(total, 1e-300),
+        np.concatenate([share * weights / max(total, 1e-300),
                         (1 - share) * above / max(above.sum(), 1e-300)]),
         (*(_named_reason(graph, row, asked) for row in named),
          *(f"number {place} of the passages nearest to the question in meaning and words"
            for place in range(1, len(chosen) + 1))),
         (NAMED,) * len(named) + tuple(ranks(place, "by meaning and words")
-                                      for place in range(1, len(chosen) + 1)))
+                                      for place in range(1, len(chosen) + 1)),
+        certainty=min(1.0, share / SURE) if named else 0.0)
+
+
+def weigh_names(graph: Graph, passages: Passages, plan: QueryPlan) -> tuple[Nodes, Floats]:
+    """The rows of the names of a question that may be meant as such, and their weights, shape (k,).
+
+    A name weighs its rarity 1 / log2(1 + number of its passages) where the question writes it with
+    a capital and it titles a passage, and a part of that where only one of the two holds. What the
+    documents themselves write small is a term and no name; neither is what nothing speaks for.
+    """
+    rows = np.array(named_rows(graph, plan), np.int64)
+    rarity = 1 / np.log2(1 + np.maximum(1, passage_counts(graph, rows)))
+    titles = np.isin(rows, passages.title)
+    asked = plan.words
+    names = [graph.names[row] for row in rows.tolist()]
+    capitals = np.array([is_asked_as_name(name, asked) for name in names], np.bool_)
+    small = np.array([is_written_small(name) for name in names], np.bool_)
+    sure = np.where(titles & capitals, 1.0, CAPITAL * capitals + TITLE * titles)
+    kept = (sure > 0) & ~small
+    return rows[kept], (rarity * sure)[kept]
+
+
+def is_asked_as_name(name: str, asked: str) -> bool:
+    """Whether a question writes a name of the graph as one: with a capital, or in letters that have
+    none.
+
+    In a question without capitals names of two words or more count that have one themselves beyond
+    the first letter. What stands for a name that the graph does not know is not in the question.
+    """
+    start = as_typed(asked).casefold().find(as_typed(name).casefold())
+    if start < 0:
+        return True
+    if not any(letter.isupper() for letter in asked[1:]) and not bears_no_capital(asked[start]):
+        return " " in name and any(letter.isupper() for letter in name[1:])
+    return any(letter.isupper() or bears_no_capital(letter)
+               for letter in asked[start:start + len(name)])
 
 
 def named_rows(graph: Graph, plan: QueryPlan) -> list[int]:
