@@ -19,7 +19,7 @@ from qafd.curate.neighbors import connect, disconnect
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.explain import Explanation
-from qafd.explain.united import explained
+from qafd.explain.explanation import explain
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.ingest.embedding import MeteredEmbedder
@@ -40,6 +40,7 @@ from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import copied
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Evidence
+from qafd.wording.explanations import say_path
 
 if TYPE_CHECKING:
     import networkx
@@ -475,7 +476,7 @@ class KnowledgeGraph:
         plan = plan or self.plan(asked.query, graph, subqueries=bool(asked.parts))
         with self.store() as store:
             corpus = corpus_of(graph, store)
-        return explained(corpus, asked, plan, self.store, self.evidence,
+        return explain(corpus, asked, plan, self.store, self.evidence,
                          partial(self.retrieve, plan, graph=graph))
 
     def erase(self, *names: str) -> "Footprint":
@@ -560,7 +561,7 @@ class KnowledgeGraph:
             return []
         plan = plan or self.plan(retrieval.query, graph, subqueries=bool(retrieval.parts))
         parts = list(zip(retrieval.parts, plan.subqueries, strict=True)) or [(retrieval, plan)]
-        return [path.words for part, read in parts
+        return [say_path(path) for part, read in parts
                 for path in self.explain(part, graph=graph, plan=read).paths(MOST).paths
                 if len(path.nodes) > 1][:WAYS]
 

@@ -3,9 +3,10 @@
 import pytest
 
 from qafd.errors import ParameterError
-from qafd.explain import balance_sentence, mass_balance
+from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+from qafd.wording.explanations import say_balance
 
 # A path a - b - c with unit weights and capacities; 2.5 units enter at a. Then x_b = 0.5,
 # x_a = 2, a sends 1.5 to b, b sends 0.5 to c, which stays wet.
@@ -15,7 +16,6 @@ PATH = Retrieval(
      RetrievedNode("b", "Beta", "entity", 0.5, 1.0, "saturated", "", 1.0, 0.0, 2),
      RetrievedNode("c", "Gamma", "entity", 0.0, 0.5, "wet", "", 1.0, 0.0, 1)),
     (RetrievedEdge("a", "b", "relation", 1.5, 1.0), RetrievedEdge("b", "c", "relation", 0.5, 1.0)))
-NAMES = {"a": "Alpha", "b": "Beta", "c": "Gamma"}
 
 
 def test_inflow_minus_outflow_is_what_the_node_holds() -> None:
@@ -31,10 +31,10 @@ def test_a_wrong_flow_shows_as_an_error_of_the_balance() -> None:
 
 
 def test_the_sentence_names_source_neighbors_and_amounts() -> None:
-    assert balance_sentence(mass_balance(PATH, "a"), NAMES) == (
+    assert say_balance(mass_balance(PATH, "a")) == (
         "Alpha is full: it holds 1 of 1: 2.5 injected by the question, "
         "of which 1.5 to Beta went on.")
-    assert balance_sentence(mass_balance(PATH, "c"), NAMES) == (
+    assert say_balance(mass_balance(PATH, "c")) == (
         "Gamma is touched, not full: it holds 0.5 of 1: 0.5 from Beta.")
 
 
@@ -45,7 +45,7 @@ def test_neighbors_beyond_the_named_ones_are_summed() -> None:
                 RetrievedNode(str(i), str(i), "entity", 1.0, 1.0, "saturated", "", 1.0)
                 for i in range(4))),
         tuple(RetrievedEdge(str(i), "hub", "relation", i + 1.0, 1.0) for i in range(4)))
-    assert balance_sentence(mass_balance(star, "hub"), {}, most=2).endswith(
+    assert say_balance(mass_balance(star, "hub"), most=2).endswith(
         "4 from 3, 3 from 2, 3 from 2 others.")
 
 

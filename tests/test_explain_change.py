@@ -9,14 +9,15 @@ from oracles import random_graph
 from solver import scatter
 
 from qafd.errors import ParameterError
-from qafd.explain import Change, Streams, changed, entries, entry_of
+from qafd.explain import Change, Streams, apply_change, entries, entry_of
 from qafd.explain.sensitivity import Places, sensitivities, worth
-from qafd.explain.whynot import enough, why_not
+from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Seeds
+from qafd.wording.explanations import round_up
 
 CASES = [(variant, seed) for variant in VARIANTS for seed in range(3)]
 NOTHING: Any = None
@@ -108,7 +109,7 @@ def test_the_factor_of_an_edge_is_exact_while_the_support_stays(variant: str, se
         for size in (r.size for r in told.remedies if r.kind == "edge"):
             assert told.gate is not None
             ends = case.layer.row[told.gate.source], row
-            below, above = (set(changed(case, Change(scales=((ends, size * factor),))).solve()
+            below, above = (set(apply_change(case, Change(scales=((ends, size * factor),))).solve()
                                 .support.tolist()) for factor in (1 - 1e-5, 1 + 1e-5))
             if below == before or above == before | {row}:
                 assert row not in below
@@ -214,7 +215,7 @@ def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(
              edges | {absent: 0.7, other: 0.2}, [first, second], mass),
             (Change(poured=((node, 1.5), (first, 0.5))), edges, [first, second, node],
              [mass[0] + 0.5, mass[1], 1.5])):
-        d = changed(case, change).solve()
+        d = apply_change(case, change).solve()
         x = x_of(case, built(case.layer, wanted), rows, poured)
         assert scatter(d, d.x) == pytest.approx(x, rel=1e-6, abs=1e-7)
 
@@ -228,7 +229,7 @@ def test_a_scaled_edge_has_exactly_the_scaled_weight(variant: str) -> None:
     def weight(graph: Graph) -> float:
         return float(case.gates.weights(np.array([edge_list(graph)[u, v]]), s[[u]], s[[v]])[0])
 
-    after = changed(case, Change(scales=(((v, u), 3.0),))).layer
+    after = apply_change(case, Change(scales=(((v, u), 3.0),))).layer
     assert weight(after) == pytest.approx(3 * weight(case.layer))
 
 
@@ -236,7 +237,7 @@ def test_a_weight_that_is_a_sum_cannot_shrink_below_its_other_parts() -> None:
     case = posed("mean", 3)
     edge = next(iter(edge_list(case.layer)))
     with pytest.raises(ParameterError, match="this weight is a sum"):
-        changed(case, Change(scales=((edge, 1e-6),)))
+        apply_change(case, Change(scales=((edge, 1e-6),)))
 
 
 @pytest.mark.parametrize("change", [
@@ -244,7 +245,7 @@ def test_a_weight_that_is_a_sum_cannot_shrink_below_its_other_parts() -> None:
     Change(similarities=(((0, 1), 0.0),)), Change(similarities=(((1, 1), 0.5),))])
 def test_a_change_that_makes_no_sense_is_refused(change: Change) -> None:
     with pytest.raises(ParameterError):
-        changed(posed("plain", 0), change)
+        apply_change(posed("plain", 0), change)
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
@@ -269,7 +270,7 @@ def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant: str, see
                 elif remedy.kind == "edge":
                     assert told.gate is not None
                     u = case.layer.row[told.gate.source]
-                    after = changed(case, Change(scales=(((u, row), size),)))
+                    after = apply_change(case, Change(scales=(((u, row), size),)))
                     x = x_of(case, after.layer, case.seeds.rows, case.mass)
                 else:
                     continue
@@ -279,4 +280,4 @@ def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant: str, see
 @pytest.mark.parametrize(("amount", "said"), [
     (39.3441, "39.35"), (104.989, "105"), (0.0012341, "0.001235"), (15.0, "15"), (2.5, "2.5")])
 def test_what_is_enough_is_said_in_four_digits_and_never_too_little(amount, said):
-    assert enough(amount) == said
+    assert round_up(amount) == said

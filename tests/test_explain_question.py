@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.errors import ParameterError
+from qafd.errors import MissingLayerError, ParameterError
 from qafd.explain import Change, Explanation, contrast, core, mass_balance
 from qafd.flow.solver import solve
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.qafd import PRESETS
+from qafd.wording.explanations import say_other, say_path, say_why, say_why_not
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -52,13 +53,13 @@ def test_every_touched_node_can_be_explained_and_all_its_numbers_add_up(told: Ex
 
 def test_why_quotes_sentences_of_the_passage_the_mass_came_through(told: Explanation) -> None:
     why = told.why("iPod")
-    assert "Steve Jobs" in why.summary
+    assert "Steve Jobs" in [seed.name for seed in why.seeds]
     assert [e.document for e in why.inflows[0].sentences] == ["steve-jobs.md"] * 2
     assert all("iPod" in e.text for i in why.inflows for e in i.sentences)
 
 
 def test_relations_are_worded_along_the_path_with_their_passage(told: Explanation) -> None:
-    words = [path.words for path in told.paths(30).paths]
+    words = [say_path(path) for path in told.paths(30).paths]
     assert "Steve Jobs — showed in ¶ Steve Jobs → iPad" in words
     assert "Steve Jobs, held where it was poured" in words
 
@@ -96,8 +97,8 @@ def test_why_not_of_a_retrieved_node_and_why_of_an_untouched_one_are_refused(
 
 def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
         told: Explanation) -> None:
-    graph, problem = told.graph, told.problem
-    with told.open_store() as store:
+    graph, problem = told.graph, told.runs[0].problem
+    with told.runs[0].open_store() as store:
         chunks = store.passages.get(n.key for n in store.graph.nodes(graph.ids).values())
         gone = {i for i, n in store.graph.nodes(graph.ids).items()
                 if n.kind == "passage" and chunks[n.key].document == "steve-jobs.md"}
@@ -158,11 +159,12 @@ def test_a_relation_rests_on_the_only_document_that_states_it(sample: KnowledgeG
 
 
 def test_other_methods_give_their_reason_or_say_that_they_have_it_not(told: Explanation) -> None:
-    said = told.elsewhere("iPod")
-    assert "qafd" not in said
-    assert all(reason.endswith(".") for reason in said.values() if "needs the layer" not in reason)
+    others = told.elsewhere("iPod")
+    assert "qafd" not in {other.method for other in others}
+    assert all(say_other(other) for other in others)
+    assert all(isinstance(other.error, MissingLayerError) for other in others if other.error)
     absent = told.elsewhere("Amazon River")
-    assert any(reason.startswith("Not among its") for reason in absent.values())
+    assert any(other.node is None and other.full for other in absent)
 
 
 def test_a_retrieval_of_another_method_or_version_is_refused(
@@ -207,7 +209,7 @@ def test_retrieved_tokens_never_exceed_the_budget(
 
 def test_the_next_entry_is_retrieved_just_above_its_mass_and_not_below(
         sample: KnowledgeGraph, told: Explanation) -> None:
-    path = told.entered
+    path = told.runs[0].entered
     assert path.next_row is not None
     assert path.next_alpha is not None
     for factor, inside in ((1 + 1e-6, True), (1 - 1e-6, False)):
@@ -224,12 +226,12 @@ def run(capsys: pytest.CaptureFixture[str], home: Path, *arguments: str) -> str:
 
 def test_the_commands_say_the_same_as_python(
         capsys: pytest.CaptureFixture[str], home: Path, told: Explanation) -> None:
-    assert run(capsys, home, "why", "iPod").splitlines()[0] == told.why("iPod").summary
+    assert run(capsys, home, "why", "iPod").splitlines()[0] == say_why(told.why("iPod"))
     absent = json.loads(run(capsys, home, "why", "Amazon River", "--json"))
     assert absent["retrieved"] is False
-    assert absent["sentences"] == list(told.why_not("Amazon River").sentences)
+    assert absent["sentences"] == say_why_not(told.why_not("Amazon River"))
     paths = json.loads(run(capsys, home, "paths", "--most", "3", "--json"))
-    assert [p["words"] for p in paths["paths"]] == [p.words for p in told.paths(3).paths]
+    assert [p["words"] for p in paths["paths"]] == [say_path(p) for p in told.paths(3).paths]
     found = json.loads(run(capsys, home, "whatif", "--without-document", "steve-jobs.md",
                            "--json"))
     lost = told.without(documents=["steve-jobs.md"]).lost

@@ -24,6 +24,7 @@ from qafd.sql.joins import join_tree
 from qafd.sql.link import METHOD
 from qafd.sql.schema import Column, Join, Schema, Table, quoted, stem, words
 from qafd.sql.write import read_sql, sql_messages, write_sql
+from qafd.wording.explanations import say_path, say_why
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
 # Which tables each question needs, and its answer by SQL written by hand.
@@ -182,12 +183,12 @@ def test_a_value_of_the_question_makes_its_column_a_seed_that_says_so(
     town = next(n for n in one.retrieval.nodes if n.name == "customers.town")
     assert town.seed
     assert "it holds “Bergvik”" in town.reason
-    assert "it holds “Bergvik”" in one.explanation.why(town.id).summary
+    assert "it holds “Bergvik”" in say_why(one.explanation.why(town.id))
 
 
 def test_paths_and_edges_speak_of_columns_and_references(asked: dict[str, DatabaseQuestion]) -> None:
     one = asked["How many bookings did customers from Bergvik make?"]
-    said = " ".join(path.words for path in one.explanation.paths(50).paths)
+    said = " ".join(map(say_path, one.explanation.paths(50).paths))
     assert "customers.town ← has the column — customers" in said
     assert {e.label for e in one.retrieval.edges} == {
         "has the column", "refers, by its name, to"}
@@ -210,7 +211,7 @@ def test_a_question_in_parts_unites_their_diffusions(ferries: Database) -> None:
     assert "part 2: Which customers come from Bergvik?" in sql_messages(one)[1].content
     town = next(n for n in one.retrieval.nodes if n.name == "customers.town")
     assert town.brought_by == (1,)
-    assert one.explanation.why(town.id).summary.startswith("Subquery 2")
+    assert [part.number for part in one.explanation.why(town.id).parts if part.full] == [2]
 
 
 def test_tables_are_joined_by_the_shortest_tree_and_unreachable_ones_are_named() -> None:

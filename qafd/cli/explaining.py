@@ -16,6 +16,16 @@ from qafd.explain import Change, Explanation
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
 from qafd.storage.rows import Evidence
+from qafd.wording.explanations import (
+    say_along,
+    say_balance,
+    say_gate,
+    say_other,
+    say_path,
+    say_remedy,
+    say_why,
+    say_why_not,
+)
 
 
 @command()
@@ -42,9 +52,12 @@ def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome
         found, lines = _explain_presence(explanation, node)
     else:
         absence = explanation.why_not(node)
-        found = {"retrieved": False, **asdict(absence)}
-        lines = [*absence.sentences, *(f"- {remedy.sentence}" for remedy in absence.remedies)]
-    others = explanation.elsewhere(node) if elsewhere else {}
+        sentences = say_why_not(absence)
+        found = {"retrieved": False, **asdict(absence), "sentences": sentences}
+        lines = [*sentences, *(f"- {say_remedy(remedy, absence)}" for remedy in absence.remedies)]
+    others = {}
+    if elsewhere:
+        others = {other.method: say_other(other) for other in explanation.elsewhere(node)}
     lines = [one_line(line, 600) for line in lines]
     lines += [f"{method}: {one_line(reason, 300)}" for method, reason in others.items()]
     return Outcome({**found, "elsewhere": others}, lines)
@@ -52,21 +65,22 @@ def why(inquiry: Inquiry, node: str, elsewhere: bool, to: str | None) -> Outcome
 
 def _explain_presence(explanation: Explanation, node: str) -> tuple[dict[str, Any], list[str]]:
     presence = explanation.why(node)
-    lines = [presence.summary, presence.sentence]
+    summary, held = say_why(presence), say_balance(presence.balance)
+    lines = [summary, held]
     for part in presence.parts:
         if part.why is not None:
-            lines.append(f"subquery {part.number}: {part.why.sentence}")
+            lines.append(f"subquery {part.number}: {say_balance(part.why.balance)}")
     for inflow in presence.inflows:
         origin = f"from {inflow.name} ({inflow.share:.0%})"
         lines += [f"{origin}: {_quote(sentence)}" for sentence in inflow.sentences]
         if inflow.added:
             lines.append(f"{origin}: {inflow.added}")
-    return {"retrieved": True, **asdict(presence)}, lines
+    return {"retrieved": True, **asdict(presence), "summary": summary, "sentence": held}, lines
 
 
 def _explain_edge(explanation: Explanation, node: str, to: str) -> Outcome:
     along = explanation.along(node, to, contracted=True)
-    lines = [along.sentence]
+    lines = [say_along(along)]
     for strand in along.strands:
         way = strand.passage or along.label or "directly"
         grounds = [_quote(sentence) for sentence in strand.sentences]
@@ -74,11 +88,8 @@ def _explain_edge(explanation: Explanation, node: str, to: str) -> Outcome:
             grounds.append(strand.added)
         lines += [f"{way} ({strand.flow:.3g}): {ground}" for ground in grounds]
     for strand in along.strands:
-        for gate in strand.gates:
-            lines.append(f"{gate.source_name} – {gate.target_name}: weight {gate.weight:.3g}, of "
-                         f"strength {gate.structure:.3g} and likeness "
-                         f"{gate.alignment_source:.3g} and {gate.alignment_target:.3g}")
-    return Outcome(along, [one_line(line, 600) for line in lines])
+        lines += map(say_gate, strand.gates)
+    return Outcome({**asdict(along), "sentence": lines[0]}, [one_line(line, 600) for line in lines])
 
 
 def _quote(evidence: Evidence) -> str:
@@ -92,12 +103,14 @@ def _quote(evidence: Evidence) -> str:
 @click.option("--most", type=click.IntRange(min=1), default=20, help="How many.")
 def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
     found = inquiry.explain().paths(most, to=to)
-    lines = []
+    data, lines = [], []
     for path in found.paths:
-        line = f"{path.mass:10.4f}  {one_line(path.words, 400)}"
+        words = say_path(path)
+        data.append({**asdict(path), "words": words})
+        line = f"{path.mass:10.4f}  {one_line(words, 400)}"
         lines.append(f"{line}  (subquery {path.part})" if path.part else line)
     lines += [f"{found.rest:10.4f}  all other paths", f"{found.total:10.4f}  in all"]
-    return Outcome(found, lines, found=bool(found.paths))
+    return Outcome({**asdict(found), "paths": data}, lines, found=bool(found.paths))
 
 
 @command()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from qafd.curate.neighbors import added
 from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
+from qafd.explain.gate import Gate, gate_of
 from qafd.explain.paths import shown
-from qafd.explain.whynot import Gate, gate_of
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import Evidence
 from qafd.view.contraction import drawn_contracted
@@ -42,9 +42,10 @@ class Strand:
 class Along:
     """An edge as it is drawn: `flow` >= 0 units of mass run from `source` to `target`.
 
-    `share`, in [0, 1], is their part of all that reached the target; `sentence` says both. The
-    flows of `strands` and `rest` add up to it, except where flow passes from passage to passage.
-    `question` is the subquery that the strands are of, "" for the whole question.
+    `share`, in [0, 1], is their part of all that reached the target. The flow runs through so many
+    `passages` and, where `direct`, over the nodes' own edge; the flows of `strands` and `rest` add
+    up to it, except where flow passes from passage to passage. `question` is the subquery that the
+    strands are of, "" for the whole question.
     """
 
     source: str
@@ -52,7 +53,8 @@ class Along:
     flow: float
     share: float
     label: str
-    sentence: str
+    passages: int
+    direct: bool
     strands: tuple[Strand, ...]
     rest: float = 0.0
     question: str = ""
@@ -67,27 +69,27 @@ def along(whole: Retrieval, runs: "Sequence[RunExplanation]", u: str, v: str,
     """
     graph = runs[0].graph
     drawn = drawn_contracted(whole) if contracted else whole
+    names = {id: shown(graph, graph.row[id]) for id in (u, v)}
     edge = next((e for e in drawn.edges if {e.source, e.target} == {u, v}), None)
-    names = {i: shown(graph, graph.row[i]) for i in (u, v)}
     if edge is None:
-        raise ParameterError(f"no edge joins {names[u]} and {names[v]} in what was retrieved; "
-                             "choose two nodes that a line joins")
+        raise ParameterError("no edge joins {source} and {target} in what was retrieved; choose two "
+                             "nodes that a line joins", source=names[u], target=names[v])
     u, v = edge.source, edge.target
     own = next((e for e in whole.edges if {e.source, e.target} == {u, v}), None)
-    visible = {n.id for n in drawn.nodes}
-    parts, run = max(((_parts(run.retrieval, visible, u, v), run) for run in runs),
-                     key=lambda found: sum(flow for _, flow in found[0]))
-    balance = mass_balance(whole, v)
-    reached = balance.injected + balance.came
+    visible = {node.id for node in drawn.nodes}
+    carried = [(_passages_between(run.retrieval, visible, u, v), run) for run in runs]
+    parts, run = max(carried, key=lambda found: sum(flow for _, flow in found[0]))
+    reached = mass_balance(whole, v).reached
+    passages = sum(passage != "" for passage, _ in parts)
+    strands = tuple(_strands(run, u, v, parts[:STRANDS]))
     return Along(
         names[u], names[v], edge.flow, edge.flow / reached if reached > 0 else 0.0,
-        own.label if own else "",
-        _sentence(names[u], names[v], edge.flow, reached, [passage for passage, _ in parts]),
-        _strands(run, u, v, parts[:STRANDS]), sum(flow for _, flow in parts[STRANDS:]),
-        run.retrieval.query if len(runs) > 1 else "")
+        own.label if own else "", passages, passages < len(parts), strands,
+        sum(flow for _, flow in parts[STRANDS:]), run.retrieval.query if len(runs) > 1 else "")
 
 
-def _parts(retrieval: Retrieval, drawn: set[str], u: str, v: str) -> list[tuple[str, float]]:
+def _passages_between(retrieval: Retrieval, drawn: set[str], u: str,
+                      v: str) -> list[tuple[str, float]]:
     """The passages that carry flow from u to v and their parts of it, largest first; "" for the
     edge of the two."""
     flow = {(e.source, e.target): e.flow for e in retrieval.edges}
@@ -96,65 +98,63 @@ def _parts(retrieval: Retrieval, drawn: set[str], u: str, v: str) -> list[tuple[
     for (source, target), amount in flow.items():
         went[source] += amount
         came[target] += amount
-    parts = [(n.id, flow[u, n.id] * flow[n.id, v] / max(came[n.id] + n.source, went[n.id]))
-             for n in retrieval.nodes if n.id not in drawn
-             and flow.get((u, n.id), 0.0) > 0 and flow.get((n.id, v), 0.0) > 0]
+    parts = []
+    for node in retrieval.nodes:
+        enters, leaves = flow.get((u, node.id), 0.0), flow.get((node.id, v), 0.0)
+        if node.id not in drawn and enters > 0 and leaves > 0:
+            passing = max(came[node.id] + node.source, went[node.id])
+            parts.append((node.id, enters * leaves / passing))
     if (u, v) in flow or (v, u) in flow:
         parts.append(("", flow.get((u, v), 0.0)))
     return sorted(parts, key=lambda part: (-part[1], part[0]))
 
 
-def _sentence(u: str, v: str, flow: float, reached: float, passages: Sequence[str]) -> str:
-    if flow <= 0:
-        return (f"No mass runs between {u} and {v}: neither holds more than it can, so neither "
-                "passes any on.")
-    many = sum(map(bool, passages))
-    through = "one passage that names" if many == 1 else f"{many} passages that name"
-    way = " directly and" * (0 < many < len(passages)) + f" through {through} both" * (many > 0)
-    return (f"{flow:.3g} units of mass run from {u} to {v}{way}, {flow / reached:.0%} of all that "
-            "came there.")
-
-
-def _strands(run: "RunExplanation", u: str, v: str, parts: Sequence[tuple[str, float]]
-             ) -> tuple[Strand, ...]:
-    graph = run.graph
-    kinds = {frozenset((e.source, e.target)): e.kind for e in run.retrieval.edges}
-    names = [i for i in (u, v) if graph.kinds[graph.row[i]] != "passage"]
+def _strands(run: "RunExplanation", u: str, v: str,
+             parts: Sequence[tuple[str, float]]) -> list[Strand]:
+    graph, row = run.graph, run.graph.row
+    names = [id for id in (u, v) if graph.kinds[row[id]] != "passage"]
     found = run.evidence(names) if names else ()
     passages = [passage for passage, _ in parts if passage]
     with run.open_store() as store:
-        ends = [i for i in (u, v) if i not in names]
-        chunks = {i: node.key for i, node in store.graph.nodes([*passages, *ends]).items()}
+        ends = [id for id in (u, v) if id not in names]
+        chunks = {id: node.key for id, node in store.graph.nodes([*passages, *ends]).items()}
         by_hand = added(store, u).get(v, "")
-    return tuple(
-        Strand(shown(graph, graph.row[passage]), flow,
-               (_gate(run, u, passage), _gate(run, passage, v)), "mention",
-               _in_passage(found, chunks[passage], u, v)) if passage else
-        Strand("", flow, (_gate(run, u, v),), kinds[frozenset((u, v))],
-               joining(found, chunks, u, v), by_hand)
-        for passage, flow in parts)
+    strands = []
+    for passage, flow in parts:
+        if passage:
+            gates = (gate_of(run.problem, row[u], row[passage]),
+                     gate_of(run.problem, row[passage], row[v]))
+            strands.append(Strand(shown(graph, row[passage]), flow, gates, "mention",
+                                  _sentences_in(chunks[passage], found, u, v)))
+        else:
+            kinds = {frozenset((e.source, e.target)): e.kind for e in run.retrieval.edges}
+            strands.append(Strand("", flow, (gate_of(run.problem, row[u], row[v]),),
+                                  kinds[frozenset((u, v))],
+                                  sentences_joining(found, chunks, u, v), by_hand))
+    return strands
 
 
-def _gate(run: "RunExplanation", u: str, v: str) -> Gate:
-    return gate_of(run.problem, run.graph.row[u], run.graph.row[v])
-
-
-def joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,
-            v: str) -> tuple[Evidence, ...]:
+def sentences_joining(found: Sequence[Evidence], chunks: Mapping[str, str], u: str,
+                      v: str) -> tuple[Evidence, ...]:
     """Sentences of a passage that mention its name, or that mention both names; all marked."""
     for passage, name in ((u, v), (v, u)):
         if passage in chunks:
-            return tuple(e for e in found
-                         if e.node == name and e.chunk == chunks[passage])[:SENTENCES]
+            here = [e for e in found if e.node == name and e.chunk == chunks[passage]]
+            return tuple(here[:SENTENCES])
     of_u = {(e.chunk, e.start): e.mentions for e in found if e.node == u}
-    return tuple(
-        replace(e, mentions=tuple(sorted({*e.mentions, *of_u[e.chunk, e.start]}))) for e in found
-        if e.node == v and (e.chunk, e.start) in of_u)[:SENTENCES]
+    both = []
+    for e in found:
+        if e.node == v and (e.chunk, e.start) in of_u:
+            mentions = {*e.mentions, *of_u[e.chunk, e.start]}
+            both.append(replace(e, mentions=tuple(sorted(mentions))))
+    return tuple(both[:SENTENCES])
 
 
-def _in_passage(found: Sequence[Evidence], chunk: str, u: str, v: str) -> tuple[Evidence, ...]:
+def _sentences_in(chunk: str, found: Sequence[Evidence], u: str, v: str) -> tuple[Evidence, ...]:
     """Sentences of a passage with both names, or the first with each."""
     here = [e for e in found if e.chunk == chunk]
-    both = joining(here, {}, u, v)
-    return both or tuple(
-        one for name in (u, v) if (one := next((e for e in here if e.node == name), None)))
+    both = sentences_joining(here, {}, u, v)
+    if both:
+        return both
+    first = {e.node: e for e in reversed(here)}
+    return tuple(first[name] for name in (u, v) if name in first)

@@ -1,23 +1,29 @@
-"""Why a node holds what it holds: its mass balance, in numbers and in one sentence."""
+"""Conservation at one node: what came to it, what went on, and what it holds."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qafd.errors import ParameterError
-from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode
+from qafd.retrieve.base import Retrieval, RetrievedNode
+from qafd.view.panel import shown_name
+
+Flows = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Conservation at one node: injected + sum of inflows - sum of outflows = held.
+    """Injected + sum of inflows - sum of outflows = held.
 
-    `inflows` and `outflows` are (node id, mass) pairs, largest first; `error` is what is
-    missing to equality, in units of mass (rounding only: below 1e-9 of the mass moved).
+    `inflows` and `outflows` are (node id, mass) pairs, largest first; `names` has the names of
+    these nodes as they are shown; `error` is what is missing to equality, in units of mass
+    (rounding only: below 1e-9 of the mass moved).
     """
 
     node: RetrievedNode
     injected: float
-    inflows: tuple[tuple[str, float], ...]
-    outflows: tuple[tuple[str, float], ...]
+    inflows: Flows
+    outflows: Flows
+    names: Mapping[str, str]
 
     @property
     def came(self) -> float:
@@ -28,6 +34,11 @@ class Balance:
     def went(self) -> float:
         """The sum of the outflows."""
         return sum(flow for _, flow in self.outflows)
+
+    @property
+    def reached(self) -> float:
+        """All that reached the node: injected and inflows."""
+        return self.injected + self.came
 
     @property
     def error(self) -> float:
@@ -43,50 +54,31 @@ def mass_balance(retrieval: Retrieval, node_id: str) -> Balance:
     ParameterError
         When the retrieval never touched the node.
     """
-    node = next((n for n in retrieval.nodes if n.id == node_id), None)
-    if node is None:
-        raise ParameterError(
-            f"the node {node_id!r} was not touched by this retrieval; "
-            "raise the source mass or choose one of its nodes")
+    nodes = {node.id: node for node in retrieval.nodes}
+    if node_id not in nodes:
+        raise ParameterError("the node {node!r} was not touched by this retrieval; raise the source "
+                             "mass or choose one of its nodes", node=node_id)
     inflows = [(e.source, e.flow) for e in retrieval.edges if e.target == node_id and e.flow > 0]
     outflows = [(e.target, e.flow) for e in retrieval.edges if e.source == node_id and e.flow > 0]
-    return Balance(node, node.source, _largest_first(inflows), _largest_first(outflows))
+    names = {near: shown_name(nodes[near]) for near, _ in inflows + outflows}
+    node = nodes[node_id]
+    return Balance(node, node.source, _largest_first(inflows), _largest_first(outflows), names)
 
 
-def _largest_first(flows: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+def add_balances(node: RetrievedNode, balances: Sequence[Balance]) -> Balance:
+    """The balances of one node in several diffusions as one; opposite flows are not netted."""
+    inflows: dict[str, float] = {}
+    outflows: dict[str, float] = {}
+    names: dict[str, str] = {}
+    for balance in balances:
+        for flows, total in ((balance.inflows, inflows), (balance.outflows, outflows)):
+            for near, flow in flows:
+                total[near] = total.get(near, 0.0) + flow
+        names |= balance.names
+    injected = sum(balance.injected for balance in balances)
+    return Balance(node, injected, _largest_first(inflows.items()),
+                   _largest_first(outflows.items()), names)
+
+
+def _largest_first(flows: Iterable[tuple[str, float]]) -> Flows:
     return tuple(sorted(flows, key=lambda pair: (-pair[1], pair[0])))
-
-
-def balance_sentence(balance: Balance, names: dict[str, str], most: int = 3) -> str:
-    """The balance in words, e.g. "holds 1.00 of 1: 0.46 from Steve Jobs, 0.2 went on to iPad".
-
-    At most `most` neighbors are named on each side; the rest is summed. Numbers are rounded to
-    three digits; `Balance` has them in full.
-    """
-    node = balance.node
-    name = node.name
-    if node.brought_by:
-        # Each subquery's diffusion has buckets of its own; the sum of several need not be full.
-        name += f" (filled by subquery {' and '.join(str(k + 1) for k in node.brought_by)})"
-    head = {
-        SATURATED: f"{node.name} is full: it holds {node.mass:.3g} of {node.capacity:.3g}",
-        WET: f"{node.name} is touched, not full: it holds {node.mass:.3g} of {node.capacity:.3g}",
-    }.get(node.state, f"{node.name} took no mass")
-    parts = []
-    if balance.injected > 0:
-        parts.append(f"{balance.injected:.3g} injected by the question")
-    parts += _named(balance.inflows, names, most, "from")
-    gone = _named(balance.outflows, names, most, "to")
-    if gone:
-        parts.append("of which " + ", ".join(gone) + " went on")
-    return (head + (": " + ", ".join(parts) if parts else "")).rstrip(".") + "."
-
-
-def _named(flows: tuple[tuple[str, float], ...], names: dict[str, str], most: int,
-           word: str) -> list[str]:
-    shown = [f"{flow:.3g} {word} {names.get(v, v)}" for v, flow in flows[:most]]
-    rest = flows[most:]
-    if rest:
-        shown.append(f"{sum(f for _, f in rest):.3g} {word} {len(rest)} "
-                     f"other{'s' * (len(rest) != 1)}")
-    return shown

@@ -1,63 +1,90 @@
 """One question, explained: everything that can be asked of a retrieval, by names or ids."""
 
 import difflib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 from qafd.errors import ParameterError, QafdError
 from qafd.explain.along import Along, along
+from qafd.explain.balance import add_balances
 from qafd.explain.paths import Paths, shown
-from qafd.explain.provenance import nearest
-from qafd.explain.sensitivity import Sensitivity
-from qafd.explain.whatif import Change, Effect
-from qafd.explain.why import SeedShare, Why
+from qafd.explain.provenance import nearest_error
+from qafd.explain.run import INFLOWS, WAYS, RunExplanation, gather_paths
+from qafd.explain.sensitivity import Sensitivity, add_sensitivities
+from qafd.explain.whatif import Change, Effect, apply_change
+from qafd.explain.why import SeedShare, Why, WhyPart
 from qafd.explain.whynot import WhyNot
 from qafd.graph import Graph
+from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
+from qafd.retrieve.base import SATURATED, Corpus, Retrieval, RetrievedNode
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.storage import Workspace
 from qafd.storage.rows import Evidence
 
-if TYPE_CHECKING:
-    from qafd.explain.run import RunExplanation
 
-WAYS = 5
+@dataclass(frozen=True)
+class OtherReason:
+    """Why another method has a node, in its own terms; `node` is None where it has it not.
+
+    `full` counts the nodes it retrieved; `error` says why it could not be asked.
+    """
+
+    method: str
+    node: RetrievedNode | None = None
+    full: int = 0
+    error: QafdError | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(ABC):
+class Explanation:
     """A retrieval by flow diffusion and what it was made from; by `KnowledgeGraph.explain`.
 
-    `RunExplanation` is that of one diffusion, `UnitedExplanation` that of one for each subquery.
-    Nodes are given by name, as "¶ title" for a passage, or by id; `documents` by name.
+    A question in parts has one diffusion for each subquery, and what is said of the question is
+    their sum, Eq. (6), (7). Nodes are given by name, as "¶ title" for a passage, or by id;
+    documents by name.
 
     Parameters
     ----------
-    open_store : callable
-        Opens the workspace, for texts and provenance.
-    evidence : callable
-        Sentences that mention some nodes, see `KnowledgeGraph.evidence`.
+    plan : QueryPlan
+        Of the whole question.
+    method : FlowDiffusion
+        As asked for, with all the mass.
     ask : callable
         What another method retrieves for the same question.
+    runs : tuple of RunExplanation
+        One, or one for each subquery in their order.
     """
 
     graph: Graph
     retrieval: Retrieval
-    open_store: Callable[[], Workspace]
-    evidence: Callable[[Iterable[str]], tuple[Evidence, ...]]
+    plan: QueryPlan = field(repr=False)
+    method: FlowDiffusion
     ask: Callable[[str], Retrieval]
+    runs: tuple[RunExplanation, ...]
 
-    @abstractmethod
+    @property
+    def full(self) -> int:
+        """How many nodes are retrieved."""
+        return sum(node.state == SATURATED for node in self.retrieval.nodes)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Documents that mass passed, by name."""
+        names: set[str] = set()
+        for run in self.runs:
+            names |= run.provenance.places.nodes.keys() | run.provenance.places.edges.keys()
+        return tuple(sorted(names))
+
     def touched(self, row: int) -> bool:
         """Whether mass reached a graph row."""
+        return any(run.touched(row) for run in self.runs)
 
-    @abstractmethod
     def retrieved(self, node: str) -> bool:
         """Whether a node is full, for some subquery where there are several."""
+        row = self.find(node)
+        return any(run.diffusion.retrieved(row) for run in self.runs)
 
-    @abstractmethod
     def why(self, node: str) -> Why:
         """Why a touched node holds what it holds.
 
@@ -66,23 +93,48 @@ class Explanation(ABC):
         ParameterError
             When no mass reached it: then `why_not` is the question.
         """
+        row = self.find(node)
+        if len(self.runs) == 1:
+            return self.runs[0].why(row)
+        id, parts, found = self.graph.ids[row], [], []
+        for number, run in enumerate(self.runs, 1):
+            why = run.why(row) if run.touched(row) else None
+            parts.append(WhyPart(number, run.retrieval.query, why))
+            if why is not None:
+                found.append(why)
+        if not found:
+            raise ParameterError("no subquery's mass reached {name}; it was not touched, so ask why "
+                                 "it is not retrieved", name=shown(self.graph, row))
+        whole = next(n for n in self.retrieval.nodes if n.id == id)
+        balance = add_balances(whole, [why.balance for why in found])
+        inflows = []
+        for why in found:
+            for inflow in why.inflows:
+                inflows.append(replace(inflow, share=inflow.mass / balance.reached))
+        inflows.sort(key=lambda inflow: -inflow.mass)
+        return Why(id, shown(self.graph, row), balance, self.seed_shares(id),
+                   self.paths(WAYS, to=id), tuple(inflows[:INFLOWS]), tuple(parts))
 
-    @abstractmethod
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """Why a node is not retrieved, and the shortest change that would bring it in.
 
-        The search for the mass at which it enters ends when more than `nodes` are retrieved.
+        In a question in parts it is told of the one whose diffusion comes nearest. The search for
+        the mass at which it enters ends when more than `nodes` are retrieved.
 
         Raises
         ------
         ParameterError
             When it is retrieved.
         """
-
-    @property
-    @abstractmethod
-    def diffusions(self) -> "tuple[RunExplanation, ...]":
-        """The diffusions that the retrieval is the sum of."""
+        row = self.find(node)
+        if self.retrieved(self.graph.ids[row]):
+            raise ParameterError("{name} is retrieved; ask why it is", name=shown(self.graph, row))
+        found = [run.why_not(row, nodes) for run in self.runs]
+        if len(found) == 1:
+            return found[0]
+        best = max(range(len(found)), key=lambda k: _nearness(found[k]))
+        return replace(found[best], parts=tuple(found), part=best + 1,
+                       question=self.runs[best].retrieval.query)
 
     def along(self, source: str, target: str, contracted: bool = False) -> Along:
         """What runs along the edge between two touched nodes, and what is said of it.
@@ -98,49 +150,92 @@ class Explanation(ABC):
             When no edge joins them in the retrieval.
         """
         ids = self.graph.ids
-        return along(self.retrieval, self.diffusions, ids[self.find(source)],
-                     ids[self.find(target)], contracted)
+        return along(self.retrieval, self.runs, ids[self.find(source)], ids[self.find(target)],
+                     contracted)
 
-    @abstractmethod
     def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
         """Which seeds a node's mass was poured on, largest first; shares sum to 1."""
+        row = self.find(node)
+        total = sum(run.held(row) for run in self.runs)
+        joint: dict[str, SeedShare] = {}
+        for run in self.runs:
+            part = run.held(row) / total if total > 0 else 0.0
+            for seed in run.seed_shares(row) if part > 0 else ():
+                so_far = joint.get(seed.id, replace(seed, share=0.0))
+                joint[seed.id] = replace(so_far, share=so_far.share + seed.share * part)
+        return tuple(sorted(joint.values(), key=lambda seed: (-seed.share, seed.id)))
 
-    @abstractmethod
     def paths(self, most: int = 50, to: str | None = None) -> Paths:
-        """The largest paths of mass from seeds to where it is held, in words, and their rest.
+        """The largest paths of mass from seeds to where it is held, and their rest.
 
-        With `to`, only those that end at one touched node.
+        Each is of one subquery. With `to`, only those that end at one touched node.
         """
+        row = None if to is None else self.find(to)
+        return gather_paths([run.paths(most, row) for run in self.runs], most)
 
-    @abstractmethod
     def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
         """Documents, edges and seeds that the importance found, or one node's, rests on; most
         first."""
+        row = None if node is None else self.find(node)
+        asked = []
+        for run in self.runs:
+            if row is None or run.touched(row):
+                of = None if row is None else run.diffusion.find(row)
+                asked.append((run.streams, run.sensitivities(row), of))
+        return add_sensitivities(asked)
 
-    @abstractmethod
     def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
-        """A change by names, for `what_if`.
+        """A change by names, for `what_if`; a seed of any subquery can go.
 
         Raises
         ------
         ParameterError
             When a name is unknown, or a seed that shall go is none.
         """
+        rows, gone = {self.find(node) for node in nodes}, {self.find(seed) for seed in seeds}
+        pairs = {(self.find(u), self.find(v)) for u, v in edges}
+        poured: list[int] = []
+        for run in self.runs:
+            poured += run.problem.seeds.rows.tolist()
+        for row in sorted(gone.difference(poured)):
+            names = [shown(self.graph, seed) for seed in dict.fromkeys(poured)]
+            raise ParameterError("{name} is not a seed; the seeds are {seeds}",
+                                 name=shown(self.graph, row), seeds=", ".join(names))
+        for document in documents:
+            for run in self.runs:
+                rows.update(run.provenance.passages_of(document))
+                pairs.update(run.provenance.relations_of(document))
+        return Change(frozenset(rows), frozenset(pairs), frozenset(gone))
 
-    @abstractmethod
     def what_if(self, change: Change) -> Effect:
         """The question asked again with a change; every diffusion is solved anew, exactly."""
+        problems = [apply_change(run.problem, change) for run in self.runs]
+        solved = [problem.solve() for problem in problems]
+        if not self.retrieval.parts:
+            return Effect.of(self.retrieval, problems[0].retrieval(solved[0]))
+        corpus = self.runs[0].problem.corpus
+        return Effect.of(self.retrieval, self.method.united(corpus, self.plan, problems, solved))
 
-    @property
-    @abstractmethod
-    def documents(self) -> tuple[str, ...]:
-        """Documents that mass passed, by name."""
+    def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
+                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Effect:
+        """What is lost and gained when something is taken out; solved anew, exactly."""
+        return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
+                                        documents=documents))
 
-    @property
-    def full(self) -> int:
-        """How many nodes are retrieved."""
-        return sum(n.state == SATURATED for n in self.retrieval.nodes)
+    def elsewhere(self, node: str) -> tuple[OtherReason, ...]:
+        """For each other method, in its own terms, why it has the node or has it not."""
+        wanted = self.graph.ids[self.find(node)]
+        return tuple(self._ask(method, wanted) for method in METHODS
+                     if method != self.retrieval.method)
+
+    def _ask(self, method: str, node: str) -> OtherReason:
+        try:
+            retrieval = self.ask(method)
+        except QafdError as error:
+            return OtherReason(method, error=error)
+        has = next((n for n in retrieval.nodes if n.id == node), None)
+        return OtherReason(method, has, sum(n.state == SATURATED for n in retrieval.nodes))
 
     def known(self, node: str) -> bool:
         """Whether a node goes by this id or name."""
@@ -165,10 +260,9 @@ class Explanation(ABC):
             return graph.row[node]
         passage, wanted = node.startswith("¶"), node.removeprefix("¶").strip().casefold()
         rows = [row for row, name in enumerate(graph.names) if name.casefold().strip() == wanted]
-        rows.sort(key=lambda row: ((graph.kinds[row] == "passage") != passage,
-                                   not self.touched(row), row))
         if rows:
-            return rows[0]
+            return min(rows, key=lambda row: ((graph.kinds[row] == "passage") != passage,
+                                              not self.touched(row), row))
         for holds in (str.startswith, str.__contains__):
             rows = [row for row, name in enumerate(graph.names)
                     if wanted and holds(name.casefold(), wanted)
@@ -177,41 +271,40 @@ class Explanation(ABC):
                 return rows[0]
         folded = {name.casefold(): name for name in graph.names}
         near = difflib.get_close_matches(wanted, folded, 3, 0.5)
-        raise ParameterError(f"there is no node {node[:80]!r} in this graph" + (
-            f"; {nearest([folded[n] for n in near])}" if near else
-            ", nor any with a name like it"))
-
-    def missing(self, node: str) -> int:
-        """The row of a node that is not retrieved; raises ParameterError when it is."""
-        row = self.find(node)
-        if self.retrieved(self.graph.ids[row]):
-            raise ParameterError(f"{shown(self.graph, row)} is retrieved; ask why it is")
-        return row
-
-    def elsewhere(self, node: str) -> dict[str, str]:
-        """For each other method, in its own terms, why it has the node or has it not."""
-        wanted = self.graph.ids[self.find(node)]
-        return {name: self._said(name, wanted) for name in METHODS
-                if name != self.retrieval.method}
-
-    def without(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
-                seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Effect:
-        """What is lost and gained when something is taken out; solved anew, exactly."""
-        return self.what_if(self.change(nodes=nodes, edges=edges, seeds=seeds,
-                                        documents=documents))
-
-    def _said(self, method: str, node: str) -> str:
-        try:
-            retrieval = self.ask(method)
-        except QafdError as error:
-            return str(error)
-        return said_by(retrieval, node)
+        raise nearest_error("there is no node {name!r} in this graph", node,
+                            [folded[name] for name in near])
 
 
-def said_by(retrieval: Retrieval, node: str) -> str:
-    """A method's own reason for a node, or that it has it not."""
-    has: RetrievedNode | None = next((n for n in retrieval.nodes if n.id == node), None)
-    if has is not None:
-        return has.reason
-    count = sum(n.state == SATURATED for n in retrieval.nodes)
-    return f"Not among its {count:,} nodes."
+def _nearness(found: WhyNot) -> tuple[float, float]:
+    """How near a diffusion comes to filling a node: by its mass, then by the shortest remedy."""
+    shortest = min((remedy.length for remedy in found.remedies), default=float("inf"))
+    return found.held / found.capacity, -shortest
+
+
+def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: Callable[[], Workspace],
+            evidence: Callable[[Iterable[str]], tuple[Evidence, ...]],
+            ask: Callable[[str], Retrieval]) -> Explanation:
+    """The explanation of a retrieval by flow diffusion, of one run or of several.
+
+    Raises
+    ------
+    ParameterError
+        When it was retrieved for another plan than this.
+    """
+    method = FlowDiffusion(**retrieval.params)
+    found, read = retrieval.parts or (retrieval,), plan.subqueries
+    if not retrieval.parts:
+        read = (plan,)
+    elif [part.query for part in found] != [part.question for part in read]:
+        raise ParameterError("{question!r} was retrieved in other parts than this plan has; name "
+                             "the plan that it was retrieved with", question=retrieval.query[:80])
+    shared = len(found) if method.divided else 1
+    runs = []
+    for part, asked in zip(found, read, strict=True):
+        problem = FlowDiffusion(**part.params).problem(corpus, asked)
+        if part.seeds != tuple(corpus.graph.ids[row] for row in problem.seeds.rows.tolist()):
+            raise ParameterError("{question!r} was retrieved by another plan than this; name the "
+                                 "plan that it was retrieved with", question=part.query[:80])
+        runs.append(RunExplanation(corpus.graph, part, open_store, evidence, problem,
+                                   problem.solve(), shared))
+    return Explanation(corpus.graph, retrieval, plan, method, ask, tuple(runs))

@@ -1,8 +1,8 @@
-"""Paths of mass in words: who stands in which relation to whom, and where that is written."""
+"""Reasoning paths: the ways that mass took, and what joins each two nodes on them (A2.2.1)."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
 from qafd.explain.streams import PathFlow
@@ -11,22 +11,47 @@ from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge, Node
 
 
+class Link(StrEnum):
+    """How two nodes next to each other on a path are joined."""
+
+    STATED = "stated"  # by a relation with a label
+    TOGETHER = "together"  # both are named in one passage
+    NAMES = "names"  # a passage names the next node
+    NAMED_IN = "named_in"
+    SYNONYM = "synonym"
+    RELATED = "related"
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one node of a path to the next; two names of one passage are one step.
+
+    `target` is its name as shown, `passage` that of the passage both are named in, "" when there
+    is none. `label` is that of a relation, which points along the path when `forward`.
+    """
+
+    target: str
+    link: Link
+    passage: str = ""
+    label: str = ""
+    forward: bool = True
+    by_hand: bool = False
+
+
 @dataclass(frozen=True)
 class ReasoningPath:
-    """A path of mass: node ids from a seed to where the mass is held, and the path in words.
+    """A path of mass: node ids from a seed to where it is held, and what joins them.
 
-    `share` is its part of all mass that is told of, between 0 and 1; `part` the subquery whose
-    diffusion it belongs to, from 1, and 0 in an undivided question.
+    `start` is the seed's name as shown. `share` is its part of all mass that is told of, between 0
+    and 1; `part` the subquery whose diffusion it belongs to, from 1, and 0 in an undivided question.
     """
 
     nodes: tuple[str, ...]
     mass: float
     share: float
-    words: str
+    start: str
+    steps: tuple[Step, ...]
     part: int = 0
-
-
-ROUNDING = 1e-12  # share of the mass below which the rest of the paths is none
 
 
 @dataclass(frozen=True)
@@ -49,79 +74,80 @@ def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
 
 def shown(graph: Graph, row: int) -> str:
     """The name of a row on one line; a passage begins with a pilcrow."""
-    name = one_line(graph.names[row], 80).strip() or "(no name)"
+    name = one_line(graph.names[row], 80).strip() or "…"
     return f"¶ {name}" if graph.kinds[row] == "passage" else name
 
 
-def worded(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
-           nodes: Callable[[Iterable[str]], Mapping[str, Node]],
-           edges: Callable[[Iterable[str]], Sequence[Edge]]) -> Paths:
-    """Paths in words.
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """What joins nodes next to each other on paths: relations and passages, as the store has them.
 
     Parameters
     ----------
-    nodes, edges : callable
-        Those of the store, for some node ids.
+    layer : Graph
+        What the mass ran over.
+    chunks : mapping
+        Chunk id of each passage, by node id.
+    relations : mapping
+        Labeled relations by their two ends.
     """
-    rows = sorted({row for path in found for row in path.rows})
-    keys = {i: node.key for i, node in nodes(
-        graph.ids[row] for row in rows if graph.kinds[row] == "passage").items()}
-    names = [graph.ids[row] for row in rows if graph.kinds[row] != "passage"]
-    said: dict[frozenset[str], list[Edge]] = {}
-    inside = set(names)
-    for edge in edges(names):
-        if edge.kind == "relation" and edge.label and {edge.source, edge.target} <= inside:
-            said.setdefault(frozenset((edge.source, edge.target)), []).append(edge)
-    speaker = _Speaker(graph, layer, keys, said)
-    rest = total - math.fsum(path.mass for path in found)
-    return Paths(
-        tuple(ReasoningPath(tuple(graph.ids[row] for row in path.rows), path.mass,
-                         path.mass / total if total > 0 else 0.0, speaker.path(path.rows))
-              for path in found),
-        total, rest if rest > ROUNDING * total else 0.0)
 
-
-@dataclass(frozen=True)
-class _Speaker:
     graph: Graph
     layer: Graph
-    keys: Mapping[str, str]
-    said: Mapping[frozenset[str], Sequence[Edge]]
+    chunks: Mapping[str, str]
+    relations: Mapping[frozenset[str], Sequence[Edge]]
 
-    def path(self, rows: Sequence[int]) -> str:
-        """"A — founded → B" for each step; two names of one passage are one step."""
-        words, i = shown(self.graph, rows[0]), 0
-        if len(rows) == 1:
-            return f"{words}, held where it was poured"
+    @classmethod
+    def of(cls, graph: Graph, layer: Graph, found: Sequence[PathFlow],
+           nodes: Callable[[Iterable[str]], Mapping[str, Node]],
+           edges: Callable[[Iterable[str]], Sequence[Edge]]) -> "Joints":
+        """Those of some paths; `nodes` and `edges` are those of the store, for some node ids."""
+        passages: list[str] = []
+        names: list[str] = []
+        for row in sorted({row for path in found for row in path.rows}):
+            kind = passages if graph.kinds[row] == "passage" else names
+            kind.append(graph.ids[row])
+        chunks = {id: node.key for id, node in nodes(passages).items()}
+        inside = set(names)
+        relations: dict[frozenset[str], list[Edge]] = {}
+        for edge in edges(names):
+            if edge.kind == "relation" and edge.label and {edge.source, edge.target} <= inside:
+                relations.setdefault(frozenset((edge.source, edge.target)), []).append(edge)
+        return cls(graph, layer, chunks, relations)
+
+    def steps(self, rows: Sequence[int]) -> tuple[Step, ...]:
+        """The steps of a path of rows."""
+        steps, i = [], 0
         while i + 1 < len(rows):
-            step = 2 if i + 2 < len(rows) and self._passage(rows[i + 1]) and not (
-                self._passage(rows[i]) or self._passage(rows[i + 2])) else 1
-            words += self._step(rows[i: i + step + 1]) + shown(self.graph, rows[i + step])
-            i += step
-        return words
+            through = rows[i + 1] if self._is_passed(rows[i:i + 3]) else None
+            i += 1 if through is None else 2
+            steps.append(self._step(rows[i - 1] if through is None else rows[i - 2], rows[i],
+                                    through))
+        return tuple(steps)
 
-    def _passage(self, row: int) -> bool:
+    def _is_passage(self, row: int) -> bool:
         return str(self.graph.kinds[row]) == "passage"
 
-    def _step(self, rows: Sequence[int]) -> str:
-        u, v = self.graph.ids[rows[0]], self.graph.ids[rows[-1]]
-        by = self.keys.get(self.graph.ids[rows[1]]) if len(rows) == 3 else None
-        place = f" in {shown(self.graph, rows[1])}" if len(rows) == 3 else ""
-        for edge in self.said.get(frozenset((u, v)), ()):
-            if by is None or by in {chunk for chunk, _ in edge.evidence}:
-                added = not edge.evidence and "by_hand" in self._kinds(rows[0], rows[-1])
-                label = one_line(edge.label, 60) + " (added by hand)" * added
-                if place and label.rpartition(" ")[2] == "in":
-                    label = f"“{label}”"
-                return f" — {label}{place} → " if edge.source == u else f" ← {label}{place} — "
-        if place:
-            return f" — named together{place} → "
-        if self._passage(rows[0]):
-            return " — names → "
-        if self._passage(rows[-1]):
-            return " — is named in → "
-        return (" — has nearly the same name as → "
-                if self._kinds(rows[0], rows[-1])[:1] == ("synonym",) else " — is related to → ")
+    def _is_passed(self, rows: Sequence[int]) -> bool:
+        """Whether three rows are two names with a passage between."""
+        return [self._is_passage(row) for row in rows] == [False, True, False]
+
+    def _step(self, u: int, v: int, through: int | None) -> Step:
+        graph, target = self.graph, shown(self.graph, v)
+        passage = "" if through is None else shown(graph, through)
+        chunk = None if through is None else self.chunks.get(graph.ids[through])
+        kinds = self._kinds(u, v)
+        for edge in self.relations.get(frozenset((graph.ids[u], graph.ids[v])), ()):
+            if chunk is None or chunk in {stated for stated, _ in edge.evidence}:
+                return Step(target, Link.STATED, passage, one_line(edge.label, 60),
+                            edge.source == graph.ids[u], not edge.evidence and "by_hand" in kinds)
+        if through is not None:
+            return Step(target, Link.TOGETHER, passage)
+        if self._is_passage(u):
+            return Step(target, Link.NAMES)
+        if self._is_passage(v):
+            return Step(target, Link.NAMED_IN)
+        return Step(target, Link.SYNONYM if kinds[:1] == ("synonym",) else Link.RELATED)
 
     def _kinds(self, u: int, v: int) -> tuple[str, ...]:
         at = self.layer.entry(u, v)

@@ -92,9 +92,8 @@ class Provenance:
         rows = tuple(row for row, name in self._documents.items() if name == document)
         if not rows:
             names = sorted(set(self._documents.values()))
-            near = difflib.get_close_matches(document, names, 3, 0.4)
-            raise ParameterError(f"there is no document {document[:80]!r} in this graph" + (
-                f"; {nearest(near)}" if near else ""))
+            raise nearest_error("there is no document {name!r} in this graph", document,
+                                difflib.get_close_matches(document, names, 3, 0.4))
         return rows
 
     def relations_of(self, document: str) -> tuple[tuple[int, int], ...]:
@@ -102,10 +101,12 @@ class Provenance:
         return tuple(ends for ends, name in self._only_in.items() if name == document)
 
 
-def nearest(names: Sequence[str]) -> str:
-    """The clause that tells which names are meant, perhaps."""
-    which = "name is" if len(names) == 1 else "names are"
-    return f"the nearest {which} {', '.join(map(repr, names))}"
+def nearest_error(template: str, name: str, near: Sequence[str]) -> ParameterError:
+    """That there is no such name, with those that are perhaps meant."""
+    if not near:
+        return ParameterError(template + ", nor one with a name like it", name=name[:80])
+    return ParameterError(template + "; did you mean {near}?", name=name[:80],
+                          near=", ".join(map(repr, near)))
 
 
 _DOCUMENTS: WeakKeyDictionary[Graph, Mapping[int, str]] = WeakKeyDictionary()

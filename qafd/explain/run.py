@@ -1,41 +1,53 @@
-"""The explanation of one diffusion: of an undivided question, or of one subquery."""
+"""One diffusion of a question, and what can be asked of its flow; nodes are graph rows."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from qafd.curate.neighbors import added
-from qafd.errors import ParameterError
-from qafd.explain.along import joining
-from qafd.explain.balance import balance_sentence, mass_balance
+from qafd.explain.along import sentences_joining
+from qafd.explain.balance import Balance, mass_balance
 from qafd.explain.entry import entries
-from qafd.explain.explanation import WAYS, Explanation
-from qafd.explain.paths import Paths, shown, worded
+from qafd.explain.paths import Joints, Paths, ReasoningPath, shown
 from qafd.explain.provenance import Provenance
 from qafd.explain.sensitivity import Sensitivity, sensitivities
 from qafd.explain.streams import Streams
-from qafd.explain.whatif import Change, Effect, changed
-from qafd.explain.why import Inflow, SeedShare, Why, summary
+from qafd.explain.why import Inflow, SeedShare, Why
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path
 from qafd.flow.solver import Diffusion
+from qafd.graph import Graph
 from qafd.records import Floats, Nodes
+from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import Problem
+from qafd.storage import Workspace
+from qafd.storage.rows import Evidence
 
 INFLOWS = 3
+WAYS = 5
+ROUNDING = 1e-12  # share of the mass below which the rest of the paths is none
 
 
 @dataclass(frozen=True, eq=False)
-class RunExplanation(Explanation):
-    """One problem, its solution, and what can be asked of it.
+class RunExplanation:
+    """One problem, its solution, and what it retrieved.
 
     Parameters
     ----------
+    open_store : callable
+        Opens the workspace, for texts and provenance.
+    evidence : callable
+        Sentences that mention some nodes, see `KnowledgeGraph.evidence`.
     runs : int
         How many such runs the mass of the control is divided among: masses that are named for the
         control are those of the run times this.
     """
 
+    graph: Graph
+    retrieval: Retrieval
+    open_store: Callable[[], Workspace]
+    evidence: Callable[[Iterable[str]], tuple[Evidence, ...]]
     problem: Problem
     diffusion: Diffusion = field(repr=False)
     runs: int = 1
@@ -45,123 +57,107 @@ class RunExplanation(Explanation):
         """The flow, split."""
         return Streams.of(self.diffusion)
 
+    @cached_property
+    def entered(self) -> Path:
+        """The mass at which each node entered, up to the method's own, and which is next."""
+        return entries(self.problem)
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """Which document its passages and relations come from."""
+        return Provenance(self.problem, self.diffusion, self.open_store)
+
     def touched(self, row: int) -> bool:
-        """See `Explanation`."""
+        """Whether mass reached a row."""
         return self.diffusion.find(row) is not None
 
-    def retrieved(self, node: str) -> bool:
-        """See `Explanation`."""
-        return self.diffusion.retrieved(self.find(node))
+    def held(self, row: int) -> float:
+        """The mass at a row."""
+        i = self.diffusion.find(row)
+        return 0.0 if i is None else float(self.diffusion.mass[i])
 
-    def why(self, node: str) -> Why:
-        """See `Explanation`."""
-        row, graph = self.find(node), self.graph
-        balance = mass_balance(self.retrieval, graph.ids[row])
-        names = {n.id: shown(graph, graph.row[n.id]) for n in self.retrieval.nodes}
-        seeds = self.seed_shares(node)
-        ways = self.paths(WAYS, to=node)
-        name = shown(graph, row)
-        reached = balance.injected + balance.came
-        inflows = self._inflows(row, balance.inflows[:INFLOWS], reached)
-        return Why(graph.ids[row], name,
-                   summary(name, balance.node.state, seeds, ways, balance.node.seed),
-                   balance_sentence(balance, names), balance, seeds, ways, inflows,
-                   tuple((names[i], flow) for i, flow in balance.inflows),
-                   tuple((names[i], flow) for i, flow in balance.outflows))
+    def why(self, row: int) -> Why:
+        """Why a row that mass reached holds what it holds."""
+        balance = mass_balance(self.retrieval, self.graph.ids[row])
+        ways = gather_paths([self.paths(WAYS, row)], WAYS)
+        return Why(self.graph.ids[row], shown(self.graph, row), balance, self.seed_shares(row), ways,
+                   self._inflows(row, balance))
 
-    def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
-        """See `Explanation`."""
-        return why_not(self.problem, self.diffusion, self.missing(node), nodes, self.runs)
+    def why_not(self, row: int, nodes: int) -> WhyNot:
+        """Why a row is not retrieved; see `Explanation.why_not`."""
+        return why_not(self.problem, self.diffusion, row, nodes, self.runs)
 
-    @property
-    def diffusions(self) -> tuple["RunExplanation", ...]:
-        """See `Explanation`."""
-        return (self,)
-
-    def seed_shares(self, node: str) -> tuple[SeedShare, ...]:
-        """See `Explanation`."""
-        i = self.diffusion.find(self.find(node))
+    def seed_shares(self, row: int) -> tuple[SeedShare, ...]:
+        """Which seeds the mass of a row was poured on, largest first; shares sum to 1."""
+        i = self.diffusion.find(row)
         if i is None:
             return ()
+        given, graph = self.problem.seeds, self.graph
+        reasons = dict(zip(given.rows.tolist(), given.reasons, strict=True))
         seeds, share = self._shares
-        graph, rows = self.graph, self.diffusion.rows[seeds].tolist()
-        reasons = dict(zip(self.problem.seeds.rows.tolist(), self.problem.seeds.reasons,
-                           strict=True))
-        found = [SeedShare(graph.ids[row], shown(graph, row), float(part), reasons[row])
-                 for row, part in zip(rows, share[i], strict=True) if part > 0]
-        return tuple(sorted(found, key=lambda s: (-s.share, s.id)))
+        found = []
+        for seed, part in zip(self.diffusion.rows[seeds].tolist(), share[i].tolist(), strict=True):
+            if part > 0:
+                found.append(SeedShare(graph.ids[seed], shown(graph, seed), part, reasons[seed]))
+        return tuple(sorted(found, key=lambda seed: (-seed.share, seed.id)))
 
-    def paths(self, most: int = 50, to: str | None = None) -> Paths:
-        """See `Explanation`."""
-        i = None if to is None else self.diffusion.find(self.find(to))
+    def paths(self, most: int, to: int | None = None) -> tuple[list[ReasoningPath], float]:
+        """The largest paths of mass, or of those that end at a row, and the mass of all of them."""
+        i = None if to is None else self.diffusion.find(to)
         if to is not None and i is None:
-            return Paths((), 0.0, 0.0)
+            return [], 0.0
         total = float(self.diffusion.mass.sum() if i is None else self.diffusion.mass[i])
         found = self.streams.paths(most, i)
         with self.open_store() as store:
-            return worded(self.graph, self.problem.layer, found, total, store.graph.nodes, store.graph.edges)
+            joints = Joints.of(self.graph, self.problem.layer, found, store.graph.nodes, store.graph.edges)
+        paths = []
+        for path in found:
+            ids = tuple(self.graph.ids[row] for row in path.rows)
+            paths.append(ReasoningPath(ids, path.mass, path.mass / total if total > 0 else 0.0,
+                                       shown(self.graph, path.rows[0]), joints.steps(path.rows)))
+        return paths, total
 
-    def entry(self, up_to: float | None = None) -> Path:
-        """The mass at which each node entered, and which is next (`explain.entries`)."""
-        return entries(self.problem, up_to)
-
-    @cached_property
-    def entered(self) -> Path:
-        """`entry` up to the method's own mass, computed once."""
-        return entries(self.problem)
-
-    def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
-        """See `Explanation`."""
-        i = None if node is None else self.diffusion.find(self.find(node))
-        if node is not None and i is None:
+    def sensitivities(self, row: int | None = None) -> tuple[Sensitivity, ...]:
+        """Documents, edges and seeds that the importance found, or that of one row, rests on."""
+        i = None if row is None else self.diffusion.find(row)
+        if row is not None and i is None:
             return ()
-        return sensitivities(self.streams, self._origin.places, i)
-
-    def change(self, *, nodes: Iterable[str] = (), edges: Iterable[tuple[str, str]] = (),
-               seeds: Iterable[str] = (), documents: Iterable[str] = ()) -> Change:
-        """See `Explanation`."""
-        rows, gone = {self.find(node) for node in nodes}, {self.find(seed) for seed in seeds}
-        pairs = {(self.find(u), self.find(v)) for u, v in edges}
-        for row in gone - set(self.problem.seeds.rows.tolist()):
-            raise ParameterError(f"{shown(self.graph, row)} is not a seed; the seeds are "
-                                 + ", ".join(shown(self.graph, s)
-                                             for s in self.problem.seeds.rows.tolist()))
-        for name in documents:
-            rows |= set(self._origin.passages_of(name))
-            pairs |= set(self._origin.relations_of(name))
-        return Change(frozenset(rows), frozenset(pairs), frozenset(gone))
-
-    def what_if(self, change: Change) -> Effect:
-        """See `Explanation`."""
-        problem = changed(self.problem, change)
-        return Effect.of(self.retrieval, problem.retrieval(problem.solve()))
-
-    @property
-    def documents(self) -> tuple[str, ...]:
-        """See `Explanation`."""
-        return tuple(sorted(self._origin.places.nodes.keys() | self._origin.places.edges.keys()))
+        return sensitivities(self.streams, self.provenance.places, i)
 
     @cached_property
     def _shares(self) -> tuple[Nodes, Floats]:
         return self.streams.shares()
 
-    @cached_property
-    def _origin(self) -> Provenance:
-        return Provenance(self.problem, self.diffusion, self.open_store)
-
-    def _inflows(self, row: int, inflows: Sequence[tuple[str, float]],
-                 reached: float) -> tuple[Inflow, ...]:
-        graph, wanted = self.graph, self.graph.ids[row]
-        near = [graph.row[i] for i, _ in inflows]
-        names = [graph.ids[r] for r in (row, *near) if graph.kinds[r] != "passage"]
-        passages = [graph.ids[r] for r in (row, *near) if graph.kinds[r] == "passage"]
+    def _inflows(self, row: int, balance: Balance) -> tuple[Inflow, ...]:
+        """The largest inflows with what is said of them."""
+        graph, wanted, inflows = self.graph, self.graph.ids[row], balance.inflows[:INFLOWS]
+        passages: list[str] = []
+        names: list[str] = []
+        for id in (wanted, *(id for id, _ in inflows)):
+            kind = passages if graph.kinds[graph.row[id]] == "passage" else names
+            kind.append(id)
         found = self.evidence(names) if names else ()
         with self.open_store() as store:
-            chunks = {i: node.key for i, node in store.graph.nodes(passages).items()}
+            chunks = {id: node.key for id, node in store.graph.nodes(passages).items()}
             by_hand = added(store, wanted)
         edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
-        return tuple(Inflow(
-            i, shown(graph, graph.row[i]), flow, flow / reached if reached > 0 else 0.0,
-            edge[i].weight, edge[i].kind, joining(found, chunks, i, wanted), by_hand.get(i, ""))
-            for i, flow in inflows)
+        listed = []
+        for id, flow in inflows:
+            listed.append(Inflow(
+                id, shown(graph, graph.row[id]), flow, flow / balance.reached, edge[id].weight,
+                edge[id].kind, sentences_joining(found, chunks, id, wanted), by_hand.get(id, "")))
+        return tuple(listed)
 
+
+def gather_paths(found: list[tuple[list[ReasoningPath], float]], most: int) -> Paths:
+    """The largest paths of one diffusion, or of several, which are then numbered from 1."""
+    total = sum(mass for _, mass in found)
+    listed = []
+    for number, (paths, _) in enumerate(found, 1):
+        for path in paths:
+            listed.append((-path.mass, number if len(found) > 1 else 0, path))
+    listed = sorted(listed, key=lambda one: one[:2])[:most]
+    rest = total + math.fsum(mass for mass, _, _ in listed)
+    largest = tuple(replace(path, share=path.mass / total if total > 0 else 0.0, part=part)
+                    for _, part, path in listed)
+    return Paths(largest, total, rest if rest > ROUNDING * total else 0.0)

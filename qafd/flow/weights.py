@@ -116,11 +116,9 @@ class Weights:
         gate = self.a + self.b * both
         return self.c * similarity * gate if self.outer == "times" else self.c * similarity + gate
 
-    def factors(self, similarity: float, s_u: float, s_v: float) -> dict[str, float]:
-        """The three similarities behind one weight and the weight, for the gate view."""
-        one = np.array([similarity]), np.array([s_u]), np.array([s_v])
-        return {"structure": similarity, "alignment_u": s_u, "alignment_v": s_v,
-                "weight": float(self(*one)[0])}
+    def of_edge(self, similarity: float, s_u: float, s_v: float) -> float:
+        """The weight of one edge."""
+        return float(self(np.array([similarity]), np.array([s_u]), np.array([s_v]))[0])
 
 
 @dataclass(frozen=True, eq=False)

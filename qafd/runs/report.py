@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from qafd.explain import balance_sentence, mass_balance
+from qafd.explain import mass_balance
 from qafd.export import imprint
 from qafd.flow.verify import verify
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.rank import stated
 from qafd.runs import Run
+from qafd.wording.explanations import say_balance
 
 FOREMOST = 5  # nodes whose reasons are given
 LISTED = 40  # nodes in the table
@@ -40,10 +41,8 @@ def _lines(run: Run) -> Iterator[str]:
         yield f"- \\[{number}\\] {said(title)}: {said(where)}"
     yield from _nodes(full)
     yield "\n## Why the foremost are here\n"
-    names = {n.id: n.name for n in retrieval.nodes}
     for node in [n for n in full if n.kind != "passage"][:FOREMOST]:
-        held = (balance_sentence(mass_balance(retrieval, node.id), names) if node.capacity > 0
-                else "")
+        held = say_balance(mass_balance(retrieval, node.id)) if node.capacity > 0 else ""
         yield f"- {said(node.reason, 600)} {said(held, 600)}".rstrip()
     yield "\n## Passages\n"
     for rank, passage in enumerate(retrieval.passages[:PASSAGES], 1):

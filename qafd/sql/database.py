@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from qafd.explain import Explanation, RunExplanation
-from qafd.explain.united import UnitedExplanation
 from qafd.graph import Graph
 from qafd.models.embedder import Embedder
 from qafd.plan import Planner
@@ -146,16 +145,13 @@ class DatabaseQuestion:
         # It asks a store for texts and relations of nodes only; a schema has the latter.
         opened = cast("Callable[[], Workspace]", lambda: _Relations(links(self.database.schema)))
 
-        def run(found: Retrieval, plan: QueryPlan) -> RunExplanation:
+        parts = zip(retrieval.parts, self.plan.subqueries, strict=True)
+        runs = []
+        for found, plan in parts if retrieval.parts else [(retrieval, self.plan)]:
             problem = self.method.problem(self.corpus, plan)
-            return RunExplanation(graph, found, opened, lambda _: (), self._again, problem,
-                                  problem.solve())
-
-        if not retrieval.parts:
-            return run(retrieval, self.plan)
-        return UnitedExplanation(
-            graph, retrieval, opened, lambda _: (), self._again, self.method, self.plan,
-            tuple(map(run, retrieval.parts, self.plan.subqueries)))
+            runs.append(RunExplanation(graph, found, opened, lambda _: (), problem,
+                                       problem.solve()))
+        return Explanation(graph, retrieval, self.plan, self.method, self._again, tuple(runs))
 
     def _again(self, _: str) -> Retrieval:
         return self.retrieval

@@ -16,6 +16,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED
 from qafd.sql.database import DatabaseQuestion
 from qafd.sql.schema import quoted
+from qafd.wording.explanations import say_path
 
 SQL_TOKENS = 1024  # most that a reply may have
 PATHS = 3  # of each subquery
@@ -73,7 +74,7 @@ def schema_part(asked: DatabaseQuestion) -> str:
             if len(way.nodes) > 1 and full.issuperset(way.nodes)]
     for number, part in enumerate(parts, 1):
         lines.append(f"part {number}: {one_line(part.query, 300)}")
-        own = [way.words for way in ways if way.part in (0, number)]
+        own = [say_path(way) for way in ways if way.part in (0, number)]
         lines += [f"  path {words}" for words in own[:PATHS]]
     return "\n".join(lines)
 

@@ -23,6 +23,7 @@ from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording.explanations import say_why, say_why_not
 
 SAMPLE = "ferries"
 EXAMPLES = {SAMPLE: ("How many bookings did customers from Bergvik make?",
@@ -202,8 +203,8 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
 def why_line(asked: DatabaseQuestion, node: str) -> str:
     """Why a node is retrieved, or not, in a few sentences."""
     explanation = asked.explanation
-    return (explanation.why(node).summary if explanation.retrieved(node) else
-            " ".join(explanation.why_not(node).sentences))
+    return (say_why(explanation.why(node)) if explanation.retrieved(node) else
+            " ".join(say_why_not(explanation.why_not(node))))
 
 
 def _facts(asked: DatabaseQuestion, name: str) -> str:

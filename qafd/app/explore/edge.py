@@ -11,9 +11,7 @@ from qafd.app.explore.node import by_hand, quoted, read_table
 from qafd.app.explore.remarks import remarks_on
 from qafd.explain import Along, Strand
 from qafd.view.panel import number
-
-KINDS = {"mention": "The name stands in the title of this passage.",
-         "synonym": "The two names are alike."}
+from qafd.wording.explanations import say_along, say_unquoted
 
 
 def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
@@ -21,7 +19,7 @@ def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
     along = explanation_of(view).along(ends[0], ends[1], contracted)
     st.html(f"<h4 style='margin:0'>{safe(along.source)} {'→' if along.flow > 0 else '–'} "
             f"{safe(along.target)}</h4><small>{safe(along.label)}</small>"
-            f"<p>{safe(along.sentence, 600)}</p>")
+            f"<p>{safe(say_along(along), 600)}</p>")
     if along.question:
         st.caption(plain(f"Most of it for the subquery “{along.question}”:"))
     for strand in along.strands:
@@ -40,7 +38,7 @@ def _strand(strand: Strand) -> None:
         st.html(by_hand(strand.added))
     st.html("".join(quoted(sentence) for sentence in strand.sentences))
     if not strand.sentences and not strand.added:
-        st.caption(KINDS.get(strand.kind, "No sentence is kept that names both."))
+        st.caption(say_unquoted(strand.kind))
 
 
 def _widths(along: Along) -> None:

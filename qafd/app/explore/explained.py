@@ -16,6 +16,7 @@ from qafd.flow.homotopy import Path as Entries
 from qafd.retrieve.base import SATURATED
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.panel import number
+from qafd.wording.explanations import say_why, say_why_not
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
 OFFERED = 5_000  # nodes up to which the list has every name
@@ -63,8 +64,8 @@ def why_line(view: View, node: str) -> str:
     """The reasons of one node in a few sentences."""
     explanation = explanation_of(view)
     if explanation.retrieved(node):
-        return explanation.why(node).summary
-    return " ".join(explanation.why_not(node, SEARCHED).sentences)
+        return say_why(explanation.why(node))
+    return " ".join(say_why_not(explanation.why_not(node, SEARCHED)))
 
 
 def next_in(view: View) -> str:
@@ -73,14 +74,14 @@ def next_in(view: View) -> str:
     Nothing for a question in parts, whose mass each part has a share of.
     """
     explanation, under = explanation_of(view), session().under_mass
-    if (not isinstance(explanation, RunExplanation) or under is None
+    if (len(explanation.runs) > 1 or under is None
             or view.plan.question != view.question or explanation.full > TICKED
             or not view.method.mass > 0):
         return ""
     place, end = under
-    mass, following = view.method.mass, ""
+    mass, following, run = view.method.mass, "", explanation.runs[0]
     path = _entered(view.knowledge.path, view.version, view.question,
-                    replace(view.method, mass=end), explanation) or explanation.entered
+                    replace(view.method, mass=end), run) or run.entered
     rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
     retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}
     waiting = [(row, alpha) for row, alpha in zip(rows, alphas, strict=True)

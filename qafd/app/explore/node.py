@@ -1,7 +1,7 @@
 """The selected node: what the documents say of it, why it is here, and its mass balance."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,12 +14,13 @@ from qafd.app.explore.remarks import remarks_on
 from qafd.app.links import in_document
 from qafd.app.pages import page
 from qafd.curate.neighbors import added
-from qafd.explain import Balance, balance_sentence, mass_balance
+from qafd.explain import Balance, mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.names.columns import is_row
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name
+from qafd.wording.explanations import say_balance
 
 TITLES, NAMES = 3, 10
 STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
@@ -75,19 +76,18 @@ def heading(node: RetrievedNode) -> str:
 
 def held(retrieval: Retrieval, node: RetrievedNode) -> None:
     """The mass balance of a node, folded."""
-    names = {n.id: shown_name(n) for n in retrieval.nodes}
     with st.expander("Mass balance"):
         balance = mass_balance(retrieval, node.id)
-        st.html(f"<p>{safe(balance_sentence(balance, names))}</p>")
-        balance_table(balance, names, 4)
+        st.html(f"<p>{safe(say_balance(balance))}</p>")
+        balance_table(balance, 4)
         st.caption("In minus out is what it holds, to rounding.")
 
 
-def balance_table(balance: Balance, names: Mapping[str, str], digits: int) -> None:
+def balance_table(balance: Balance, digits: int) -> None:
     """What came to a node, what went on, and what it holds."""
     rows = [("injected by the question", balance.injected)] if balance.injected else []
-    rows += [(f"from {names[v]}", flow) for v, flow in balance.inflows]
-    rows += [(f"to {names[v]}", -flow) for v, flow in balance.outflows]
+    rows += [(f"from {balance.names[v]}", flow) for v, flow in balance.inflows]
+    rows += [(f"to {balance.names[v]}", -flow) for v, flow in balance.outflows]
     rows.append(("held", balance.node.mass))
     st.dataframe({"what": [r[0] for r in rows], "mass": [r[1] for r in rows]}, hide_index=True,
                  column_config={"mass": st.column_config.NumberColumn(format=f"%.{digits}f")})

@@ -12,6 +12,7 @@ from qafd.app.figures import label
 from qafd.app.session import keep, value_of
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.export import table_csv
+from qafd.wording.explanations import say_path
 
 MOST = 50
 LISTED = 12
@@ -58,7 +59,7 @@ def paths_tab(view: View) -> None:
     with st.expander("All paths as a table"):
         st.dataframe({"mass": [p.mass for p in found.paths] + [found.rest],
                       "share": [p.share for p in found.paths] + [found.rest / found.total],
-                      "path": [p.words for p in found.paths] + ["all other paths"]}
+                      "path": [say_path(p) for p in found.paths] + ["all other paths"]}
                      | ({"subquery": [str(p.part) for p in found.paths] + [""]}
                         if view.retrieval.parts else {}),
                      hide_index=True, column_config={
@@ -68,7 +69,7 @@ def paths_tab(view: View) -> None:
     with st.container(horizontal=True):
         st.download_button("Paths CSV", lambda: table_csv(
             ("mass", "share", "path", "nodes", "subquery"),
-            [(p.mass, p.share, p.words, " ".join(p.nodes), p.part or "") for p in found.paths]
+            [(p.mass, p.share, say_path(p), " ".join(p.nodes), p.part or "") for p in found.paths]
             + [(found.rest, found.rest / found.total, "all other paths", "", "")]),
             "paths.csv", "text/csv", on_click="ignore")
         st.download_button("Diagram CSV", lambda: table_csv(
@@ -82,7 +83,7 @@ def _paths(explanation: Explanation) -> Paths:
 
 
 def _said(path: ReasoningPath) -> str:
-    return plain(path.words) + (f" (subquery {path.part})" if path.part else "")
+    return plain(say_path(path)) + (f" (subquery {path.part})" if path.part else "")
 
 
 def _name(explanation: Explanation, node: str) -> str:
@@ -135,4 +136,4 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
 def _alt(found: Paths, listed: tuple[ReasoningPath, ...]) -> str:
     first = listed[0]
     return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
-            f"mass; the largest carries {first.mass:.3g}: {first.words}.")
+            f"mass; the largest carries {first.mass:.3g}: {say_path(first)}.")

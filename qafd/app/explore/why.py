@@ -10,9 +10,18 @@ from qafd.app.explore.explained import SEARCHED, explanation_of, node_choice
 from qafd.app.explore.node import balance_table, by_hand, quoted, read_table
 from qafd.app.session import keep
 from qafd.explain import Balance, Inflow, Paths, Why, WhyNot
-from qafd.explain.whynot import enough
 from qafd.retrieve import METHODS
 from qafd.view.panel import number
+from qafd.wording.explanations import (
+    say_balance,
+    say_other,
+    say_path,
+    say_remedy,
+    say_size,
+    say_unquoted,
+    say_why,
+    say_why_not,
+)
 
 _COUNTS: dict[str, Callable[[Balance], float]] = {
     "put in": lambda balance: balance.injected,
@@ -37,20 +46,20 @@ def why_tab(view: View) -> None:
         _why_not(explanation.why_not(node, SEARCHED))
     if st.toggle("What other methods say", key=keep("elsewhere"), bind="query-params",
                  help="Asks every other method the same question; takes a moment."):
-        said = explanation.elsewhere(node)
         st.html(read_table(("its own reason", "method"), [
-            (reason, METHODS[name].label) for name, reason in said.items()]))
+            (say_other(other), METHODS[other.method].label)
+            for other in explanation.elsewhere(node)]))
 
 
 def _why(why: Why) -> None:
-    _lead(why.summary)
-    st.write(plain(why.sentence))
+    _lead(say_why(why))
+    st.write(plain(say_balance(why.balance)))
     if why.parts:
         _sums(why)
         for part in why.parts:
             if part.why is not None:
                 st.html(f"<h4>Subquery {part.number}: {safe(part.question)}</h4>")
-                st.write(plain(part.why.sentence))
+                st.write(plain(say_balance(part.why.balance)))
                 _shares(part.why)
     else:
         _shares(why)
@@ -88,7 +97,7 @@ def _shares(why: Why) -> None:
 def ways_listed(ways: Paths) -> list[tuple[str, str]]:
     """The rows of a table of ways: each in words with its mass, and all others unless none is."""
     others = [("all other ways", number(ways.rest))]
-    return [(way.words, number(way.mass)) for way in ways.paths] + others * (ways.rest > 0)
+    return [(say_path(way), number(way.mass)) for way in ways.paths] + others * (ways.rest > 0)
 
 
 def _quotes(inflow: Inflow) -> None:
@@ -97,30 +106,26 @@ def _quotes(inflow: Inflow) -> None:
     if inflow.sentences:
         st.html("".join(quoted(e) for e in inflow.sentences))
     elif not inflow.added:
-        st.caption({"mention": "The name stands in the title of this passage.",
-                    "synonym": "The two names are alike."}.get(
-                        inflow.kind, "No sentence is kept that names both."))
+        st.caption(say_unquoted(inflow.kind))
 
 
 def _balance(why: Why) -> None:
     balance = why.balance
-    names = dict(zip((i for i, _ in balance.inflows + balance.outflows),
-                     (name for name, _ in why.inward + why.outward), strict=True))
-    balance_table(balance, names, 9)
+    balance_table(balance, 9)
     st.caption(f"In minus out is what it holds; the difference is {abs(balance.error):.0e}, "
                "which is rounding. Mass is counted in the units of the control at the left; ways "
                "and shares split what passes a node in equal proportions.")
 
 
 def _why_not(why: WhyNot) -> None:
-    _lead(" ".join(why.sentences[:1]))
-    st.write(plain(" ".join(why.sentences[1:])))
+    first, *rest = say_why_not(why)
+    _lead(first)
+    st.write(plain(" ".join(rest)))
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption("What would bring it in, the shortest change first; each was tried")
         st.html(read_table(("change", "how much"), [
-            (r.sentence, enough(r.size) + (" of mass" if r.kind == "seed" else " times"))
-            for r in why.remedies]))
+            (say_remedy(remedy, why), say_size(remedy)) for remedy in why.remedies]))
         st.caption("The smallest relative increase comes first; making it a seed asks another "
                    "question, so it counts as doubling.")
     with right:

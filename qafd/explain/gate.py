@@ -1,0 +1,43 @@
+"""An edge as a gate: the three similarities that make its weight, Eq. (1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.explain.paths import shown
+from qafd.graph import Graph
+from qafd.retrieve.qafd import Problem
+
+
+@dataclass(frozen=True)
+class Gate:
+    """An edge and what makes its weight: H(u, v), and the alignment of both ends."""
+
+    source: str
+    target: str
+    source_name: str
+    target_name: str
+    weight: float
+    structure: float
+    alignment_source: float
+    alignment_target: float
+
+
+def gate_of(problem: Problem, u: int, v: int) -> Gate:
+    """The edge between two rows, and what makes its weight."""
+    layer = problem.layer
+    structure = float(layer.similarity[edge_place(layer, u, v)])
+    s_u, s_v = problem.gates.align(layer, np.array([u, v])).tolist()
+    weight = problem.gates.weights.of_edge(structure, s_u, s_v)
+    return Gate(layer.ids[u], layer.ids[v], shown(layer, u), shown(layer, v), weight, structure,
+                s_u, s_v)
+
+
+def edge_place(graph: Graph, u: int, v: int) -> int:
+    """Where the edge from u to v stands in the arrays of the graph."""
+    place = graph.entry(u, v)
+    if place is None:
+        raise ParameterError("there is no edge between {source!r} and {target!r} that mass could "
+                             "run over", source=graph.names[u], target=graph.names[v])
+    return place
