@@ -33,9 +33,12 @@ const svg = (tag, parent, attributes) => {
 const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
 const put = (el, name, value) => { if ((el.was ??= {})[name] !== value) el.setAttribute(name, el.was[name] = value); };
 const number = (v) => (v === 0 ? "0" : Math.abs(v) >= 1000 ? Math.round(v).toLocaleString("en-US") : String(Number(v.toPrecision(3))));
-const percent = (v) => (v > 0 && v < 0.001 ? "less than 0.1%" : `${(100 * v).toFixed(1)}%`);
 const short = (text, length) => ([...text].length > length ? [...text].slice(0, length - 1).join("") + "…" : text);
 const SLIGHT = 1e-9;
+const CALM = { play: 0.001, push: 0.01, exact: 0 };  // share of the mass above capacity that is as good as none
+// A sentence of the page's language; its templates come with the data.
+const word = (m, key, values = {}) => m.data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const percentOf = (m, v) => (v > 0 && v < 0.001 ? word(m, "less") : `${(100 * v).toFixed(1)}%`);
 
 function create(root) {
   const m = { root, speed: 1, frames: 0 };
@@ -128,7 +131,7 @@ function go(m, k) {
 function play(m) {
   if (m.k >= m.take.pushed.length) start(m);
   let then = performance.now(), due = 0;
-  say(m.playButton, "Pause");
+  say(m.playButton, word(m, "pause"));
   const frame = (now) => {
     // The first pushes one by one, each a fifth faster than the one before.
     due += ((now - then) / 1000) * Math.min(m.speed, 2 * 1.2 ** m.k);
@@ -148,7 +151,7 @@ function play(m) {
 function pause(m) {
   cancelAnimationFrame(m.playing);
   m.playing = null;
-  if (m.playButton) say(m.playButton, "Play");
+  if (m.playButton) say(m.playButton, word(m, "play"));
 }
 
 // ---- the elements
@@ -162,36 +165,36 @@ function build(m) {
   m.panels = [];
   // All cards first: they share the width.
   const cards = [all !== "exact", all !== "push"].map((wanted) => wanted && html("section", "card", m.views));
-  if (cards[0]) m.panels.push(panel(m, cards[0], "Algorithm 2, push by push", true));
-  if (cards[1]) m.panels.push(panel(m, cards[1], "Exact solution", false));
+  if (cards[0]) m.panels.push(panel(m, cards[0], word(m, "algorithm"), true));
+  if (cards[1]) m.panels.push(panel(m, cards[1], word(m, "exact"), false));
   if (all === "play") {
-    m.playButton = button(m, "Play", () => (m.playing ? pause(m) : play(m)));
-    button(m, "Step", () => { pause(m); go(m, m.k + 1); });
-    button(m, "Reset", () => { pause(m); go(m, 0); });
-    const orders = html("select", "", label(m, "Order"));
+    m.playButton = button(m, word(m, "play"), () => (m.playing ? pause(m) : play(m)));
+    button(m, word(m, "step"), () => { pause(m); go(m, m.k + 1); });
+    button(m, word(m, "reset"), () => { pause(m); go(m, 0); });
+    const orders = html("select", "", label(m, word(m, "order")));
     for (const take of data.takes) html("option", "", orders, take.name).value = take.order;
     orders.value = m.take.order;
     orders.onchange = () => choose(m, orders.value);
     // The default plays any run in about ten seconds; the range covers 1 to 500 pushes a second.
-    const speed = range(label(m, "Speed"), 0, 100, 0);
+    const speed = range(label(m, word(m, "speed")), 0, 100, 0);
     const told = html("span", "", speed.parentNode);
     const set = () => {
       m.speed = 500 ** (speed.value / 100);
-      say(told, `up to ${Math.round(m.speed)} a second`);
+      say(told, word(m, "rate", { number: Math.round(m.speed) }));
       speed.setAttribute("aria-valuetext", told.textContent);
     };
     speed.value = m.wanted ?? (100 * Math.log(Math.max(2, m.take.pushed.length / 10))) / Math.log(500);
     speed.oninput = () => { m.wanted = speed.value; set(); };
     set();
-    m.scrub = range(label(m, "Push", "scrub"), 0, m.take.pushed.length, 0);
+    m.scrub = range(label(m, word(m, "push"), "scrub"), 0, m.take.pushed.length, 0);
     m.scrub.oninput = () => { pause(m); go(m, Number(m.scrub.value)); };
-    m.lines = [curve(m, "Excess: share of the mass above capacity, %", m.excess.map((e) => (100 * e) / (m.source || 1))),
-      curve(m, "Objective: F(x) above its minimum, log scale", m.gap.map((g) => Math.log10(Math.max(g / (m.gap[0] || 1), 1e-9))), true)];
+    m.lines = [curve(m, word(m, "excess"), m.excess.map((e) => (100 * e) / (m.source || 1))),
+      curve(m, word(m, "objective"), m.gap.map((g) => Math.log10(Math.max(g / (m.gap[0] || 1), 1e-9))), true)];
   }
   if (all === "push") {
-    button(m, "Undo", () => { m.hand.pop(); go(m, m.hand.length); });
-    button(m, "Start again", () => { m.hand = []; go(m, 0); });
-    button(m, "Push the fullest", () => {
+    button(m, word(m, "undo"), () => { m.hand.pop(); go(m, m.hand.length); });
+    button(m, word(m, "again"), () => { m.hand = []; go(m, 0); });
+    button(m, word(m, "fullest"), () => {
       const over = m.mass.map((mass, i) => mass - data.nodes[i].T), best = over.indexOf(Math.max(...over));
       if (over[best] > SLIGHT) byHand(m, best);
     });
@@ -294,7 +297,7 @@ function curve(m, title, values, logged = false) {
   const view = svg("svg", m.curves, { viewBox: `0 -16 ${width} ${height + 34}`, role: "img" });
   const low = logged ? Math.min(...values, -1) : 0, high = logged ? 0 : Math.max(...values, 1e-9);
   const last = Math.max(values.length - 1, 1), X = (k) => (k / last) * width, Y = (v) => height - ((v - low) / (high - low)) * height;
-  view.setAttribute("aria-label", `${title}: from ${number(values[0])} to ${number(values.at(-1))} after ${values.length - 1} pushes`);
+  view.setAttribute("aria-label", word(m, "curve", { title, first: number(values[0]), last: number(values.at(-1)), pushes: values.length - 1 }));
   svg("text", view, { x: 0, y: -6 }).textContent = title;
   svg("line", view, { class: "axis", x1: 0, x2: width, y1: height, y2: height });
   const step = Math.max(1, Math.floor(values.length / 600));
@@ -302,25 +305,25 @@ function curve(m, title, values, logged = false) {
     .map(([k, v]) => `${X(k).toFixed(1)},${Y(v).toFixed(1)}`).join(" ") });
   if (last > data.released) {
     svg("line", view, { class: "stop", x1: X(data.released), x2: X(data.released), y1: 0, y2: height });
-    svg("text", view, { x: Math.min(X(data.released) + 4, width - 175), y: 10 }).textContent = `the released code stops here (${data.released})`;
+    svg("text", view, { x: Math.min(X(data.released) + 4, width - 175), y: 10 }).textContent = word(m, "released", { pushes: data.released });
   }
   const now = svg("line", view, { class: "now", y1: 0, y2: height });
   svg("text", view, { x: 0, y: height + 14 }).textContent = "0";
   const end = svg("text", view, { x: width, y: height + 14 });
   end.style.textAnchor = "end";
-  end.textContent = `${values.length - 1} pushes`;
+  end.textContent = word(m, "pushes", { number: values.length - 1 });
   return { now, X };
 }
 
 function legend(m) {
   m.keys.replaceChildren();
-  for (const [color, text] of [["var(--hot)", "overflows"], [css(m, 0.6), "full: retrieved, greener is more important"],
-    ["var(--wet)", "holds some mass"], ["transparent", "dry"]]) {
+  for (const [color, text] of [["var(--hot)", word(m, "overflows")], [css(m, 0.6), word(m, "full")],
+    ["var(--wet)", word(m, "wet")], ["transparent", word(m, "dry")]]) {
     const item = html("span", "", m.keys);
     html("i", "", item).style.background = color;
     item.append(text);
   }
-  html("span", "", m.keys, "ring = what the node can hold, disc = what it holds, line = width of the pipe");
+  html("span", "", m.keys, word(m, "marks"));
 }
 
 // ---- one frame
@@ -332,21 +335,21 @@ const css = (m, t) => {
 
 function draw(m) {
   for (const p of m.panels) {
-    const { x, mass } = p.live ? m : m.exact, plain = m.data.plain;
+    const { x, mass } = p.live ? m : m.exact, plain = m.data.plain, calm = p.live && isCalm(m);
     const passed = p.live && m.last >= 0 ? new Set(m.near[m.last].map(([, , i]) => i)) : new Set();
     p.edges.forEach((e, i) => e && put(e, "class", passed.has(i) ? "edge hot" : "edge"));
     p.nodes.forEach((n, i) => {
       if (!n) return;
-      const { T, d, name } = m.data.nodes[i], over = mass[i] - T > SLIGHT * Math.max(1, T) && (p.live || !x[i]);
+      const { T, d, name } = m.data.nodes[i], over = !calm && mass[i] - T > SLIGHT * Math.max(1, T) && (p.live || !x[i]);
       const state = over ? "over" : x[i] > 0 ? "full" : mass[i] > 0 ? "wet" : "dry";
       put(n.g, "class", `${state}${d > 0 ? " source" : ""}${p.live && i === m.last ? " last" : ""}`);
       put(n.disc, "r", (n.r * Math.min(Math.sqrt(mass[i] / T), plain ? 2.2 : 3.5)).toFixed(2));
       n.disc.style.fill = state === "full" ? css(m, Math.sqrt(Math.min(1, x[i] / m.top))) : "";
-      if (n.amount) say(n.amount, `${number(mass[i])} of ${number(T)}`);
-      if (p.live && m.data.mode === "push") put(n.g, "aria-label", `${name} holds ${number(mass[i])} of ${number(T)}${over ? ", overflows: push it" : ""}`);
+      if (n.amount) say(n.amount, word(m, "holds", { mass: number(mass[i]), capacity: number(T) }));
+      if (p.live && m.data.mode === "push") put(n.g, "aria-label", word(m, over ? "bucketOver" : "bucket", { name, mass: number(mass[i]), capacity: number(T) }));
     });
     const full = x.filter((v) => v > 0).length;
-    put(p.view, "aria-label", `${p.title}: ${full} nodes are full${p.live ? ` after ${m.k} pushes, ${number(Math.max(m.left, 0))} units above capacity` : ""}.`);
+    put(p.view, "aria-label", word(m, p.live ? "panelLive" : "panel", { title: p.title, full, pushes: m.k, excess: number(Math.max(m.left, 0)) }));
   }
   m.root.dataset.push = m.k;
   m.root.dataset.mass = m.mass.reduce((a, b) => a + b, 0).toFixed(9);
@@ -358,18 +361,18 @@ function draw(m) {
   say(m.status, sentence(m));
 }
 
+// Whether so little overflows that the algorithm ends; buckets are not red then.
+const isCalm = (m) => m.left <= Math.max(CALM[m.data.mode], SLIGHT) * (m.source || 1);
+
 function sentence(m) {
-  const { nodes, mode } = m.data, share = Math.max(m.left, 0) / (m.source || 1);
+  const { nodes, mode } = m.data, share = percentOf(m, Math.max(m.left, 0) / (m.source || 1)), source = number(m.source);
   const hidden = nodes.filter((node) => !node.at).length;
-  const beside = hidden ? ` ${hidden} nodes are not drawn.` : "";
-  if (mode === "exact") return `${m.exact.x.filter((x) => x > 0).length} nodes are full; the question poured ${number(m.source)} units.${beside}`;
-  const did = m.last < 0 ? `${number(m.source)} units of mass stand at the sources.` :
-    `Push ${m.k}${mode === "play" ? ` of ${m.take.pushed.length}` : ""}: ${short(nodes[m.last].name, 40)} passed on ${number(m.amount)}.`;
-  const done = share <= SLIGHT || (m.k === m.take.pushed.length && m.take.converged && mode === "play");
-  const close = Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top;
-  if (mode === "push") return m.left <= 0.01 * m.source ?
-    `${did} Almost nothing overflows: you are within ${percent(close)} of the exact importance, after ${m.k} pushes.` :
-    `${did} ${percent(share)} of the mass overflows. Push a red bucket.`;
-  if (done) return `${did} Nothing overflows any more; importance is within ${percent(close)} of the exact solution.${beside}`;
-  return `${did} ${percent(share)} of the mass lies above capacity${m.k === m.take.pushed.length ? `, and the film stops here: more pushes are needed` : ""}.${beside}`;
+  const beside = hidden ? ` ${word(m, "hidden", { number: hidden })}` : "";
+  if (mode === "exact") return word(m, "statusExact", { full: m.exact.x.filter((x) => x > 0).length, source }) + beside;
+  const values = { push: m.k, of: m.take.pushed.length, name: m.last < 0 ? "" : short(nodes[m.last].name, 40), mass: number(m.amount ?? 0) };
+  const did = m.last < 0 ? word(m, "statusStart", { source }) : word(m, mode === "play" ? "statusPushOf" : "statusPush", values);
+  const close = percentOf(m, Math.max(...m.x.map((x, i) => Math.abs(x - m.exact.x[i]))) / m.top);
+  if (isCalm(m)) return `${did} ${word(m, mode === "push" ? "won" : "done", { close, push: m.k })}${beside}`;
+  const ended = mode === "play" && m.k === m.take.pushed.length;
+  return `${did} ${word(m, mode === "push" ? "red" : ended ? "unfinished" : "above", { share })}${beside}`;
 }

@@ -129,7 +129,7 @@ def test_pushing_by_hand_ends_at_the_exact_solution(open_page: Open) -> None:
     assert number(page, "push") == 1
     for _ in range(60):
         page.get_by_role("button", name="Push the fullest").click()
-    expect(page.get_by_text(re.compile("Almost nothing overflows"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Done: almost nothing overflows"))).to_be_visible()
     assert number(page, "mass") == pytest.approx(card.start.mass, abs=1e-8)
     page.get_by_role("button", name="Start again").click()
     assert number(page, "excess") == pytest.approx(card.start.mass - 1)

@@ -12,14 +12,44 @@ import streamlit as st
 from qafd.app.component import asset
 from qafd.flow.reference import RELEASED_PUSHES
 from qafd.view.panel import NAME_LENGTH, RAMPS, clean
+from qafd.wording import say
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
     from qafd.lab.movie import Movie
 
-ORDER_NAMES = {"random": "random", "fifo": "first come, first served",
-               "largest": "fullest first"}
+ORDERS = {"random": "random", "fifo": "first come, first served", "largest": "fullest first"}
+WORDS = {
+    "play": "Play", "pause": "Pause", "step": "Step", "reset": "Reset", "order": "Order",
+    "speed": "Speed", "rate": "up to {number} a second", "push": "Push", "undo": "Undo",
+    "again": "Start again", "fullest": "Push the fullest", "pushes": "{number} pushes",
+    "algorithm": "Algorithm 2, push by push", "exact": "Exact solution",
+    "excess": "Excess: share of the mass above capacity, %",
+    "objective": "Objective: F(x) above its minimum, log scale",
+    "curve": "{title}: from {first} to {last} after {pushes} pushes",
+    "released": "the released code stops here ({pushes})",
+    "overflows": "overflows", "full": "full: retrieved, greener is more important",
+    "wet": "holds some mass", "dry": "dry", "less": "less than 0.1%",
+    "marks": "ring = what the node can hold, disc = what it holds, line = width of the pipe",
+    "holds": "{mass} of {capacity}", "bucket": "{name} holds {mass} of {capacity}",
+    "bucketOver": "{name} holds {mass} of {capacity}, overflows: push it",
+    "panel": "{title}: {full} nodes are full.",
+    "panelLive": "{title}: {full} nodes are full after {pushes} pushes, {excess} units above "
+    "capacity.",
+    "hidden": "{number} nodes are not drawn.",
+    "statusExact": "{full} nodes are full; the question poured {source} units.",
+    "statusStart": "{source} units of mass stand at the sources.",
+    "statusPush": "Push {push}: {name} passed on {mass}.",
+    "statusPushOf": "Push {push} of {of}: {name} passed on {mass}.",
+    "won": "Done: almost nothing overflows. You are within {close} of the exact importance, after "
+    "{push} pushes.",
+    "red": "{share} of the mass overflows. Push a red bucket.",
+    "done": "As good as nothing overflows any more; importance is within {close} of the exact "
+    "solution.",
+    "above": "{share} of the mass lies above capacity.",
+    "unfinished": "{share} of the mass lies above capacity, and the film stops here: more pushes "
+    "are needed."}
 
 
 def movie_data(movie: "Movie", names: Sequence[str],
@@ -41,6 +71,7 @@ def movie_data(movie: "Movie", names: Sequence[str],
     """
     return {
         "aspect": aspect, "ramp": RAMPS[ramp], "mode": mode, "order": order, "plain": plain,
+        "words": {key: say(template) for key, template in WORDS.items()},
         "released": RELEASED_PUSHES, "objective": movie.objective,
         "nodes": [{
             "name": clean(name, NAME_LENGTH), "T": capacity, "d": source, "X": x, "M": mass,
@@ -48,7 +79,7 @@ def movie_data(movie: "Movie", names: Sequence[str],
                 names, movie.capacity.tolist(), movie.source.tolist(), movie.x.tolist(),
                 movie.mass.tolist(), strict=True))],
         "edges": [movie.u.tolist(), movie.v.tolist(), movie.weight.tolist()],
-        "takes": [{"order": t.order, "name": ORDER_NAMES[t.order], "pushed": t.pushed.tolist(),
+        "takes": [{"order": t.order, "name": say(ORDERS[t.order]), "pushed": t.pushed.tolist(),
                    "converged": t.converged} for t in movie.takes],
     }
 

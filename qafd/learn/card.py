@@ -184,10 +184,15 @@ def proof(card: Card, settings: Settings) -> Proof:
 
 @dataclass(frozen=True)
 class Promise:
-    """Theorem 7 on a toy: which relevant nodes are missing, and the leakage against its bound."""
+    """Theorem 7 on a toy: which relevant nodes are missing, and the leakage against its bound.
+
+    `leaked` is the capacity of the nodes outside that are full, `standing` the mass in those that
+    are not: both as shares of the capacity of the relevant nodes.
+    """
 
     missing: tuple[str, ...]
     leaked: float
+    standing: float
     beta: float
 
 
@@ -195,8 +200,14 @@ def promise(card: Card, settings: Settings) -> Promise:
     """What the theorem promises for the card, beside what happens."""
     p = problem(card, settings)
     sink = p.graph.capacity(p.capacity)
-    support = set(solve(p.graph, p.gates, p.rows, p.mass, p.capacity).support.tolist())
+    exact = solve(p.graph, p.gates, p.rows, p.mass, p.capacity)
+    support = set(exact.support.tolist())
     relevant = {p.graph.row[name] for name in card.toy.relevant}
     volume = sum(sink[row] for row in relevant)
+    standing = 0.0
+    for row, mass in zip(exact.rows.tolist(), exact.mass.tolist(), strict=True):
+        if row not in relevant | support:
+            standing += mass
     return Promise(tuple(card.toy.names[row] for row in sorted(relevant - support)),
-                   float(sum(sink[row] for row in support - relevant) / volume), settings.mass)
+                   float(sum(sink[row] for row in support - relevant) / volume),
+                   standing / float(volume), settings.mass)

@@ -52,8 +52,8 @@ CARDS = (
         "buckets", "Pipes and buckets",
         "Think of every node as a bucket and of every edge as a pipe. The question pours water "
         "into one bucket, the *Well*. A bucket that is too full keeps what it can hold and sends "
-        "all the rest through its pipes, more through the wide ones. This is repeated until "
-        "nothing overflows. The buckets that ended up full are what is retrieved.",
+        "all the rest through its pipes, more through the wide ones. This is repeated until as "
+        "good as nothing overflows. The buckets that ended up full are what is retrieved.",
         "Ann gets four times as much as Ben in the first push, because her pipe is four times as "
         "wide. Water also runs back: the Well overflows again and again. The curve of the excess "
         "never rises.",
@@ -150,7 +150,8 @@ CARDS = (
         "gates to see what the promise rests on.",
         "With the source inside and *product* weights the promise holds. Pour outside and some "
         "of the five stay empty. Open the gates (*plain*) and the mass leaves before they are "
-        "full. Once they are full, the bound on the spill is nothing but conservation of mass.",
+        "full. Once they are full, the bound on the spill is nothing but conservation of mass: "
+        "what was poured on top stands outside, in buckets that are full or not.",
         "Which two conditions does a user of a real system never know to hold?",
         "That the seeds lie inside the relevant set, and that the embeddings separate it from the "
         "rest. The amount to pour needs the size of that set as well.",

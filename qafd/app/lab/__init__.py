@@ -13,7 +13,7 @@ from qafd.app import figures
 from qafd.app.escaping import plain
 from qafd.app.explore import ASPECT, View, chosen_drawing, placed
 from qafd.app.explore.node import read_table
-from qafd.app.movie import ORDER_NAMES, movie, movie_data
+from qafd.app.movie import ORDERS, movie, movie_data
 from qafd.app.pages import page
 from qafd.app.session import keep
 from qafd.explain.paths import shown
@@ -184,7 +184,7 @@ def movie_tab(view: View) -> None:
     st.html(read_table(
         ("order", "pushes", "excess below 0.1%",
          f"mass above capacity after {RELEASED_PUSHES} pushes"),
-        [(ORDER_NAMES[take.order], f"{len(take.pushed):,}", "yes" if take.converged else "no",
+        [(ORDERS[take.order], f"{len(take.pushed):,}", "yes" if take.converged else "no",
           f"{take.left:.2%}") for take in filmed.takes]))
     st.download_button("Data as CSV", lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
                        key="movie-csv", on_click="ignore", icon=":material/download:")

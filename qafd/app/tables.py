@@ -1,0 +1,58 @@
+"""Tables and downloads as every page has them; names of columns are templates."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from qafd.export import table_csv
+from qafd.wording import say
+
+Columns = Mapping[str, Iterable[Any]]
+
+
+def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
+          meanings: Mapping[str, str] | None = None, **options: Any) -> Any:
+    """A table by its columns; what `st.dataframe` returns.
+
+    Parameters
+    ----------
+    columns : mapping of str to values
+        The template of each column's name and its cells.
+    formats : mapping of str to str
+        How the numbers of a column are written, by its template.
+    meanings : mapping of str to str
+        The templates of what a column means, shown as help.
+    options
+        Of `st.dataframe`.
+    """
+    formats, meanings = formats or {}, meanings or {}
+    config = dict(options.pop("column_config", {}))
+    for name in columns:
+        meaning = say(meanings[name]) if name in meanings else None
+        if name in formats:
+            config[name] = st.column_config.NumberColumn(help=meaning, format=formats[name])
+        elif meaning:
+            config[name] = st.column_config.Column(help=meaning)
+    cells = {say(name): list(values) for name, values in columns.items()}
+    said = {say(name): settings for name, settings in config.items()}
+    return st.dataframe(cells, hide_index=True, column_config=said, **options)
+
+
+def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Rows of cells as columns."""
+    cells = [list(row) for row in rows]
+    return {name: [row[at] for row in cells] for at, name in enumerate(names)}
+
+
+def download(label: str, content: Callable[[], str | bytes], file: str, mime: str = "text/csv",
+             **options: Any) -> None:
+    """A button that makes a file when it is pressed, without a rerun."""
+    st.download_button(label, content, file, mime, on_click="ignore", icon=":material/download:",
+                       **options)
+
+
+def download_csv(label: str, names: Collection[str], rows: Callable[[], Iterable[Sequence[Any]]],
+                 file: str, **options: Any) -> None:
+    """A button for a table as CSV; its columns have the same names in every language."""
+    download(label, lambda: table_csv(list(names), rows()), file, **options)
