@@ -47,6 +47,8 @@ SILENT = {"id", "element_id", "icon", "url", "form_id", "key", "js_content", "cs
           "set_value", "value", "data", "form_clear_on_submit", "accept", "query_string", "class",
           "raw_values", "raw_value", "styler", "string_formatted_value", "uuid", "mode", "order",
           "ramp"}
+NO_WORDS = re.compile(r"<style>.*?</style>|<code.*?</code>|`[^`]*`|\$\$.*?\$\$|\{\w+\}|"
+                      r"#[0-9a-f]{6}\b|:material/\w+:|[\\\u2060]", re.S)
 NAMES = ("QAFD Explorer streamlit numpy scipy networkx sqlite utils spacy onnxruntime pyvis plotly "
          "openai Python SQLite CSV JSON HTML PNG SVG GraphML SQL alpha beta "
          "plain mean hybrid product")
@@ -133,8 +135,7 @@ def escaped(app: AppTest, data: str) -> list[str]:
     """Texts of a page in which English stands that is neither of a template nor of the data."""
     found = []
     for text in texts(app):
-        text = re.sub(r"<style>.*?</style>|<code.*?</code>|`[^`]*`|\$\$.*?\$\$|\{\w+\}|#[0-9a-f]{6}\b|:material/\w+:|[\\\u2060]", "",
-                      text, flags=re.S)
+        text = NO_WORDS.sub("", text)
         pieces = re.split(r"<[^>]*>|[⟦⟧·,:;→–—|()“”\"\n¶…/]|\d+", text)
         if any(words(piece).strip() and words(piece) not in data for piece in pieces):
             found.append(text[:300])
