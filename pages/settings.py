@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from qafd.app.access import access_settings
 from qafd.app.escaping import said
+from qafd.app.language import language_settings
 from qafd.app.settings import remake, versions, wipe, workspace_settings
 from qafd.app.settings.endpoint import endpoint_settings
 from qafd.app.shortcuts import keyboard_settings
-from qafd.app.signing import signing_settings
 from qafd.app.workspaces import path_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -21,7 +22,8 @@ try:
 except StoreError as error:
     # a damaged workspace can still be removed
     st.error(said(error), icon=":material/error:")
+language_settings()
 keyboard_settings()
-signing_settings()
+access_settings()
 versions()
 wipe(knowledge)

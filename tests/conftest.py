@@ -54,9 +54,10 @@ def wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float
 
 
 @contextmanager
-def served(command: Sequence[str], folder: Path, **environment: str) -> Iterator[str]:
+def served(command: Sequence[str], folder: Path, port: int = 0,
+           **environment: str) -> Iterator[str]:
     """The address of an app while a block lasts; the command ends where its port is to follow."""
-    port = free_port()
+    port = port or free_port()
     server = subprocess.Popen(
         [sys.executable, "-m", *command, str(port)], env={**os.environ, **environment}, cwd=folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -17,8 +17,18 @@ from clicks import shown
 from conftest import served
 from streamlit.testing.v1 import AppTest
 
-from qafd.app import signing
-from qafd.app.signing import COOKIE, FREE, KNOWN, LONGEST, Gate
+from qafd.app import access, signing
+from qafd.app.provider import allow
+from qafd.app.signing import (
+    COOKIE,
+    FREE,
+    FREE_IN_ALL,
+    KNOWN_COOKIE,
+    LONGEST,
+    REMEMBERED,
+    Gate,
+)
+from qafd.errors import ParameterError
 
 PASSWORD = "open sésame & co"
 ROUTES = ("/", "/runs?run=1", "/static/js/index.js", "/_stcore/host-config", "/media/x",
@@ -77,7 +87,7 @@ class Door:
 
 
 def header(answer: Any, name: str) -> str:
-    return dict(answer["headers"]).get(name.encode(), b"").decode()
+    return next((value.decode() for key, value in answer["headers"] if key == name.encode()), "")
 
 
 def session(answer: Any) -> str:
@@ -111,7 +121,7 @@ def test_the_password_opens_every_route_for_its_session_only(door: Door) -> None
 
 def test_a_session_is_of_the_browser_and_hidden_from_scripts(door: Door) -> None:
     parts = header(door.sign_in(), "set-cookie").split("; ")
-    assert parts[1:] == ["Path=/", "HttpOnly", "SameSite=Lax"]
+    assert set(parts[1:]) == {"Path=/", "HttpOnly", "SameSite=lax"}
     assert "Secure" in header(door.sign_in(scheme="https"), "set-cookie").split("; ")
 
 
@@ -119,7 +129,7 @@ def test_signing_out_ends_the_session(door: Door) -> None:
     cookie = session(door.sign_in())
     answer = door.knock("/sign-out", cookie=cookie)
     assert (answer["status"], header(answer, "location")) == (303, "/")
-    assert header(answer, "set-cookie").startswith(f"{COOKIE}_8501=; ")
+    assert header(answer, "set-cookie").startswith(f'{COOKIE}_8501=""; ')
     assert "Max-Age=0" in header(answer, "set-cookie")
     assert door.knock(cookie=cookie)["status"] == 401
 
@@ -192,11 +202,50 @@ def test_wrong_tries_wait_longer_and_longer_and_the_right_one_too(door: Door) ->
 
 
 def test_the_memory_of_wrong_tries_is_bounded(door: Door) -> None:
-    door.gate._tries |= {f"{i}": signing._Tries(1) for i in range(KNOWN)}
+    door.gate._tries |= {f"{i}": signing._Tries(1) for i in range(REMEMBERED)}
     door.sign_in("no", address="new")
-    assert len(door.gate._tries) == KNOWN
+    assert len(door.gate._tries) == REMEMBERED
     assert "new" in door.gate._tries
 
+
+def test_the_addresses_of_one_house_count_as_one(door: Door) -> None:
+    for i in range(FREE):
+        door.sign_in("no", address=f"2001:db8:1:2::{i:x}")
+    assert door.sign_in("no", address="2001:db8:1:2:ffff::1")["status"] == 429
+    assert door.sign_in("no", address="2001:db8:1:3::1")["status"] == 401
+
+
+def test_tries_of_many_networks_make_others_wait_but_not_for_long(door: Door) -> None:
+    for i in range(FREE_IN_ALL + 9):
+        door.now += 2
+        assert door.sign_in("no", address=f"10.0.{i // 250}.{i % 250}")["status"] == 401
+    assert door.sign_in("no", address="9.9.9.9")["status"] == 429
+    door.now += 2
+    assert door.sign_in(address="9.9.9.9")["status"] == 303
+
+
+def known(answer: Any) -> str:
+    """The cookie of a browser that has signed in."""
+    return next(value.decode().split(";")[0] for name, value in answer["headers"]
+                if name == b"set-cookie" and value.startswith(KNOWN_COOKIE.encode()))
+
+
+def test_a_browser_that_knew_the_password_is_not_locked_out_by_others(door: Door) -> None:
+    browser = known(door.sign_in())
+    for i in range(FREE_IN_ALL + FREE):
+        door.sign_in("no", address="1.2.3.4" if i < FREE + 1 else f"10.0.0.{i}")
+    assert door.sign_in()["status"] == 429
+    assert door.sign_in(cookie=browser)["status"] == 303
+    for _ in range(FREE):
+        assert door.sign_in("no", cookie=browser)["status"] == 401
+    assert door.sign_in(cookie=browser)["status"] == 429
+    assert door.sign_in(cookie=browser + "x", address="7.7.7.7")["status"] in (303, 429)
+
+
+def test_a_cookie_that_somebody_made_opens_nothing(door: Door) -> None:
+    cookie = session(door.sign_in())
+    assert door.knock(cookie=cookie.partition(".")[0] + ".made-up")["status"] == 401
+    assert Door().knock(cookie=cookie)["status"] == 401
 
 def test_the_form_says_nothing_of_the_address_and_loads_nothing(door: Door) -> None:
     answer = door.knock("/<script>alert(1)</script>?ws=secret")
@@ -215,12 +264,32 @@ def test_the_password_leaves_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     assert signing.password() is None
 
 
+def test_the_password_may_stand_in_a_file(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "secret"
+    monkeypatch.setenv("QAFD_PASSWORD_FILE", str(file))
+    with pytest.raises(ParameterError):
+        signing.password()
+    file.write_text("of the file\n")
+    monkeypatch.setenv("QAFD_PASSWORD_FILE", str(file))
+    assert signing.password() == "of the file"
+    assert "QAFD_PASSWORD_FILE" not in os.environ
+
+
+def test_private_addresses_are_not_free_where_others_may_come_by_a_proxy(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "shared", True)
+    with pytest.raises(ParameterError):
+        allow("http://127.0.0.1:11434/v1")
+    monkeypatch.setenv("QAFD_ALLOW_CUSTOM_BASE_URL", "1")
+    allow("http://127.0.0.1:11434/v1")
+
 def test_a_server_that_does_not_ask_for_it_shows_nothing(
         home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QAFD_PASSWORD", "x")
     app = AppTest.from_file(str(Path(__file__).parents[1] / "app.py"), default_timeout=60).run()
     assert [e.value for e in app.error] == [
-        "QAFD_PASSWORD is set, and this server does not ask for it: start it with 'qafd app' "
+        "QAFD\\_PASSWORD is set, and this server does not ask for it: start it with 'qafd app' "
         "instead of 'streamlit run'."]
     assert not app.sidebar
     assert not list(home.glob("*.db"))

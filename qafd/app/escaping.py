@@ -3,9 +3,13 @@
 import html
 import re
 
+from markdown_it import MarkdownIt
+
 from qafd.errors import QafdError
 from qafd.view.panel import clean
 from qafd.wording import say_error
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
 def said(error: QafdError | str) -> str:
@@ -26,6 +30,11 @@ def safe(text: str, length: int = 2000) -> str:
 def safe_lines(text: str) -> str:
     """Text for st.html like `safe`, with its line breaks."""
     return "<br>".join(safe(line, 4000) for line in text.split("\n"))
+
+
+def render(text: str) -> str:
+    """Markdown as HTML for st.html; tags in it are text."""
+    return str(_MARKDOWN.render(text))
 
 
 def plain(text: str) -> str:

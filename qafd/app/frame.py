@@ -6,12 +6,12 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from qafd.app.access import refuse_strangers
 from qafd.app.escaping import plain, said
 from qafd.app.language import speak
 from qafd.app.pages import ASKS, for_a_class, name_of, pages, script
 from qafd.app.session import WORKSPACE, forget, session, value_of
 from qafd.app.shortcuts import listen
-from qafd.app.signing import refuse_unasked
 from qafd.app.workspaces import choose_workspace, keep_workers_going, path_of
 from qafd.errors import QafdError
 from qafd.package import assets
@@ -27,7 +27,7 @@ def show() -> None:
     logo = assets() / "logo.png"
     st.set_page_config(PROGRAM, logo, layout="wide")
     with speak():
-        refuse_unasked()
+        refuse_strangers()
         # With nothing in it there is no sidebar.
         page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
         st.logo(logo, size="large")

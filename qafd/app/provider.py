@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from qafd.app import access
 from qafd.app.home import home
 from qafd.app.keys import key_for
 from qafd.app.session import session
@@ -45,9 +46,11 @@ def from_(environment: Mapping[str, str]) -> Preferences:
 
 
 def addresses_are_free() -> bool:
-    """Whether this app may be told any address: on loopback, or when the host allows it."""
+    """Whether this app may be told any address: its owner's alone, or when the host allows it."""
     if os.environ.get("QAFD_ALLOW_CUSTOM_BASE_URL") == "1":
         return True
+    if access.shared or access.asks_who():
+        return False  # a proxy on this machine may bring visitors to loopback
     host = str(st.get_option("server.address") or "")
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -66,8 +69,9 @@ def allow(base_url: str) -> None:
     own = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
     if base_url not in own and not addresses_are_free():
         raise ParameterError(
-            f"this app can be reached by others, so it does not call {base_url}; set "
-            "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1")
+            "this app can be reached by others, so it does not call {address}; set "
+            "OPENAI_BASE_URL where it is started, or QAFD_ALLOW_CUSTOM_BASE_URL=1",
+            address=base_url)
 
 
 def endpoint() -> "Endpoint | None":

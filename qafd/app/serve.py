@@ -9,9 +9,13 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 
 import qafd.app.explore  # noqa: F401  loaded before the first visitor waits for it
-from qafd.app import signing
+from qafd.app import access, signing
 from qafd.app.headers import Headers
+from qafd.app.names import OwnNames
+from qafd.errors import ParameterError
 from qafd.flow import kernel
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def main() -> None:
@@ -25,14 +29,26 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("script")
     parser.add_argument("--server.port", type=int)
-    parser.add_argument("--server.address")
+    parser.add_argument("--server.address", default="127.0.0.1")
     parser.add_argument("--frames", default="")
+    parser.add_argument("--name", action="append", default=[])
+    parser.add_argument("--oidc")
     options = vars(parser.parse_args())
-    script = options.pop("script")
-    around = [Middleware(Headers, frames=options.pop("frames"))]
-    if (password := signing.password()) is not None:
+    script, names, accounts = options.pop("script"), options.pop("name"), options.pop("oidc")
+    try:
+        password = signing.password()
+    except ParameterError as error:
+        sys.exit(f"qafd: {error}")
+    public = options["server.address"] not in LOOPBACK
+    access.shared = public or bool(names or password or accounts)
+    around = [Middleware(Headers, frames=options.pop("frames")),
+              Middleware(OwnNames, names=names,
+                         any_name=public and not names and bool(password or accounts))]
+    if password is not None:
         signing.active = True
         around.append(Middleware(signing.Gate, password=password))
+    if accounts:
+        options["secrets.files"] = [accounts]
     sys.argv[:] = [script]  # App.run takes the first for what was started
     App(script, middleware=around).run(
         config={name: value for name, value in options.items() if value is not None})

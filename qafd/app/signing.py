@@ -10,59 +10,83 @@ import html
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from ipaddress import ip_address, ip_network
 from math import ceil
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-import streamlit as st
+from itsdangerous import BadSignature, URLSafeSerializer
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from qafd.view.panel import counted
+from qafd.errors import ParameterError
+from qafd.package import assets
+from qafd.wording import say, say_count
 
 VARIABLE = "QAFD_PASSWORD"
+FILE_VARIABLE = "QAFD_PASSWORD_FILE"
 COOKIE = "qafd_signed_in"
+KNOWN_COOKIE = "qafd_known"
 SIGN_OUT = "/sign-out"
 OPEN = "/_stcore/health"  # says that the server runs, for those who watch it
 LONGEST = 4096  # bytes of what a form may send
-FREE = 5  # wrong tries, after which the next has to wait
-MOST = 60.0  # seconds that it waits at most
-KNOWN = 10_000  # addresses whose wrong tries are remembered
+FREE = 5  # wrong tries of one network, after which its next has to wait
+FREE_IN_ALL = 100  # wrong tries of all networks, after which those of new browsers have to wait
+MOST = 60.0  # seconds that a try waits at most for those of its network
+MOST_IN_ALL = 2.0  # and for those of others
+FORGOTTEN = 3600.0  # seconds without a wrong try, after which tries are counted anew
+REMEMBERED = 10_000  # networks whose wrong tries are remembered
+YEAR = 365 * 24 * 3600
+IN_ALL = "in all"
+HEADERS = {
+    "cache-control": "no-store", "x-frame-options": "DENY", "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin", "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"}
 active = False  # whether this process asks for the password
 
 Scope = dict[str, Any]
-Receive = Callable[[], Any]
-Send = Callable[[dict[str, Any]], Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
 
 
 def password() -> str | None:
-    """The password of the environment, taken out of it: no child process is to know it."""
-    return os.environ.pop(VARIABLE, None) or None
+    """The password of the environment, taken out of it: no child process is to know it.
+
+    Raises
+    ------
+    ParameterError
+        The file that QAFD_PASSWORD_FILE names cannot be read or has no password.
+    """
+    typed = os.environ.pop(VARIABLE, None)
+    file = os.environ.pop(FILE_VARIABLE, None)
+    if not file:
+        return typed or None
+    try:
+        words = Path(file).read_text("utf-8").strip("\r\n")
+    except (OSError, ValueError) as error:
+        raise ParameterError("the password file {file} cannot be read ({error})", file=file,
+                             error=error) from error
+    if not words:
+        raise ParameterError("the password file {file} is empty; write the password into it",
+                             file=file)
+    return words
 
 
-def refuse_unasked() -> None:
-    """Stop a page when a password is set and this server was started so that nobody asks for it."""
-    if os.environ.get(VARIABLE):
-        st.error(f"{VARIABLE} is set, and this server does not ask for it: start it with "
-                 "'qafd app' instead of 'streamlit run'.")
-        st.stop()
-
-
-def signing_settings() -> None:
-    """Whether visitors are asked for a password, and the way out."""
-    st.subheader("Access")
-    if active:
-        st.write("Visitors are asked for the shared password; it is kept until the browser closes.")
-        st.html(f"<a href='{SIGN_OUT}' target='_self'>Sign out</a>")
-    else:
-        st.caption(f"Whoever reaches this address can use the app. Set {VARIABLE} before "
-                   "'qafd app' to ask for a shared password.")
+def is_unasked() -> bool:
+    """Whether a password is set, and this server was started so that nobody asks for it."""
+    return bool(os.environ.get(VARIABLE) or os.environ.get(FILE_VARIABLE))
 
 
 @dataclass
 class _Tries:
+    """Wrong tries of one network, and the moments of the last one and of the next allowed."""
+
     wrong: int = 0
+    last: float = 0.0
     until: float = 0.0
 
 
@@ -77,16 +101,25 @@ class Gate:
     clock : callable
         Seconds that never go back.
 
-    A session is a random token in a cookie that scripts cannot read; it ends with the browser, the
-    server, or `SIGN_OUT`, which ends its websockets too. After five wrong tries an address waits
-    1, 2, 4, ... 60 seconds before the next one is looked at. Behind a proxy on this machine the
-    address is the one that X-Forwarded-For names: the proxy has to write it, not to pass it on.
+    A session is a signed random id in a cookie that scripts cannot read; it ends with the browser,
+    the server, or `SIGN_OUT`, which ends its websockets too. After five wrong tries a network (an
+    address, or the first 64 bits of one of IPv6) waits 1, 2, 4, ... 60 seconds before the next one
+    is looked at, and after 100 wrong tries in all so do all networks together, up to 2 seconds. A
+    browser that has signed in before has a second signed cookie and waits for its own wrong tries
+    only, so nobody else can lock it out. Behind a proxy on this machine the address is the one that
+    X-Forwarded-For names: the proxy has to write it, not to pass it on.
     """
 
-    def __init__(self, app: Any, password: str, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, app: Any, password: str,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._clock = app, clock
         self._expected = _digest(password)
-        self._tokens: set[str] = set()
+        self._sessions = URLSafeSerializer(secrets.token_bytes(32), COOKIE)
+        # Another server with this password, or this one started anew, knows its browsers.
+        key = hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=b"qafd known browser",
+                             n=2**14, r=8, p=1)
+        self._browsers = URLSafeSerializer(key, KNOWN_COOKIE)
+        self._open: set[str] = set()
         self._tries: dict[str, _Tries] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,50 +127,72 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        token, asked = _token(scope), (scope["type"], scope["path"])
+        session = _signed(self._sessions, _cookies(scope).get(_name(COOKIE, scope)))
+        asked = scope["type"], scope["path"]
         if asked == ("http", SIGN_OUT):
-            self._tokens.discard(token)
-            await _redirect(send, "/", _cookie(scope, "", "; Max-Age=0"))
-        elif token in self._tokens:
-            await self._app(scope, partial(self._received, token, receive), send)
+            self._open.discard(session)
+            answer: Response = RedirectResponse("/", 303)
+            answer.delete_cookie(_name(COOKIE, scope), httponly=True, samesite="lax")
+            await answer(scope, receive, send)
+        elif session in self._open:
+            await self._app(scope, partial(self._received, session, receive), send)
         elif asked == ("http", OPEN):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["method"] == "POST":
-            await self._answer(scope, await _body(receive), send)
+            await self._answer(scope, await _body(receive))(scope, receive, send)
         else:
-            await _ask(send, 401)
+            await _ask(401)(scope, receive, send)
 
-    async def _received(self, token: str, receive: Receive) -> dict[str, Any]:
+    async def _received(self, session: str, receive: Receive) -> dict[str, Any]:
         """What a session sends next; a websocket of one that was signed out is over."""
         message: dict[str, Any] = await receive()
-        if token in self._tokens or not message["type"].startswith("websocket."):
+        if session in self._open or not message["type"].startswith("websocket."):
             return message
         return {"type": "websocket.disconnect", "code": 1008}
 
-    async def _answer(self, scope: Scope, body: bytes | None, send: Send) -> None:
+    def _answer(self, scope: Scope, body: bytes | None) -> Response:
         """Sign in, or say why not."""
-        address = (scope.get("client") or ("",))[0]
-        tries, now = self._tries.get(address, _Tries()), self._clock()
-        if now < tries.until:
-            seconds = counted(ceil(tries.until - now), "second")
-            await _ask(send, 429, f"Too many wrong tries: wait {seconds}.")
-        elif body is None or not hmac.compare_digest(_digest(_given(body)), self._expected):
-            if address not in self._tries and len(self._tries) >= KNOWN:
-                del self._tries[next(iter(self._tries))]
-            wrong = tries.wrong + 1
-            wait = min(2.0 ** (wrong - FREE), MOST) if wrong >= FREE else 0.0
-            self._tries[address] = _Tries(wrong, now + wait)
-            await _ask(send, 401, "This is not the password.")
-        else:
-            self._tries.pop(address, None)
-            token = secrets.token_urlsafe(32)
-            self._tokens.add(token)
-            # One slash: "//host" would be another host.
-            place = "/" + quote(scope["path"].lstrip("/\\"))
-            query = scope["query_string"].decode("latin-1")
-            await _redirect(send, f"{place}?{query}" if query else place, _cookie(scope, token))
+        browser = _signed(self._browsers, _cookies(scope).get(_name(KNOWN_COOKIE, scope)))
+        counted = [f"browser {browser}"] if browser else [_network(scope), IN_ALL]
+        now = self._clock()
+        wait = max(self._tries_of(one, now).until for one in counted) - now
+        if wait > 0:
+            return _ask(429, say_count(
+                ceil(wait), "Too many wrong tries: wait {number} second.",
+                "Too many wrong tries: wait {number} seconds."))
+        if body is None or not hmac.compare_digest(_digest(_given(body)), self._expected):
+            for one in counted:
+                self._count(one, now)
+            return _ask(401, say("This is not the password."))
+        self._tries.pop(counted[0], None)
+        session = secrets.token_urlsafe(32)
+        self._open.add(session)
+        # One slash: "//host" would be another host.
+        place = "/" + quote(scope["path"].lstrip("/\\"))
+        query = scope["query_string"].decode("latin-1")
+        answer = RedirectResponse(f"{place}?{query}" if query else place, 303, HEADERS)
+        put = partial(answer.set_cookie, httponly=True, samesite="lax",
+                      secure=scope["scheme"] in ("https", "wss"))
+        put(_name(COOKIE, scope), self._sessions.dumps(session))
+        put(_name(KNOWN_COOKIE, scope), self._browsers.dumps(browser or secrets.token_urlsafe(16)),
+            max_age=YEAR)
+        return answer
+
+    def _tries_of(self, one: str, now: float) -> _Tries:
+        tries = self._tries.get(one, _Tries())
+        return _Tries() if now - tries.last > FORGOTTEN else tries
+
+    def _count(self, one: str, now: float) -> None:
+        """Count a wrong try of a network or browser, or of all."""
+        if one not in self._tries and len(self._tries) >= REMEMBERED:
+            del self._tries[next(name for name in self._tries if name != IN_ALL)]
+        wrong = self._tries_of(one, now).wrong + 1
+        beyond = wrong - (FREE_IN_ALL if one == IN_ALL else FREE)
+        most = MOST_IN_ALL if one == IN_ALL else MOST
+        wait = min(2.0 ** min(beyond, 10), most) if beyond >= 0 else 0.0
+        self._tries[one] = _Tries(wrong, now, now + wait)
 
 
 def _digest(text: str) -> bytes:
@@ -150,25 +205,31 @@ def _given(body: bytes) -> str:
     return fields.get("password", [""])[0]
 
 
-def _token(scope: Scope) -> str:
-    """The token of the session, "" without one."""
-    for name, value in scope["headers"]:
-        if name == b"cookie":
-            for part in value.decode("latin-1").split(";"):
-                key, _, content = part.strip().partition("=")
-                if key == _name(scope):
-                    return str(content)
-    return ""
+def _signed(serializer: URLSafeSerializer, cookie: str | None) -> str:
+    """What a cookie of ours says, "" for none and for one that somebody else made."""
+    try:
+        return str(serializer.loads(cookie or ""))
+    except BadSignature:
+        return ""
 
 
-def _name(scope: Scope) -> str:
-    """Of the cookie: browsers send those of all ports of a host, where another app may listen."""
-    return f"{COOKIE}_{scope['server'][1]}"
+def _network(scope: Scope) -> str:
+    """Where a request comes from: an address, or the 64 bits that one house has of IPv6."""
+    address = (scope.get("client") or ("",))[0]
+    try:
+        version = ip_address(address).version
+        return str(ip_network((address, 64), strict=False)) if version == 6 else address
+    except ValueError:
+        return str(address)
 
 
-def _cookie(scope: Scope, token: str, more: str = "") -> str:
-    secure = "; Secure" if scope["scheme"] in ("https", "wss") else ""
-    return f"{_name(scope)}={token}; Path=/; HttpOnly; SameSite=Lax{secure}{more}"
+def _cookies(scope: Scope) -> dict[str, str]:
+    return Request({**scope, "type": "http"}).cookies
+
+
+def _name(cookie: str, scope: Scope) -> str:
+    """Browsers send the cookies of all ports of a host, where another app may listen."""
+    return f"{cookie}_{scope['server'][1]}"
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -184,52 +245,15 @@ async def _body(receive: Receive) -> bytes | None:
     return None
 
 
-async def _redirect(send: Send, place: str, cookie: str) -> None:
-    await _reply(send, 303, b"", ("location", place), ("set-cookie", cookie))
+def _ask(status: int, wrong: str = "") -> Response:
+    """The form that asks for the password; it sends to its own address, with its query."""
+    form = _form()
+    for place, words in (("PASSWORD", say("Password of this app")), ("BUTTON", say("Sign in")),
+                         ("WRONG", wrong)):
+        form = form.replace(place, html.escape(words))
+    return HTMLResponse(form, status, HEADERS)
 
 
-async def _ask(send: Send, status: int, wrong: str = "") -> None:
-    await _reply(send, status, FORM.replace("WRONG", html.escape(wrong)).encode())
-
-
-async def _reply(send: Send, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": [
-        (name.encode("latin-1"), value.encode("latin-1")) for name, value in (
-            ("content-type", "text/html; charset=utf-8"), ("content-length", str(len(body))),
-            ("cache-control", "no-store"), ("x-frame-options", "DENY"),
-            ("x-content-type-options", "nosniff"), ("referrer-policy", "same-origin"),
-            ("content-security-policy",
-             "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"), *headers)]})
-    await send({"type": "http.response.body", "body": body})
-
-
-# An empty action sends it to this very address, with its query.
-FORM = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>QAFD Explorer</title>
-<style>
-:root { color-scheme: light dark; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center;
-  font: 1rem/1.5 system-ui, sans-serif;
-  color: light-dark(#23231f, #f0efea); background: light-dark(#fff, #161614); }
-form { width: min(20rem, calc(100vw - 3rem)); display: grid; gap: .6rem; }
-h1 { margin: 0 0 .4rem; font-size: 1.4rem; }
-p { margin: 0; color: light-dark(#b3001e, #ff9aa8); }
-p:empty { display: none; }
-input, button { padding: .55rem .75rem; border-radius: .5rem; font: inherit; }
-input { border: 1px solid #8888; color: inherit; background: light-dark(#f6f6f4, #211f1c); }
-button { border: 0; cursor: pointer; color: light-dark(#fff, #161614);
-  background: light-dark(#c9304a, #ff7f93); }
-</style>
-<form method="post" action="">
-<h1>QAFD Explorer</h1>
-<label for="password">Password of this app</label>
-<input id="password" name="password" type="password" autocomplete="current-password"
-  autofocus required>
-<p role="alert">WRONG</p>
-<button>Sign in</button>
-</form>
-</html>
-"""
+@cache
+def _form() -> str:
+    return (assets() / "sign-in.html").read_text("utf-8")

@@ -4,13 +4,16 @@ import os
 import re
 import socket
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from qafd.cli.options import db_option, with_options
+from qafd.cli.options import FILE, db_option, with_options
 from qafd.errors import ParameterError
 from qafd.package import app_file
+from qafd.wording import read_catalog
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -30,12 +33,43 @@ def _port(_: click.Context, __: click.Parameter, number: int) -> int:
     return number
 
 
+def _hosts(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", name):
+            raise click.BadParameter(f"{name} is no name; give one as notes.example")
+    return names
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How the app is to be served; the fields are the options of its commands."""
+
+    port: int
+    host: str
+    name: tuple[str, ...]
+    frames: str
+    password_file: Path | None
+    oidc: Path | None
+    language: Path | None
+    i_know: bool
+
+
 app_options = with_options(
     click.option("--port", type=int, default=8501, envvar="PORT", callback=_port),
     click.option("--host", default="127.0.0.1"),
     click.option("--frames", metavar="ORIGIN", callback=_site,
                  help="Another site, as https://school.example, that may show the app in a frame; "
                  "its own always may."),
+    click.option("--name", metavar="HOST", multiple=True, callback=_hosts,
+                 help="A name under which visitors reach the app, as notes.example; may be "
+                 "repeated."),
+    click.option("--password-file", type=FILE,
+                 help="Ask visitors for the password that this file holds, as QAFD_PASSWORD does."),
+    click.option("--oidc", type=FILE,
+                 help="Let visitors sign in with accounts of a provider (OpenID Connect), as the "
+                 "[auth] section of this file of Streamlit's secrets says."),
+    click.option("--language", type=FILE,
+                 help="A JSON file of templates and their translations."),
     click.option("--i-know", is_flag=True,
                  help="Allow a public host although the app has no login; with QAFD_PASSWORD set "
                  "it has one."))
@@ -43,21 +77,24 @@ app_options = with_options(
 
 @click.command()
 @app_options
-def demo(port: int, host: str, frames: str, i_know: bool) -> None:
-    _start(None, port, host, frames, i_know)
+def demo(**options: Any) -> None:
+    _start(None, Wishes(**options))
 
 
 @click.command()
 @db_option
 @app_options
-def app(db: Path | None, port: int, host: str, frames: str, i_know: bool) -> None:
-    _start(db, port, host, frames, i_know)
+def app(db: Path | None, **options: Any) -> None:
+    _start(db, Wishes(**options))
 
 
-def _start(db: Path | None, port: int, host: str, frames: str, i_know: bool) -> None:
+def _start(db: Path | None, wishes: Wishes) -> None:
     """Start Streamlit in this process's place, on loopback unless a public host is insisted on."""
-    if host not in LOOPBACK and not os.environ.get("QAFD_PASSWORD"):
-        if not i_know:
+    host, port = wishes.host, wishes.port
+    _check_files(wishes)
+    login = wishes.oidc or os.environ.get("QAFD_PASSWORD") or os.environ.get("QAFD_PASSWORD_FILE")
+    if host not in LOOPBACK and not login:
+        if not wishes.i_know:
             raise ParameterError(
                 "{host} can be reached by others and the app has no login; set QAFD_PASSWORD to "
                 "ask for a shared password, put it behind a proxy that asks for one, or add "
@@ -76,9 +113,25 @@ def _start(db: Path | None, port: int, host: str, frames: str, i_know: bool) -> 
     if "PYTHONPATH" in os.environ:
         paths.append(os.environ["PYTHONPATH"])
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-    os.execv(sys.executable, [
-        sys.executable, "-P", "-m", "qafd.app.serve", str(script),
-        "--server.port", str(port), "--server.address", host, "--frames", frames])
+    serve = [sys.executable, "-P", "-m", "qafd.app.serve", str(script), "--server.port", str(port),
+             "--server.address", host, "--frames", wishes.frames]
+    for name in wishes.name:
+        serve += ["--name", name]
+    if wishes.oidc:
+        serve += ["--oidc", str(wishes.oidc.absolute())]
+    os.execv(sys.executable, serve)
+
+
+def _check_files(wishes: Wishes) -> None:
+    """Look for all files before anything starts, and leave their names to the app."""
+    if wishes.language:
+        read_catalog(wishes.language)
+        os.environ["QAFD_LANGUAGE"] = str(wishes.language.absolute())
+    if wishes.password_file:
+        os.environ["QAFD_PASSWORD_FILE"] = str(wishes.password_file.absolute())
+    for file in (wishes.oidc, wishes.password_file):
+        if file and not file.is_file():
+            raise ParameterError("there is no file {file}; name one that is", file=file)
 
 
 def _check_free(host: str, port: int) -> None:

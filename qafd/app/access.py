@@ -1,0 +1,67 @@
+"""Who may use the app: accounts of a provider (OpenID Connect), and the way out of all sessions."""
+
+from typing import Any
+
+import streamlit as st
+
+from qafd.app import signing
+from qafd.app.escaping import plain, render
+from qafd.wording import say
+
+shared = False
+"""Whether others than the owner of this machine reach this process, as `qafd.app.serve` knows."""
+
+
+def asks_who() -> bool:
+    """Whether visitors sign in with an account: the secrets have a section [auth]."""
+    return st.secrets.load_if_toml_exists() and "auth" in st.secrets
+
+
+def refuse_strangers() -> None:
+    """Stop the app for everybody who has not signed in where that is asked for."""
+    if not signing.active and signing.is_unasked():
+        st.error(say("{variable} is set, and this server does not ask for it: start it with "
+                     "'qafd app' instead of 'streamlit run'.", variable=plain(signing.VARIABLE)))
+        st.stop()
+    if not asks_who():
+        return
+    if not st.user.is_logged_in:
+        st.title(say("QAFD Explorer"))
+        st.write(say("This app is for people who have an account."))
+        st.button(say("Sign in"), on_click=st.login, type="primary")
+        st.stop()
+    if not _is_allowed(str(st.user.get("email") or "").lower()):
+        st.title(say("QAFD Explorer"))
+        st.error(say("{person} may not use this app; ask whoever runs it.", person=_person()))
+        st.button(say("Sign out"), on_click=st.logout)
+        st.stop()
+
+
+def access_settings() -> None:
+    """Who is signed in, whether visitors are asked for a password, and the way out."""
+    st.subheader(say("Access"))
+    if asks_who():
+        st.write(say("Signed in as {person}.", person=_person()))
+        st.button(say("Sign out"), key="sign_out", on_click=st.logout)
+    if signing.active:
+        st.write(say("Visitors are asked for the shared password; it is kept until the browser "
+                     "closes."))
+        # not st.link_button, which would leave this page open beside the form
+        st.html(render(f"[{plain(say('Sign out'))}]({signing.SIGN_OUT})"))
+    elif not asks_who():
+        st.caption(say("Whoever reaches this address can use the app. Set {variable} before "
+                       "{command} to ask for a shared password.", variable=signing.VARIABLE,
+                       command="`qafd app`"))
+
+
+def _person() -> str:
+    return plain(str(st.user.get("email") or st.user.get("name") or st.user.get("sub")))
+
+
+def _is_allowed(email: str) -> bool:
+    """Whether an account is on the list of the secrets; without a list everybody is."""
+    people: Any = st.secrets.get("people", {})
+    allowed = [str(one).lower() for one in people.get("allowed", ())]
+    verified = st.user.get("email_verified", True) is not False
+    domain = "@" + email.rpartition("@")[2]
+    return not allowed or verified and (email in allowed or domain in allowed)
