@@ -31,6 +31,7 @@ from qafd.models.prompts_answer import ANSWER_TOKENS
 from qafd.pace import silent
 from qafd.plan import Planner, plan_by
 from qafd.reading.text.plaintext import one_line, storable
+from qafd.reasons import notices_given
 from qafd.records import QueryPlan, mark_at
 from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
 from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
@@ -344,14 +345,14 @@ class KnowledgeGraph:
             question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
-                             notices=plan.notices)
+                             notices=notices_given(plan.notices))
         with self.store() as store:
             corpus = corpus_of(graph, store, chosen.needs)
             if massless and isinstance(chosen, FlowDiffusion):
                 chosen = chosen.started(corpus, plan)
             retrieval = chosen.retrieve(corpus, plan)
             return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
-                           notices=plan.notices + retrieval.notices)
+                           notices=notices_given(plan.notices) + retrieval.notices)
 
     def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
         """The models are known for the present graph only: an older one may have had others."""

@@ -3,6 +3,7 @@
 import math
 import random
 
+from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
 COMPANY = {
@@ -66,8 +67,8 @@ def diffused(kinds: dict[str, str], names: dict[str, str], links: list[tuple[str
         node, names[node], kinds[node], x[node],
         1.0 if x[node] else salt[node] if node in wet else 0.0,
         "saturated" if x[node] else "wet" if node in wet else "dry",
-        f"{names[node]} is {steps.get(node, 9)} steps from a seed and holds all it can."
-        if x[node] else "", capacity=1.0, source=3.0 if node in seeds else 0.0,
+        given_reason(f"{names[node]} is {steps.get(node, 9)} steps from a seed and holds all it can."
+                     if x[node] else ""), capacity=1.0, source=3.0 if node in seeds else 0.0,
         degree=len(near[node]), seed=node in seeds, alignment=round(salt[node], 2))
         for node in kinds if x[node] > 0 or node in wet or node in seeds]
     kept = {node.id for node in nodes}
@@ -96,7 +97,8 @@ def apple(mass: float, method: str = "qafd") -> Retrieval:
     kept = {n.id for n in nodes}
     return Retrieval(full.query, method, {}, full.seeds, tuple(
         RetrievedNode(n.id, n.name, n.kind, 1.0 if n.seed else 0.4, 0, "saturated",
-                      "It is one hop from a seed.", degree=n.degree, seed=n.seed) for n in nodes),
+                      given_reason("It is one hop from a seed."), degree=n.degree, seed=n.seed)
+        for n in nodes),
         tuple(RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, e.label)
               for e in full.edges if e.source in kept and e.target in kept), ())
 

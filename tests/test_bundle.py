@@ -14,6 +14,7 @@ from hostile import STRINGS
 
 from qafd.errors import ParseError
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.runs import bundle
 from qafd.runs.bundle import NAMES, bundled, check, opened
@@ -126,7 +127,7 @@ def test_a_method_without_a_certificate_is_not_proved_but_its_files_are_checked(
 
 def test_hostile_names_come_through_a_bundle_as_they_are(run):
     nodes = tuple(RetrievedNode(f"{i}", s[:500].replace("\ud800", ""), "entity", 1.0, 1.0,
-                                "saturated", s[:500].replace("\ud800", ""))
+                                "saturated", given_reason(s[:500].replace("\ud800", "")))
                   for i, s in enumerate(STRINGS))
     hostile = replace(run, retrieval=Retrieval("q", "x", {}, (), nodes, ()))
     back = opened(bundled(hostile))

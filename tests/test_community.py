@@ -7,6 +7,7 @@ import pytest
 
 from qafd.assemble import node_id
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.community import CommunityReports
@@ -60,15 +61,16 @@ def test_local_takes_the_community_of_most_of_the_nearest_entities_whole(corpus:
     importance = {n.name: n.importance for n in coarse.nodes}
     assert importance == pytest.approx({"c": 0.9, "d": 0.8, "e": 0.5})  # its report's similarity
     reason = next(n.reason for n in coarse.nodes if n.name == "e")
-    assert reason == ("In community 1 (C), number 1 for the question, similarity 0.50, with 2 of "
-                      "its entities.")
+    assert (reason.kind, reason.values["community"]) == (ReasonKind.IN_COMMUNITY, 1)
+    assert reason.also[0].values == {"count": 2}
 
 
 def test_votes_come_before_the_similarity_of_the_report(corpus: Corpus) -> None:
     # a is named, then come c and d: community 2 has two of them, 0 the nearer report.
     retrieval = run(corpus, "a", entities=3, communities=1, level=1)
     assert names_of(retrieval) == {"a", "c", "d"}
-    assert "not among those taken" in next(n.reason for n in retrieval.nodes if n.name == "a")
+    reason = next(n.reason for n in retrieval.nodes if n.name == "a")
+    assert [one.kind for one in reason.also] == [ReasonKind.COMMUNITY_LEFT_OUT]
 
 
 def test_global_takes_the_communities_with_the_nearest_reports(corpus: Corpus) -> None:

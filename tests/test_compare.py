@@ -11,20 +11,24 @@ from qafd.cli import main
 from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
-from qafd.retrieve.compare import MOST, Column, Comparison, chosen, listed, make_column
+from qafd.retrieve.compare import MOST, Column, Comparison, chosen, make_column
 from qafd.retrieve.methods import ALIASES, canonical, label_of
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.wording.comparison import word_missed
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
-HOP = "is one hop from Apple"
+HOP = reason(ReasonKind.ONE_HOP, name="Apple")
+CHOSEN = reason(ReasonKind.CHOSEN)
+FAILED = InfeasibleError("It failed.")
 CULTIVARS = ("Fuji", "Gala", "Cox", "Elstar", "Braeburn")
 
 
-def node(name: str, state: str = "saturated", cause: str = HOP, kind: str = "entity",
+def node(name: str, state: str = "saturated", why: Reason = HOP, kind: str = "entity",
          ) -> RetrievedNode:
-    return RetrievedNode(name.lower(), name, kind, 1.0, 1.0, state, "", cause=cause)
+    return RetrievedNode(name.lower(), name, kind, 1.0, 1.0, state, why)
 
 
 def passage(name: str) -> RetrievedPassage:
@@ -42,8 +46,9 @@ def comparison(*columns: Column) -> Comparison:
     return Comparison("q", 100, columns)
 
 
-def sentences(*columns: Column) -> list[str]:
-    return [difference.sentence for difference in comparison(*columns).differences()]
+def missed(*columns: Column) -> list[tuple[str, tuple[str, ...], int]]:
+    """Who leaves out what, and how many more."""
+    return [(group.other, group.nodes, group.rest) for group in comparison(*columns).differences()]
 
 
 def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
@@ -61,7 +66,7 @@ def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
 def test_columns_without_anything_have_nothing_in_common() -> None:
     both = comparison(column("One", []), column("Two", []))
     assert both.overlap().tolist() == [[0, 0], [0, 0]]
-    empty = comparison(column("One", []), Column("two", "Two", error="It failed."))
+    empty = comparison(column("One", []), Column("two", "Two", error=FAILED))
     assert empty.only() == {"one": (), "two": ()}
     assert list(empty.retrievals) == ["one"]
     assert empty.differences() == ()
@@ -69,7 +74,7 @@ def test_columns_without_anything_have_nothing_in_common() -> None:
 
 @pytest.mark.parametrize("of", ["nodes", "passages"])
 def test_a_method_that_failed_has_no_overlap_rather_than_none(of: str) -> None:
-    three = comparison(column("One", [node("A")], "x"), Column("two", "Two", error="It failed."),
+    three = comparison(column("One", [node("A")], "x"), Column("two", "Two", error=FAILED),
                        column("Three", [node("A")], "x"))
     printed = json.loads(json.dumps(three.to_dict(), allow_nan=False))
     assert printed["overlap"][of] == [[1, None, 1], [None, None, None], [1, None, 1]]
@@ -83,56 +88,41 @@ def test_a_node_found_by_two_of_three_is_not_found_only_by_one() -> None:
     assert three.only() == {"one": (), "two": (), "three": ("c",)}
 
 
-def test_a_difference_names_what_is_left_out_and_why_the_other_method_brings_it() -> None:
-    qafd = column("QAFD", [node("Apple")])
+def test_a_difference_is_told_from_both_sides_with_why_the_other_brings_it() -> None:
+    qafd = column("QAFD", [node("Apple"), node("iPod", why=CHOSEN)])
     ego = column("LightRAG", [node("Apple"), node("Fuji"), node("Gala")])
-    assert sentences(qafd, ego) == [
-        "QAFD leaves out Fuji and Gala; LightRAG brings them because they are one hop from Apple."]
-
-
-def test_a_difference_is_told_from_both_sides() -> None:
-    qafd = column("QAFD", [node("iPod", cause="fills up with mass from Apple Inc.")])
-    ego = column("LightRAG", [node("Fuji")])
-    assert sentences(qafd, ego) == [
-        "QAFD leaves out Fuji; LightRAG brings it because it is one hop from Apple.",
-        "LightRAG leaves out iPod; QAFD brings it because it fills up with mass from Apple Inc."]
+    first, second = comparison(qafd, ego).differences()
+    assert (first.other, first.nodes, first.reasons) == ("qafd", ("fuji", "gala"), (HOP, HOP))
+    assert (second.other, second.nodes, second.reasons) == ("lightrag", ("ipod",), (CHOSEN,))
 
 
 def test_the_largest_group_of_one_cause_is_named_and_the_rest_counted() -> None:
-    others = [node("Amazon", cause="is a seed"), *map(node, CULTIVARS)]
-    assert sentences(column("QAFD", []), column("LightRAG", others)) == [
-        "QAFD leaves out Fuji, Gala, Cox and 2 more; LightRAG brings them because they are one hop "
-        "from Apple. It brings 1 other too."]
+    others = [node("Amazon", why=CHOSEN), *map(node, CULTIVARS)]
+    assert missed(column("QAFD", []), column("LightRAG", others)) == [
+        ("qafd", tuple(name.lower() for name in CULTIVARS), 1)]
 
 
 def test_nodes_with_different_ranks_in_one_order_are_one_group() -> None:
-    near = [node(name, cause=f"ranks {place} by similarity")
-            for name, place in (("Fuji", "9th"), ("Gala", "10th"), ("Elstar", "12th"))]
-    assert sentences(column("QAFD", []), column("GraphRAG", [node("Cox"), *near])) == [
-        "QAFD leaves out Fuji, Gala and Elstar; GraphRAG brings them because they rank 9th, 10th "
-        "and 12th by similarity. It brings 1 other too."]
+    near = [node(name, why=reason(ReasonKind.NEAR_ENTITY, place=place))
+            for name, place in (("Fuji", 9), ("Gala", 10), ("Elstar", 12))]
+    assert missed(column("QAFD", []), column("GraphRAG", [node("Cox"), *near])) == [
+        ("qafd", ("fuji", "gala", "elstar"), 1)]
 
 
 def test_methods_of_which_one_brings_texts_alone_are_told_apart_by_their_passages() -> None:
-    below = node("b", "wet", "lies below the summary of Apple", "passage")
+    below = reason(ReasonKind.BELOW_SUMMARY, title="Apple", cosine=0.5)
+    leaf = node("b", "wet", below, "passage")
     qafd = column("QAFD", [node("iPod")], "ax")
-    raptor = column("RAPTOR", [below], "ayb")
-    assert sentences(qafd, raptor) == [
-        "QAFD leaves out the passage y; RAPTOR brings it because it ranks 2nd among its passages. "
-        "It brings 1 other too.",
-        "RAPTOR leaves out the passage x; QAFD brings it because it ranks 2nd among its passages."]
-    assert sentences(qafd, column("RAPTOR", [below], "ab"))[0] == (
-        "QAFD leaves out the passage b; RAPTOR brings it because it lies below the summary of "
-        "Apple.")
-    assert sentences(qafd, column("RAPTOR", [below], "ax")) == [
-        "RAPTOR leaves out iPod; QAFD brings it because it is one hop from Apple."]
+    assert missed(qafd, column("RAPTOR", [leaf], "ayb")) == [("qafd", ("y",), 1), ("raptor", ("x",), 0)]
+    assert comparison(qafd, column("RAPTOR", [leaf], "ab")).differences()[0].reasons == (below,)
+    assert missed(qafd, column("RAPTOR", [leaf], "ax")) == [("raptor", ("ipod",), 0)]
 
 
 def test_nodes_that_were_reached_but_not_filled_are_only_touched() -> None:
-    qafd = column("QAFD", [node("Apple"), node("Fuji", "wet")])
     ego = column("LightRAG", [node("Apple"), node("Fuji")])
-    assert sentences(qafd, ego) == [
-        "QAFD only touches Fuji; LightRAG brings it because it is one hop from Apple."]
+    left = comparison(column("QAFD", [node("Apple"), node("Fuji", "wet")]), ego).differences()
+    assert [group.touched for group in left] == [True]
+    assert "only touches Fuji" in word_missed(left[0])
 
 
 def test_the_first_column_is_compared_with_each_other_one() -> None:
@@ -141,13 +131,6 @@ def test_the_first_column_is_compared_with_each_other_one() -> None:
     assert [(d.finder, d.other, d.nodes) for d in found] == [
         ("two", "one", ("b",)), ("one", "two", ("a",)),
         ("three", "one", ("c",)), ("one", "three", ("a",))]
-
-
-@pytest.mark.parametrize(("names", "phrase"), [
-    ([], ""), (["A"], "A"), (["A", "B"], "A and B"), (["A", "B", "C"], "A, B and C"),
-    (["A", "B", "C", "D"], "A, B, C and D"), (["A", "B", "C", "D", "E"], "A, B, C and 2 more")])
-def test_names_are_listed_as_people_do(names: list[str], phrase: str) -> None:
-    assert listed(names) == phrase
 
 
 @pytest.mark.parametrize(("budget", "kept", "tokens"), [
@@ -167,7 +150,8 @@ def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
 
     graph = Graph.build([])
     made = make_column("x", "X", fail, graph, 100)
-    assert (made.retrieval, made.error) == (None, "50 units of source mass cannot fit into 14.")
+    assert made.retrieval is None
+    assert isinstance(made.error, InfeasibleError)
     with pytest.raises(ParameterError, match="budget is 0"):
         make_column("x", "X", fail, graph, 0)
 
@@ -215,7 +199,7 @@ def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together
     assert np.diag(compared.overlap()).tolist() == [1, 1]
 
 
-def test_causes_say_what_the_edges_and_reasons_of_their_methods_show(
+def test_reasons_have_what_the_edges_of_their_methods_show(
         sample: KnowledgeGraph) -> None:
     found = sample.compare(QUESTION, ["qafd", "ego", "path"]).retrievals
     inflow: dict[str, tuple[float, str]] = {}
@@ -223,19 +207,20 @@ def test_causes_say_what_the_edges_and_reasons_of_their_methods_show(
     for edge in found["qafd"].edges:
         inflow[edge.target] = max(inflow.get(edge.target, (0.0, "")),
                                   (edge.flow, names[edge.source]))
-    assert all(n.cause == f"fills up with mass that comes mostly from {inflow[n.id][1]}"
-               for n in found["qafd"].nodes if n.cause.startswith("fills"))
+    for found_node in found["qafd"].nodes:
+        if found_node.reason.kind is ReasonKind.FILLED_FROM:
+            assert found_node.reason.values["name"] == inflow[found_node.id][1]
     graph = sample.graph.layer({"relation"})
     near = {graph.ids[v] for v in graph.around(graph.ids.index(
         next(n.id for n in found["ego"].nodes if n.name == "Apple")))}
-    hops = {n.id for n in found["ego"].nodes if n.cause == "is one hop from Apple"}
+    hops = {n.id for n in found["ego"].nodes if n.reason == HOP}
     assert hops
     assert hops <= near
-    for node in found["path"].nodes:
-        if node.cause:
-            way = node.reason.rstrip(".").rpartition(": ")[2].split(" - ")
-            assert node.cause == f"stands on the path from {way[0]} to {way[-1]}"
-            assert node.name in way
+    for found_node in found["path"].nodes:
+        if found_node.reason.kind is ReasonKind.ON_PATH:
+            way = found_node.reason.values["way"]
+            assert found_node.name in way
+            assert found_node.reason.values["last"] == way[-1]
 
 
 def test_small_workspaces_build_the_layers_that_a_comparison_needs(
@@ -243,7 +228,7 @@ def test_small_workspaces_build_the_layers_that_a_comparison_needs(
     small = KnowledgeGraph.open(tmp_path / "small.db")
     small.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
     compared = small.compare("Whom did Ada Lovelace meet?", ["qafd", "GraphRAG"])
-    assert [column.error for column in compared.columns] == ["", ""]
+    assert [column.error for column in compared.columns] == [None, None]
 
 
 def test_large_workspaces_say_which_layer_is_missing_and_fail(
@@ -274,7 +259,7 @@ def test_the_command_prints_the_comparison_as_json(
     assert [c["name"] for c in printed["columns"]] == ["qafd", "ego"]
     assert printed["overlap"]["nodes"] == compared.overlap().tolist()
     assert [d["sentence"] for d in printed["differences"]] == [
-        d.sentence for d in compared.differences()]
+        word_missed(d) for d in compared.differences()]
 
 
 def test_the_command_tells_the_differences_in_words(
@@ -282,7 +267,7 @@ def test_the_command_tells_the_differences_in_words(
     assert main(["compare", QUESTION, "--methods", "qafd,ego", "--db", str(sample.path)]) == 0
     printed = capsys.readouterr().out
     first = sample.compare(QUESTION, ["qafd", "ego"]).differences()[0]
-    assert first.sentence in printed
+    assert word_missed(first) in printed
     assert main(["compare", QUESTION, "--methods", "qafd", "--db", str(sample.path)]) == 2
     assert "choose 2 to 6" in capsys.readouterr().err
 

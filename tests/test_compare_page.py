@@ -17,6 +17,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.compare import DEFAULT
 from qafd.retrieve.methods import label_of
 from qafd.view.panel import Drawing
+from qafd.wording.reasons import word_reason
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -113,7 +114,7 @@ def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path
 def test_the_reason_of_the_selected_node_is_given_by_every_method(home: Path) -> None:
     knowledge = KnowledgeGraph.sample("apple-amazon", home)
     compared = knowledge.compare(QUESTION, ["qafd", "ego"])
-    found = {c.name: {n.id: n.reason for n in c.found} for c in compared.columns}
+    found = {c.name: {n.id: word_reason(n.reason) for n in c.found} for c in compared.columns}
     both = next(i for i in found["qafd"] if i in found["ego"])
     only = compared.only()["qafd"][0]
     text = shown(page("compare", methods=["qafd", "ego"], node=both))
@@ -128,7 +129,7 @@ def test_a_method_that_failed_does_not_look_like_one_that_found_nothing(home: Pa
     app = page("compare", methods=["qafd", "ego"], node=found.id, best_rule="paper-literal",
                **{"best_mass_paper-literal": "2"}, view="Overlap")
     bodies = [e.proto.body for e in app.get("html")]
-    reasons = next(body for body in bodies if found.reason in body)
+    reasons = next(body for body in bodies if word_reason(found.reason) in body)
     assert "–" in reasons
     assert "not retrieved" not in reasons
     overlap = next(body for body in bodies if "<caption>Names" in body)

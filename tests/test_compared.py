@@ -12,10 +12,12 @@ from hostile import STRINGS
 from lxml import html as lxml_html
 
 from qafd.cli import main
+from qafd.errors import QafdError
 from qafd.evaluate import MEASURES, Trial
 from qafd.evaluate.collection import save_questions
 from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import given_reason
 from qafd.retrieve.base import (
     Imprint,
     Retrieval,
@@ -25,11 +27,12 @@ from qafd.retrieve.base import (
 )
 from qafd.retrieve.compare import Column, Comparison
 from qafd.runs.comparison import page, report, rows, rows_csv
+from qafd.wording.reasons import word_reason
 
 
 def node(i: str, x: float, state: str = "saturated", **fields: str) -> RetrievedNode:
     return RetrievedNode(**{"id": i, "name": i.upper(), "kind": "entity", "importance": x,
-                            "mass": 1.0, "state": state, "reason": f"{i} is near.", **fields})
+                            "mass": 1.0, "state": state, "reason": given_reason(f"{i} is near."), **fields})
 
 
 def passage(i: str, score: float) -> RetrievedPassage:
@@ -41,14 +44,14 @@ def comparison() -> Comparison:
     """Method one finds a, b and passage p; method two a, c and p, q; method three fails."""
     one = Retrieval("Who?", "one", {}, (), (
         node("a", 4.0), node("b", 2.0), node("w", 0.0, "wet"),
-        node("p", 1.0, kind="passage", reason="p is full.")),
+        node("p", 1.0, kind="passage", reason=given_reason("p is full."))),
         (RetrievedEdge("a", "b", "relation", 1.0, 1.0, "founded"),), (), (passage("p", 0.9),),
         made_by=Imprint("f00-7"))
     two = Retrieval("Who?", "two", {}, (), (node("c", 0.5), node("a", 0.25)), (), (),
                     (passage("q", 0.8), passage("p", 0.7)), made_by=Imprint("f00-7"))
     return Comparison("Who?", 500, (Column("one", "Method one", one, 40),
                                     Column("two", "Method two", two, 80),
-                                    Column("three", "Method three", error="It needs a layer.")))
+                                    Column("three", "Method three", error=QafdError("It needs a layer."))))
 
 
 def test_the_table_has_every_node_with_each_methods_own_score(comparison: Comparison) -> None:
@@ -58,7 +61,7 @@ def test_the_table_has_every_node_with_each_methods_own_score(comparison: Compar
         ("A", 2, (4.0, 1), (0.25, 2), None), ("C", 1, None, (0.5, 1), None),
         ("B", 1, (2.0, 2), None, None),
         ("On p", 2, (0.9, 1), (0.7, 2), None), ("On q", 1, None, (0.8, 1), None)]
-    assert [row.found[0] and row.found[0].reason for row in rows(comparison)] == [
+    assert [row.found[0] and word_reason(row.found[0].reason) for row in rows(comparison)] == [
         "a is near.", None, "b is near.", "p is full.", None]
 
 
@@ -109,12 +112,12 @@ def test_the_page_has_a_panel_for_each_method_and_loads_nothing(comparison: Comp
 
 def test_hostile_texts_stay_text_in_report_and_page() -> None:
     short = [s[:300] for s in STRINGS]
-    nodes = tuple(RetrievedNode(f"{i}", s, s, 1.0, 1.0, "saturated", s) for i, s in
+    nodes = tuple(RetrievedNode(f"{i}", s, s, 1.0, 1.0, "saturated", given_reason(s)) for i, s in
                   enumerate(short))
     retrieval = Retrieval(short[0], "m", {}, (), nodes, tuple(
         RetrievedEdge("0", n.id, "relation", 1.0, 1.0, n.name) for n in nodes[1:]), ())
     columns = (Column("a", short[1], retrieval), Column("b", short[2], retrieval),
-               Column("c", short[3], error=short[4]))
+               Column("c", short[3], error=QafdError(short[4])))
     comparison = Comparison(short[5], 100, columns)
     text = page(comparison)
     root = lxml_html.fromstring(text.encode())

@@ -8,12 +8,14 @@ import pytest
 from qafd.flow.solver import solve
 from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind, reason
 from qafd.records import Keyword, QueryPlan, Vectors
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval, Retriever
 from qafd.retrieve.pagerank import PRESETS as PAGERANKS
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
 from qafd.retrieve.seeds import Seeds, passages_of
+from qafd.wording.reasons import word_cause, word_reason
 from tests.tiny import tiny_corpus
 
 CASES = [pytest.param(method(), id=name) for name, method in METHODS.items()]
@@ -81,17 +83,16 @@ def test_nodes_are_ranked_and_edges_stay_among_them(
     assert {end for e in retrieval.edges for end in (e.source, e.target)} <= ids
     assert min((e.flow for e in retrieval.edges), default=0) >= 0
     assert scores == sorted(scores, reverse=True)
-    assert all(n.reason for n in retrieval.nodes)
-
-
-VERBS = {"is", "belongs", "fills", "lies", "ranks", "stands", "takes"}
+    assert all(word_reason(n.reason) for n in retrieval.nodes)
 
 
 @pytest.mark.parametrize("method", CASES)
-def test_what_is_brought_has_a_cause_that_begins_with_its_verb(
+def test_what_is_retrieved_has_a_reason_that_brings_it(
         method: Retriever, shelves: Corpus) -> None:
-    causes = [n.cause for n in run(method, shelves).nodes if n.state == SATURATED]
-    assert {cause.partition(" ")[0] for cause in causes} <= VERBS
+    for node in run(method, shelves).nodes:
+        if node.state == SATURATED:
+            assert node.reason.brings
+            assert word_cause([node.reason]).startswith("it ")
 
 
 @pytest.mark.parametrize("method", CASES)
@@ -197,16 +198,17 @@ def test_edges_carry_the_kind_they_have_in_the_graph() -> None:
     assert kinds == {frozenset("ab"): "relation", frozenset("ac"): "synonym"}
 
 
+NAMED = reason(ReasonKind.NAMED)
+
+
 def test_the_reason_names_where_the_largest_part_came_from() -> None:
     # Leaves shed what they cannot hold: 0.2 from "narrow", 0.6 from "wide" into the hub.
     graph = Graph.build(["a", "b", "c"], ["hub", "narrow", "wide"], ["entity"] * 3, [0, 0], [1, 2])
     diffusion = solve(graph, PLAIN, np.array([1, 2]), np.array([1.2, 1.6]))
-    seeds = Seeds(np.array([1, 2]), np.array([0.5, 0.5]), ("one", "another"),
-                  ("is one", "is another"))
+    seeds = Seeds(np.array([1, 2]), np.array([0.5, 0.5]), (NAMED, NAMED))
     reasons = {n.name: n.reason for n in _nodes(graph, diffusion, seeds)}
-    assert reasons == {
-        "hub": "Touched by the front but not full: the largest part of its mass came from wide.",
-        "narrow": "Seed: one.", "wide": "Seed: another."}
+    assert reasons == {"hub": reason(ReasonKind.TOUCHED_FROM, name="wide"), "narrow": NAMED,
+                       "wide": NAMED}
 
 
 def test_passages_outside_the_diffusion_are_ranked_by_their_entities() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from qafd.reasons import UNSTATED
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs import Run
@@ -14,7 +15,7 @@ from qafd.runs.difference import difference
 def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):
     """A run that retrieved the nodes with x > 0; names are ids in capitals, "p..." passages."""
     nodes = tuple(RetrievedNode(i, i.upper(), "passage" if i[0] == "p" else "entity", x, x,
-                                "saturated" if x else "wet", "") for i, x in importance.items())
+                                "saturated" if x else "wet", UNSTATED) for i, x in importance.items())
     found = tuple(RetrievedPassage(c, c, "d", c, "text", 1.0, 0, 4) for c in passages)
     retrieval = Retrieval("Who?", "qafd", params or {"mass": 60.0}, (), nodes, (), (), found,
                           revision=revision, made_by=Imprint("w-1", "m", "e", "1"))

@@ -27,6 +27,7 @@ from qafd.evaluate.opinions import quoted
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
+from qafd.reasons import UNSTATED
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode, Work
 from qafd.retrieve.methods import configured, label_of
@@ -160,9 +161,9 @@ class Drawn(Listed):
                if graph.kinds[row] == "entity"}
         passage = next(graph.ids[row] for row in range(len(graph)) if graph.kinds[row] == "passage")
         return Retrieval(plan.question, "drawn", {}, (), (
-            RetrievedNode(passage, "", "passage", 1.0, 0.0, "saturated", ""),
+            RetrievedNode(passage, "", "passage", 1.0, 0.0, "saturated", UNSTATED),
             *(RetrievedNode(ids[name.strip("~")], name, "entity", 1.0, 0.0,
-                            "wet" if name.startswith("~") else "saturated", "")
+                            "wet" if name.startswith("~") else "saturated", UNSTATED)
               for name in order)), ())
 
 

@@ -5,6 +5,7 @@ import pytest
 from qafd.errors import ParameterError
 from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.wording.explanations import say_balance
 
@@ -12,9 +13,9 @@ from qafd.wording.explanations import say_balance
 # x_a = 2, a sends 1.5 to b, b sends 0.5 to c, which stays wet.
 PATH = Retrieval(
     "q", "qafd", {}, ("a",),
-    (RetrievedNode("a", "Alpha", "entity", 2.0, 1.0, "saturated", "", 1.0, 2.5, 1, True),
-     RetrievedNode("b", "Beta", "entity", 0.5, 1.0, "saturated", "", 1.0, 0.0, 2),
-     RetrievedNode("c", "Gamma", "entity", 0.0, 0.5, "wet", "", 1.0, 0.0, 1)),
+    (RetrievedNode("a", "Alpha", "entity", 2.0, 1.0, "saturated", UNSTATED, 1.0, 2.5, 1, True),
+     RetrievedNode("b", "Beta", "entity", 0.5, 1.0, "saturated", UNSTATED, 1.0, 0.0, 2),
+     RetrievedNode("c", "Gamma", "entity", 0.0, 0.5, "wet", UNSTATED, 1.0, 0.0, 1)),
     (RetrievedEdge("a", "b", "relation", 1.5, 1.0), RetrievedEdge("b", "c", "relation", 0.5, 1.0)))
 
 
@@ -41,8 +42,8 @@ def test_the_sentence_names_source_neighbors_and_amounts() -> None:
 def test_neighbors_beyond_the_named_ones_are_summed() -> None:
     star = Retrieval(
         "q", "qafd", {}, (), (
-            RetrievedNode("hub", "Hub", "entity", 0.0, 10.0, "wet", "", 20.0), *(
-                RetrievedNode(str(i), str(i), "entity", 1.0, 1.0, "saturated", "", 1.0)
+            RetrievedNode("hub", "Hub", "entity", 0.0, 10.0, "wet", UNSTATED, 20.0), *(
+                RetrievedNode(str(i), str(i), "entity", 1.0, 1.0, "saturated", UNSTATED, 1.0)
                 for i in range(4))),
         tuple(RetrievedEdge(str(i), "hub", "relation", i + 1.0, 1.0) for i in range(4)))
     assert say_balance(mass_balance(star, "hub"), most=2).endswith(

@@ -15,6 +15,7 @@ from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph
+from qafd.reasons import UNSTATED
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Seeds
 from qafd.wording.explanations import round_up
@@ -34,7 +35,7 @@ def posed(variant: str, seed: int, n: int = 14, mass: float | None = None) -> Pr
     method = FlowDiffusion(mass=float(total), rule="total", capacity=capacity, variant=variant)
     gates = Gates(Weights.named(variant), alignment=rng.uniform(0.05, 1.0, n))
     return Problem(method, NOTHING, NOTHING, NOTHING, Seeds(
-        rows, shares, ("one", "two"), ("is one", "is two")), graph, gates, total * shares)
+        rows, shares, (UNSTATED, UNSTATED)), graph, gates, total * shares)
 
 
 def edge_list(graph: Graph) -> dict[tuple[int, int], float]:

@@ -131,9 +131,9 @@ def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(
     # The best path is b to r; c is reached only through r.
     assert states == {"a": SATURATED, "b": SATURATED, "c": WET, "p": WET, "r": SATURATED}
     reasons = {n.id: n.reason for n in retrieval.nodes}
-    assert "path 1 of 1" in reasons["r"]
-    assert "b → r" in reasons["r"]
-    assert "cosine 0.50" in reasons["a"]
+    assert reasons["r"].values["way"] == ("b", "r")
+    assert (reasons["r"].values["place"], reasons["r"].values["count"]) == (1, 1)
+    assert reasons["a"].values["cosine"] == pytest.approx(0.5)
     assert [p.id for p in retrieval.ranking] == ["r", "p"]
 
 

@@ -9,12 +9,13 @@ import pytest
 from qafd.errors import ParseError
 from qafd.export import graphml, node_link
 from qafd.reading.parsing import parse, parse_with_notices
+from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
 PAIR = nx.Graph([("Ada Lovelace", "Charles Babbage")])
 OWN = Retrieval(
     "Who met Ada?", "qafd", {}, ("a",),
-    tuple(RetrievedNode(i, name, "entity", 1.0, 1.0, "saturated", "It is near.")
+    tuple(RetrievedNode(i, name, "entity", 1.0, 1.0, "saturated", given_reason("It is near."))
           for i, name in (("a", "Ada Lovelace"), ("b", "Charles Babbage"))),
     (RetrievedEdge("a", "b", "relation", 1.0, 1.0, "met"),))
 

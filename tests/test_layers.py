@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # Lowest first. A module may also import from its own layer where the list below says so.
 LAYERS = (
-    ("errors", "package", "records", "child", "clause", "pace"),
+    ("errors", "package", "records", "reasons", "child", "pace"),
     ("wording", "graph", "nearest"),
     ("reading", "flow"),
     ("assemble",),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.layers.sentences import Sentences
@@ -101,7 +102,7 @@ def test_without_a_named_thing_the_walk_starts_at_the_passages(corpus: Corpus) -
 def test_reasons_and_sentence_nodes_tell_the_way_of_the_activation(corpus: Corpus) -> None:
     retrieval = run(corpus, "low")
     said = {n.id: n.reason for n in retrieval.nodes}
-    assert "nearest to a keyword, similarity 1.00" in said["a"]
-    assert said["b"].startswith("Activated by a through a sentence of similarity 0.75")
-    assert said["c"].startswith("Activated by b through a sentence of similarity 0.80")
+    assert said["a"].kind is ReasonKind.NEAREST_NAME
+    assert [(said[row].values["name"], round(float(said[row].values["cosine"]), 2))
+            for row in "bc"] == [("a", 0.75), ("b", 0.8)]
     assert {n.name for n in retrieval.nodes if n.kind == "sentence"} == {"a b.", "b c."}

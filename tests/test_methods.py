@@ -12,6 +12,7 @@ from qafd.assemble import node_id
 from qafd.errors import ParameterError
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
+from qafd.reasons import NoticeKind, ReasonKind, notice, reason
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.ego import EgoNet
@@ -71,9 +72,10 @@ def test_vector_ranks_by_cosine_and_draws_the_names_of_the_best():
     assert [p.score for p in found.ranking] == pytest.approx([0.8, 0.6, 0], abs=1e-7)
     assert {name: node.importance for name, node in by_name(found).items()} == pytest.approx(
         {"title 1": 0.8, "Bob": 0.8})
-    assert by_name(found)["title 1"].reason == (
-        "Number 1 of 3 passages: cosine 0.80 with the question.")
-    assert by_name(found)["Bob"].reason == "Mentioned by passage number 1, title 1."
+    assert by_name(found)["title 1"].reason.values == pytest.approx(
+        {"place": 1, "count": 3, "score": 0.8})
+    assert by_name(found)["Bob"].reason == reason(
+        ReasonKind.MENTIONED_BY, title="title 1", place=1)
     assert [(e.kind, e.flow) for e in found.edges] == [("mention", 0)]
 
 
@@ -97,13 +99,13 @@ def test_lexical_is_bm25_by_hand():
     twice, once = (idf * f * 2.2 / (f + 1.2 * norm) for f in (2, 1))
     assert titles(found) == [0, 1]
     assert [p.score for p in found.ranking] == pytest.approx([twice, once])
-    assert "for mill." in by_name(found)["title 0"].reason
+    assert by_name(found)["title 0"].reason.values["words"] == ("mill",)
 
 
 def test_without_a_common_word_nothing_is_found_and_that_is_said():
     found = LexicalPassages().retrieve(SHELF, asked("zebra"))
     assert (found.nodes, found.ranking, found.seeds) == ((), (), ())
-    assert found.notices == ("No passage has a word of the question.",)
+    assert found.notices == (notice(NoticeKind.NO_SHARED_WORD),)
 
 
 def test_fusion_adds_the_scaled_scores():
@@ -111,8 +113,8 @@ def test_fusion_adds_the_scaled_scores():
     found = FusedPassages(lexical=2).retrieve(SHELF, asked("ship"))
     assert titles(found) == [2, 1, 0]
     assert [p.score for p in found.ranking] == pytest.approx([2, 1, 0.75])
-    assert by_name(found)["title 2"].reason == (
-        "Number 1 of 3 passages: meaning 0.00 + 2 x words 1.00.")
+    assert by_name(found)["title 2"].reason.values == pytest.approx(
+        {"place": 1, "count": 3, "meaning": 0, "weight": 2, "lexical": 1})
 
 
 # pagerank
@@ -159,8 +161,9 @@ def test_pagerank_starts_from_names_by_rarity_and_from_all_passages():
     assert {name: node.importance for name, node in by_name(found).items()} == pytest.approx(
         {"Ada": 1 / total, "Bob": 0.5 / total, "title 1": 0.2 / total, "title 0": 0.15 / total})
     assert titles(found) == [1, 0, 2]
-    assert by_name(found)["Ada"].reason == (
-        f"Seed: the question names Ada. {1 / total:.2%} of the walk is here, number 1.")
+    seed = by_name(found)["Ada"].reason
+    assert seed.kind is ReasonKind.NAMED
+    assert seed.also[0].values == pytest.approx({"share": 1 / total, "place": 1})
 
 
 def test_the_share_that_a_node_holds_is_what_flows_in_minus_what_flows_out():
@@ -216,8 +219,8 @@ def test_local_brings_the_nearest_entities_and_their_neighbors():
     nodes = by_name(found)
     assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
         {"Near": 1.0, "Hub": 0.5, "Leaf": 0.5})
-    assert nodes["Near"].reason == "Hop 0: similarity 1.00 to the keyword low."
-    assert nodes["Hub"].reason == "Hop 1: a neighbor of Near, which a keyword brought."
+    assert nodes["Near"].reason.values["word"] == "low"
+    assert nodes["Hub"].reason == reason(ReasonKind.ONE_HOP, name="Near")
     assert [node.name for node in found.nodes if node.seed] == ["Near"]
     # Passage 0 mentions Near and its neighbor Hub, passage 1 Near alone.
     assert titles(found) == [0, 1]
@@ -234,8 +237,10 @@ def test_global_brings_the_relations_whose_ends_are_nearest():
     nodes = by_name(found)
     assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
         {"Top": 0.9, "Peak": 0.9, "Hub": 0.1})
-    assert nodes["Top"].reason == ("Hop 0: end of relation number 1 for the keyword high, cosine "
-                                   "0.90; the other end is Peak.")
+    end = nodes["Top"].reason
+    assert (end.kind, end.values["place"], end.values["word"]) == (
+        ReasonKind.RELATION_END, 1, "high")
+    assert end.also == (reason(ReasonKind.OTHER_END, name="Peak"),)
     assert titles(found) == [2]
     assert len(found.edges) == 2
 
@@ -362,7 +367,8 @@ def test_edges_carry_the_resource_and_passages_support_the_paths():
         {("A", "X"): 1.0, ("X", "B"): 0.8})
     assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
         {"A": 0.9, "X": 0.9, "B": 0.9})
-    assert nodes["X"].reason == "On path 1, reliability 0.90: A - X - B."
+    assert nodes["X"].reason.values["way"] == ("A", "X", "B")
+    assert nodes["X"].reason.values["score"] == pytest.approx(0.9)
     # A is the nearer seed; of its passages the one that has A and X supports the path.
     assert titles(found) == [0, 1, 2]
 

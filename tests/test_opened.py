@@ -17,6 +17,7 @@ from qafd.app.explore import ASPECT, DRAWN
 from qafd.errors import ParseError
 from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import UNSTATED, notices_given
 from qafd.retrieve.base import RetrievedEdge, RetrievedNode
 from qafd.runs import Run, bundle, keep, kept, load
 from qafd.runs.bundle import bundled, check_size, examined
@@ -26,6 +27,7 @@ from qafd.runs.report import report
 from qafd.storage import open_workspace
 from qafd.view.panel import Drawing, panel_data
 from qafd.view.placement import beside, freeze, prominent
+from qafd.wording.reasons import word_reason
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
@@ -36,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("theirs"))
     plan = knowledge.plan(QUESTION)
     retrieval = knowledge.retrieve(plan, mass=12.0)
-    retrieval = replace(retrieval, notices=("Mind *this*",))
+    retrieval = replace(retrieval, notices=notices_given(("Mind *this*",)))
     return recorded(knowledge, retrieval, plan, note="from them")
 
 
@@ -103,7 +105,7 @@ def test_a_card_has_what_the_passages_of_the_bundle_say(run: Run, empty: str) ->
     app.get("file_uploader")[0].set_value(("r.zip", bundled(run), "application/zip")).run()
     text = shown(app)
     assert "Steve Jobs led Apple again from 1997." in text
-    assert node.reason in text
+    assert word_reason(node.reason) in text
     assert "injected by the question" in text
 
 
@@ -221,7 +223,7 @@ def test_a_small_file_that_would_fill_the_memory_is_not_parsed(run: Run) -> None
 
 
 def test_what_is_too_large_to_be_drawn_says_so_and_can_be_verified(run: Run) -> None:
-    hub = RetrievedNode("hub", "hub", "passage", 1.0, 1.0, "saturated", "")
+    hub = RetrievedNode("hub", "hub", "passage", 1.0, 1.0, "saturated", UNSTATED)
     rim = tuple(replace(hub, id=f"{i}", kind="entity") for i in range(2100))
     star = replace(run.retrieval, nodes=(hub, *rim), edges=tuple(
         RetrievedEdge("hub", n.id, "mention", 1.0, 1.0) for n in rim))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from panel_example import apple, hostile, large
 
 from qafd.errors import ParameterError
+from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import Contraction, contract_passages, drawn_contracted
 from qafd.view.panel import (
@@ -26,7 +27,7 @@ from qafd.view.panel import (
 
 def node(name: str, importance: float = 1.0, kind: str = "entity", state: str = "saturated",
          **more: float | bool) -> RetrievedNode:
-    return RetrievedNode(name, name.upper(), kind, importance, 1.0, state, "because", **more)
+    return RetrievedNode(name, name.upper(), kind, importance, 1.0, state, given_reason("because"), **more)
 
 
 def edge(u: str, v: str, flow: float = 0.0, weight: float = 1.0, label: str = "") -> RetrievedEdge:

@@ -4,6 +4,7 @@ from math import hypot
 
 import pytest
 
+from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.placement import beside, freeze, prominent
 
@@ -12,7 +13,7 @@ FROZEN = {"a": (0.2, 0.5), "b": (0.6, 0.5)}
 
 def node(name: str, importance: float = 1.0, state: str = "saturated", seed: bool = False,
          ) -> RetrievedNode:
-    return RetrievedNode(name, name, "entity", importance, 1.0, state, "", seed=seed)
+    return RetrievedNode(name, name, "entity", importance, 1.0, state, UNSTATED, seed=seed)
 
 
 def test_late_nodes_stand_beside_the_mean_of_their_neighbors() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from qafd.errors import ParameterError, ParseError
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import UNSTATED
 from qafd.retrieve.base import RetrievedNode
 from qafd.runs.bundle import bundled, opened
 from qafd.runs.replay import recorded, replayed
@@ -87,7 +88,7 @@ def test_a_number_within_rounding_is_not(run, knowledge):
 
 
 def test_a_touched_node_that_is_missing_is_noticed(run, knowledge):
-    more = (*run.retrieval.nodes, RetrievedNode("x", "X", "entity", 0.0, 0.1, "wet", ""))
+    more = (*run.retrieval.nodes, RetrievedNode("x", "X", "entity", 0.0, 0.1, "wet", UNSTATED))
     assert not replayed(replace(run, retrieval=replace(run.retrieval, nodes=more)),
                         knowledge).equal
 

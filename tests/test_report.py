@@ -7,6 +7,7 @@ import pytest
 from hostile import STRINGS
 
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs.replay import recorded
 from qafd.runs.report import report
@@ -55,7 +56,7 @@ def test_nothing_that_documents_say_becomes_markup(run):
              "<img src=x onerror=alert(1)>", "http://evil.example", "www.evil.example",
              "a@evil.example", "| a | b |", "# head", "`code`", "line\n\n# head"]
     for text in (t[:300].replace("\ud800", "") for t in texts):
-        node = RetrievedNode("1", text, text, 1.0, 1.0, "saturated", text, capacity=1.0)
+        node = RetrievedNode("1", text, text, 1.0, 1.0, "saturated", given_reason(text), capacity=1.0)
         passage = RetrievedPassage("1", "1", text, text, text, 1.0, 0, len(text))
         quote = replace(run.quotes[0], text=text, title=text, where=text)
         made = report(replace(run, note=text, quotes=(quote,), retrieval=Retrieval(

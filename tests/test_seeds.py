@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from qafd.assemble import node_id
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind, reason
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.seeds import (
     CAPITAL,
@@ -177,8 +178,8 @@ def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
     asked = plan("the River", names=("mill", "river"))
     reasons = select_seeds(graph, passages, asked, match(passages, asked), best=1).reasons
     assert reasons == (
-        "the question names Mill", "River stands for a name of the question",
-        "number 1 of the passages nearest to the question in meaning and words")
+        reason(ReasonKind.NAMED), reason(ReasonKind.STANDS_FOR_NAME),
+        reason(ReasonKind.NEAR_BY_MEANING_AND_WORDS, place=1))
 
 
 @given(st.lists(st.sampled_from(["mill", "river", "alder", "gone"]), unique=True),

@@ -11,6 +11,7 @@ from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan import Planner
 from qafd.reading.text import canonical
+from qafd.reasons import ReasonKind
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 
@@ -93,7 +94,8 @@ def test_every_retrieved_node_says_which_subquery_brought_it(united: Retrieval) 
         brought = tuple(k for k, part in enumerate(united.parts)
                         if any(n.id == node.id and n.state == "saturated" for n in part.nodes))
         assert node.brought_by == brought
-        assert ("Retrieved by subquery" in node.reason) == bool(brought)
+        told = [one for one in node.reason.also if one.kind is ReasonKind.BROUGHT_BY]
+        assert bool(told) == bool(brought)
     assert {(0,), (1,)} <= {node.brought_by for node in united.nodes}
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
 from qafd.retrieve.layers.tree import Tree
@@ -61,8 +62,9 @@ def test_what_lies_below_a_summary_taken_is_touched_and_says_below_which(corpus:
     states = {n.name: n.state for n in retrieval.nodes}
     assert states == {"P": SATURATED, "Summary of R, S": SATURATED, "Q": WET, "R": WET, "S": WET}
     reasons = {n.name: n.reason for n in retrieval.nodes}
-    assert reasons["Q"] == "Cosine 0.30; below the summary of R, S, cosine 0.70."
-    assert reasons["P"] == "Number 1 of all passages and summaries, cosine 0.90."
+    assert reasons["Q"].kind is ReasonKind.BELOW_SUMMARY
+    assert reasons["Q"].values["title"] == "R, S"
+    assert reasons["P"].values == pytest.approx({"place": 1, "cosine": 0.9})
     assert {(e.target, round(e.flow, 3)) for e in retrieval.edges} == {
         ("q", 0.7), ("r", 0.7), ("s", 0.7)}
 

@@ -13,6 +13,7 @@ from qafd.flow.solver import solve
 from qafd.flow.verify import sealed, verify
 from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
+from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage, Work
 
 
@@ -23,7 +24,7 @@ def stored(graph, seeds, mass, capacity="unit"):
     ids = [f"n{row}" for row in result.rows]
     nodes = [RetrievedNode(
         ids[i], f"node {row}", "entity", result.x[i].item(), result.mass[i].item(),
-        result.state[i], "because", result.capacity[i].item(), result.source[i].item(),
+        result.state[i], given_reason("because"), result.capacity[i].item(), result.source[i].item(),
         len(graph.expand(np.array([row])).neighbors), row in seeds, 0.5)
         for i, row in enumerate(result.rows.tolist())]
     edges = [RetrievedEdge(ids[u], ids[v], "relation", f, w) for u, v, f, w in zip(

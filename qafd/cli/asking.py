@@ -45,6 +45,9 @@ from qafd.runs.comparison import page, rows_csv
 from qafd.runs.comparison import report as comparison_report
 from qafd.runs.replay import recorded
 from qafd.runs.report import report
+from qafd.wording import say_error
+from qafd.wording.comparison import word_missed
+from qafd.wording.reasons import word_notice
 
 FORMS: dict[str, Callable[[Retrieval], str]] = {
     "json": lambda retrieval: json.dumps(node_link(retrieval), ensure_ascii=False),
@@ -66,7 +69,7 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
             kept = keep_run(store, _record(knowledge, retrieval, keep))
         note(f"kept as {kept}; 'qafd runs' lists what is kept")
     return Outcome(sealed(retrieval.to_dict()), _retrieval_lines(retrieval, answer),
-                   found=not answer.abstained, notes=retrieval.notices)
+                   found=not answer.abstained, notes=[word_notice(one) for one in retrieval.notices])
 
 
 def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
@@ -156,12 +159,16 @@ def compare(db: Path | None, question: str, methods: str, budget: int, form: str
     comparison = knowledge.compare(text_of(question), methods.split(","), budget=budget)
     failed = [column for column in comparison.columns if column.error]
     for column in failed:
-        note(f"{one_line(column.label, 100)}: {column.error}")
+        told = say_error(column.error) if column.error else ""
+        note(f"{one_line(column.label, 100)}: {told}")
     unbuilt = {layer.name for layer in knowledge.layers() if layer.state != "built"}
     if any(unbuilt.intersection(METHODS[c.name].needs) for c in failed if c.name in METHODS):
         note("'qafd layers --build all' builds what is missing for all methods")
     found = any(retrieval.nodes for retrieval in comparison.retrievals.values())
-    overview = Outcome(comparison.to_dict(), _comparison_lines(comparison), found, bool(failed))
+    printed = comparison.to_dict()
+    for difference, group in zip(printed["differences"], comparison.differences(), strict=True):
+        difference["sentence"] = word_missed(group)
+    overview = Outcome(printed, _comparison_lines(comparison), found, bool(failed))
     if not form:
         return overview
     write_out(_comparison_file(knowledge, comparison, form), out)
@@ -181,7 +188,7 @@ def _comparison_lines(comparison: Comparison) -> Iterator[str]:
     for column, row in zip(worked, replace(comparison, columns=worked).overlap(), strict=True):
         yield " ".join([f"{column.name:20}", *(f"{value:5.2f}" for value in row)])
     for difference in comparison.differences():
-        yield "\n" + one_line(difference.sentence, 600)
+        yield "\n" + one_line(word_missed(difference), 600)
 
 
 def _comparison_file(knowledge: KnowledgeGraph, comparison: Comparison, form: str) -> str:

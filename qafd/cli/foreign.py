@@ -17,6 +17,7 @@ from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD
 from qafd.wording.databases import describe_draft, word_doubt
+from qafd.wording.reasons import word_notice
 
 
 @command()
@@ -37,7 +38,7 @@ def sql(file: str, question: str, running: bool, mass: float, subqueries: bool) 
     rows = asked.database.run(asked.draft.sql) if running else None
     schema, draft = asked.database.schema, asked.draft
     doubts = [word_doubt(doubt) for doubt in draft.doubts]
-    notes = [*schema.notices, *asked.retrieval.notices, *doubts]
+    notes = [*schema.notices, *map(word_notice, asked.retrieval.notices), *doubts]
     if rows is not None and rows.cut:
         notes.append(rows.cut)
     data = {

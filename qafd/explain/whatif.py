@@ -13,6 +13,7 @@ import numpy as np
 from qafd.errors import ParameterError
 from qafd.explain.gate import edge_place, gate_of
 from qafd.graph import EDGE_KINDS, Graph, kind_bit
+from qafd.reasons import ReasonKind, reason
 from qafd.records import Nodes
 from qafd.retrieve.base import SATURATED, RankedPassage, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import Problem
@@ -119,8 +120,7 @@ def _poured(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
     seeds = replace(
         problem.seeds, rows=np.concatenate([rows[keep], np.array(list(fresh), np.int64)]),
         shares=np.concatenate([problem.seeds.shares[keep], np.zeros(len(fresh))]),
-        reasons=(*(problem.seeds.reasons[i] for i in kept), *("it was made one" for _ in fresh)),
-        causes=(*(problem.seeds.causes[i] for i in kept), *("is a seed by choice" for _ in fresh)))
+        reasons=(*(problem.seeds.reasons[i] for i in kept), *(reason(ReasonKind.CHOSEN) for _ in fresh)))
     return seeds, np.concatenate([mass[keep], np.array(list(fresh.values()))])
 
 

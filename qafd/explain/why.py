@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from qafd.explain.balance import Balance
 from qafd.explain.paths import Paths
+from qafd.reasons import Reason
 from qafd.storage.rows import Evidence
 
 
@@ -14,7 +15,7 @@ class SeedShare:
     id: str
     name: str
     share: float
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,13 @@ from qafd.reading.text.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import layout
 from qafd.view.panel import Drawing, panel_data
+from qafd.wording.reasons import word_reason
 
 if TYPE_CHECKING:
     import networkx
 
 _NODE_COLUMNS = ("id", "name", "kind", "seed", "state", "importance", "mass", "capacity", "source",
-                 "degree", "alignment", "reason")  # fmt: skip
+                 "degree", "alignment")  # fmt: skip
 _PASSAGE_COLUMNS = ("document", "title", "page", "heading", "start", "end", "score", "text")
 _EDGE_COLUMNS = ("source", "target", "kind", "flow", "weight", "label")
 # What XML 1.0 cannot hold, and the carriage return, which its readers turn into a line feed.
@@ -38,8 +39,16 @@ def node_link(retrieval: Retrieval) -> dict[str, Any]:
     """The subgraph as networkx's and D3's node-link JSON: {"nodes", "edges", "graph", ...}."""
     import networkx
 
-    linked: dict[str, Any] = networkx.node_link_data(retrieval.to_networkx(), edges="edges")
+    linked: dict[str, Any] = networkx.node_link_data(_worded_graph(retrieval), edges="edges")
     return linked
+
+
+def _worded_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
+    """The subgraph with every reason in words."""
+    graph = retrieval.to_networkx()
+    for node in retrieval.nodes:
+        graph.nodes[node.id]["reason"] = word_reason(node.reason)
+    return graph
 
 
 def graphml(retrieval: Retrieval) -> str:
@@ -58,7 +67,7 @@ def _xml_graph(retrieval: Retrieval) -> "networkx.MultiDiGraph":
     """The subgraph with texts that XML can hold and keys of edges that are unique in the file."""
     import networkx
 
-    graph = retrieval.to_networkx()
+    graph = _worded_graph(retrieval)
     params = json.dumps(retrieval.params, sort_keys=True, default=str)
     plain = networkx.MultiDiGraph(
         **{k: xml(v) for k, v in {**retrieval.record, "params": params}.items()})
@@ -95,9 +104,9 @@ def nodes_csv(retrieval: Retrieval) -> str:
     that tables can be put together.
     """
     made_by = _stamp(retrieval)
-    rows = ([*(getattr(node, column) for column in _NODE_COLUMNS), made_by]
+    rows = ([*(getattr(node, column) for column in _NODE_COLUMNS), word_reason(node.reason), made_by]
             for node in retrieval.nodes)
-    return table_csv((*_NODE_COLUMNS, "made_by"), rows)
+    return table_csv((*_NODE_COLUMNS, "reason", "made_by"), rows)
 
 
 def edges_csv(retrieval: Retrieval) -> str:

@@ -20,6 +20,7 @@ from qafd import export
 from qafd.errors import ParameterError
 from qafd.export import cell, xml
 from qafd.export.whole import EDGE_FIELDS, NODE_FIELDS, Whole, WholeEdge, WholeNode, filled
+from qafd.reasons import given_reason
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.layout import layout
 from qafd.view.panel import Caption, Drawing, counted, panel_data
@@ -192,7 +193,7 @@ def _html(graph: Whole) -> Iterator[str]:
     edges = [edge for edge in graph.edges() if edge.kind != "by_hand"]  # its relation is drawn
     degree = Counter(end for edge in edges for end in (edge.source, edge.target))
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
-                                        n.description, degree=degree[n.id])
+                                        given_reason(n.description), degree=degree[n.id])
                           for n in graph.nodes()), key=lambda n: (-n.importance, n.id)))
     drawn = Retrieval("", "graph", {}, (), nodes, tuple(
         RetrievedEdge(e.source, e.target, e.kind, 0.0, e.weight, " · ".join(filter(None, (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from qafd import __version__
 from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
+from qafd.reasons import UNSTATED, Notice, Reason
 from qafd.records import QueryPlan
 from qafd.retrieve.seeds import Passages
 
@@ -26,10 +27,8 @@ class RetrievedNode:
     always >= 0; `mass`, `capacity` and `source` are in units of mass (0 where a method has
     none); `degree` counts the node's neighbors in the graph the method ran on. `state` is
     "saturated" (retrieved), "wet" (touched by the front, not retrieved) or "dry" (a seed
-    that took nothing). `reason` is one sentence in the method's own terms; `cause` the part of it
-    that other nodes may share, a predicate such as "is one hop from Apple" (`qafd.clause`), ""
-    for what is not brought; `brought_by` lists the subqueries (from 0) that retrieved it, where a
-    question has several.
+    that took nothing). `reason` is why, in the method's own terms (`qafd.wording.reasons` says it);
+    `brought_by` lists the subqueries (from 0) that retrieved it, where a question has several.
     """
 
     id: str
@@ -38,14 +37,13 @@ class RetrievedNode:
     importance: float
     mass: float
     state: str
-    reason: str
+    reason: Reason = UNSTATED
     capacity: float = 0.0
     source: float = 0.0
     degree: int = 0
     seed: bool = False
     alignment: float = 0.0
     brought_by: tuple[int, ...] = ()
-    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ class Retrieval:
     passages: tuple[RetrievedPassage, ...] = ()
     certificate: dict[str, Any] | None = None
     work: Work = field(default_factory=Work)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     revision: int = 0
     parts: tuple["Retrieval", ...] = ()
     made_by: Imprint = field(default_factory=Imprint)
@@ -165,7 +163,7 @@ class Retrieval:
         """The retrieved subgraph; every edge points where its flow goes, its key is its kind.
 
         Nodes are ids with the fields of `RetrievedNode`, edges have kind, flow, weight and
-        label; `graph` holds `record` and the seeds.
+        label; `graph` holds `record` and the seeds. A node's reason is its kind alone.
         """
         import networkx
 
@@ -174,6 +172,7 @@ class Retrieval:
             values = asdict(node)
             brought = " ".join(str(part + 1) for part in values.pop("brought_by"))
             values |= {"brought_by": brought} if self.parts else {}
+            values["reason"] = str(node.reason.kind)
             graph.add_node(values.pop("id"), **values)
         for edge in self.edges:
             values = asdict(edge)

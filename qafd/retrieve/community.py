@@ -2,15 +2,15 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
-from qafd.clause import ranks
 from qafd.flow.weights import clip
 from qafd.graph import Graph
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.layers.communities import Communities
@@ -69,22 +69,21 @@ class CommunityReports(Method):
         seeds, similarity = (_entities(graph, plan, self.entities) if self.selection == "local"
                              else (np.zeros(0, np.int64), np.zeros(0)))
         chosen, votes = self._choose(home, near, seeds)
-        reasons = dict.fromkeys(seeds.tolist(), "")
-        causes = {row: ranks(place, "by similarity to the question")
-                  for place, row in enumerate(seeds.tolist(), 1)}
+        left_out = reason(ReasonKind.COMMUNITY_LEFT_OUT)
+        reasons = {row: reason(ReasonKind.NEAR_ENTITY, left_out, place=place)
+                   for place, row in enumerate(seeds.tolist(), 1)}
         importance = dict(zip(seeds.tolist(), similarity.tolist(), strict=True))
         for place, community in enumerate(chosen.tolist(), 1):
-            said = (f"in community {community} ({found.titles[community]}), number {place} for "
-                    f"the question, similarity {near[community]:.2f}"
-                    + (f", with {votes[community]} of its entities" if len(seeds) else "") + ".")
             for row in np.flatnonzero(home == community).tolist():
                 importance[row] = max(importance.get(row, 0.0), float(near[community]))
-                reasons[row] = said
-                causes[row] = ("belongs to the community around "
-                               + " and ".join(found.titles[community].rsplit(", ", 1)))
-        for place, row in enumerate(seeds.tolist(), 1):
-            reasons[row] = (f"Entity {place} nearest to the question; "
-                            + (reasons[row] or "its community was not among those taken."))
+                also: list[Reason] = []
+                if len(seeds):
+                    also = [reason(ReasonKind.COMMUNITY_NAMED, count=int(votes[community]))]
+                if row in reasons:
+                    also.append(replace(reasons[row], also=()))
+                reasons[row] = reason(
+                    ReasonKind.IN_COMMUNITY, *also, title=found.titles[community],
+                    community=community, place=place, similarity=float(near[community]))
         rows = np.array(list(importance), np.int64)
         groups: list[tuple[Nodes, Nodes]] = (
             [(np.array([row]), layer.around(row))
@@ -94,8 +93,7 @@ class CommunityReports(Method):
         order = np.array(list(islice(_passages(
             corpus, groups, match(corpus.passages, plan).dense), self.top)), np.int64)
         kept = nodes(layer, plan, rows, np.array(list(importance.values())),
-                     [_sentence(reasons[row]) for row in rows.tolist()],
-                     [causes[row] for row in rows.tolist()], seeds=set(seeds.tolist()))
+                     [reasons[row] for row in rows.tolist()], seeds=set(seeds.tolist()))
         among = entries_among(layer, rows)
         total = 1000 * (time.perf_counter() - started)
         return Retrieval(
@@ -145,7 +143,3 @@ def _passages(corpus: Corpus, groups: list[tuple[Nodes, Nodes]],
             if (row := int(some[i])) not in seen:
                 seen.add(row)
                 yield row
-
-
-def _sentence(reason: str) -> str:
-    return reason[0].upper() + reason[1:]

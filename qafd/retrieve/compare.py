@@ -1,14 +1,14 @@
 """Several methods on one question: what each found, what they share, and who left out what."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from qafd.clause import clause, gist, ranks
 from qafd.errors import ParameterError, QafdError
 from qafd.graph import Graph
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriever
 from qafd.retrieve.methods import canonical, label_of, method_of, name_of
@@ -19,7 +19,15 @@ FEWEST, MOST = 2, 6
 BUDGET = 1200  # tokens of passages per method
 AT_ONCE = 60  # passages up to which missing layers are built without asking
 TEXTS = ("passage", "sentence", "summary")  # kinds of nodes that are not things
-NAMED = 3  # nodes that a sentence names
+
+
+@dataclass(frozen=True)
+class Brought:
+    """A node or passage that a method found, and why."""
+
+    id: str
+    name: str
+    reason: Reason
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Column:
     label: str
     retrieval: Retrieval | None = None
     tokens: int = 0
-    error: str = ""
+    error: QafdError | None = None
 
     @property
     def found(self) -> tuple[RetrievedNode, ...]:
@@ -42,13 +50,14 @@ class Column:
                      if n.state == SATURATED and n.kind not in TEXTS) if self.retrieval else ()
 
     @property
-    def causes(self) -> tuple[tuple[str, str, str], ...]:
-        """Id, name and cause of each passage, best first; its rank when nothing else brings it."""
+    def brought_passages(self) -> tuple["Brought", ...]:
+        """The passages, best first, each with its rank where nothing else brings it."""
         if self.retrieval is None:
             return ()
-        cause = {n.id: n.cause for n in self.retrieval.nodes}
-        return tuple((p.id, p.title, cause.get(p.id) or ranks(place, "among its passages"))
-                     for place, p in enumerate(self.retrieval.passages, 1))
+        reasons = {n.id: n.reason for n in self.retrieval.nodes if n.reason.brings}
+        return tuple(
+            Brought(p.id, p.title, reasons.get(p.id, reason(ReasonKind.RANKED, place=place)))
+            for place, p in enumerate(self.retrieval.passages, 1))
 
     def ranked(self, of: str) -> tuple[str, ...]:
         """Ids of what was found, best first; `of` is "nodes" or "passages"."""
@@ -58,14 +67,24 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Nodes that `finder` brings for one cause and `other` leaves out, and a sentence on them."""
+class MissedGroup:
+    """What `finder` brings for one cause and `other` leaves out, both named as their columns.
+
+    `nodes` and `names` are those of the largest group, `reasons` why `finder` brings each; `rest`
+    counts what else only it brings. `texts` tells that they are passages, `touched` that `other`
+    reached all of them but retrieved none.
+    """
 
     finder: str
     other: str
+    finder_label: str
+    other_label: str
     nodes: tuple[str, ...]
-    because: str
-    sentence: str
+    names: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    rest: int = 0
+    texts: bool = False
+    touched: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,24 +119,25 @@ class Comparison:
         return {column.name: tuple(i for i in column.ranked(of) if every.count(i) == 1)
                 for column in self.columns}
 
-    def differences(self) -> tuple[Difference, ...]:
-        """The first column against each other one, both ways, in words.
+    def differences(self) -> tuple[MissedGroup, ...]:
+        """The first column against each other one, both ways.
 
-        Of all nodes that only one of the two found, a sentence names the largest group with one
-        cause, in the words of the method that brings it; others are counted. Where one of them
-        brings passages alone, passages are compared, unless they are the same.
+        Of all nodes that only one of the two found, the largest group with one cause; others are
+        counted. Where one of them brings passages alone, passages are compared, unless they are
+        the same.
         """
         worked = [column for column in self.columns if column.retrieval is not None]
         pairs = [pair for other in worked[1:]
                  for pair in ((other, worked[0]), (worked[0], other))]
-        return tuple(d for finder, other in pairs if (d := _difference(finder, other)))
+        groups = [_missed(finder, other) for finder, other in pairs]
+        return tuple(group for group in groups if group is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain JSON values; overlaps of what failed are null."""
         return {
             "question": self.question, "budget": self.budget,
-            "columns": [{"name": c.name, "label": c.label, "tokens": c.tokens, "error": c.error,
-                         "retrieval": c.retrieval and c.retrieval.to_dict()}
+            "columns": [{"name": c.name, "label": c.label, "tokens": c.tokens,
+                         "error": str(c.error or ""), "retrieval": c.retrieval and c.retrieval.to_dict()}
                         for c in self.columns],
             "overlap": {of: [[None if np.isnan(share) else share for share in row]
                              for row in self.overlap(of).tolist()] for of in ("nodes", "passages")},
@@ -158,7 +178,7 @@ def _told(method: Any) -> str:
 
 def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph: Graph,
                 budget: int) -> Column:
-    """One column; an error that the user can mend becomes its sentence.
+    """One column, with the error where there is one that the user can mend.
 
     Its passages are those `qafd.retrieve.rank.within_budget`.
     """
@@ -167,40 +187,30 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
     try:
         retrieval = retrieve()
     except QafdError as error:
-        return Column(name, label, error=str(error))
+        return Column(name, label, error=error)
     tokens = [int(graph.tokens[graph.row[p.id]]) for p in retrieval.passages]
     kept = within_budget(retrieval.passages, tokens, budget)
     return Column(name, label, replace(retrieval, passages=kept), sum(tokens[:len(kept)]))
 
 
-def listed(names: Sequence[str], most: int = NAMED) -> str:
-    """The names as one phrase: "Fuji and Gala", "Fuji, Gala, Cox and 4 more"; never "1 more"."""
-    kept = names if len(names) == most + 1 else names[:most]
-    rest = len(names) - len(kept)
-    parts = [*kept, *([f"{rest} more"] if rest else [])]
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-
-
-def _difference(finder: Column, other: Column) -> Difference | None:
+def _missed(finder: Column, other: Column) -> MissedGroup | None:
+    """The largest group of what only `finder` brings; None when there is nothing."""
     there = {*other.ranked("nodes"), *other.ranked("passages")}
-    named = [(n.id, n.name, n.cause) for n in finder.found if n.id not in there]
-    passages = [some for some in finder.causes if some[0] not in there]
+    named = [Brought(n.id, n.name, n.reason) for n in finder.found if n.id not in there]
+    passages = [one for one in finder.brought_passages if one.id not in there]
     texts = bool(passages) and not (finder.found and other.found) and bool(other.ranked("passages"))
     extra = passages if texts else named
     if not extra:
         return None
-    groups: dict[str, list[tuple[str, str, str]]] = {}
-    for some in extra:
-        groups.setdefault(gist(some[2]), []).append(some)
+    groups: dict[tuple[object, ...], list[Brought]] = {}
+    for one in extra:
+        groups.setdefault(one.reason.shared, []).append(one)
     # The first of the largest: it holds the more important nodes.
-    ids, names, causes = zip(*max(groups.values(), key=len), strict=True)
+    largest = max(groups.values(), key=len)
+    ids = tuple(one.id for one in largest)
     touched = {n.id for n in other.retrieval.nodes if n.state == WET} if other.retrieval else set()
-    verb = "only touches" if not texts and touched.issuperset(ids) else "leaves out"
-    noun = f"the passage{'s' * (len(ids) > 1)} " if texts else ""
-    because = clause(causes)
-    sentence = (f"{other.label} {verb} {noun}{listed(names)}; {finder.label} brings "
-                f"{'them' if len(ids) > 1 else 'it'} because {because.rstrip('.')}.")
-    rest = len(extra) - len(ids)
-    if rest:
-        sentence += f" It brings {rest} other{'s' * (rest != 1)} too."
-    return Difference(finder.name, other.name, ids, because, sentence)
+    return MissedGroup(
+        finder.name, other.name, finder.label, other.label, ids,
+        tuple(one.name for one in largest), tuple(one.reason for one in largest),
+        rest=len(extra) - len(ids), texts=texts,
+        touched=not texts and touched.issuperset(ids))

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.seeds import Seeds, keyword_seeds, match, select_seeds
@@ -74,9 +75,8 @@ class EgoNet(Method):
         order = np.array(list(_in_turn(near, far))[:self.top], np.int64)
         rows = np.array(list(net.found), np.int64)
         total = 1000 * (time.perf_counter() - started)
-        kept = nodes(layer, plan, rows, np.array([x for x, _, _ in net.found.values()]),
-                     [reason for _, reason, _ in net.found.values()],
-                     [cause for _, _, cause in net.found.values()], seeds=net.seeds)
+        kept = nodes(layer, plan, rows, np.array([x for x, _ in net.found.values()]),
+                     [why for _, why in net.found.values()], seeds=net.seeds)
         return Retrieval(
             query=plan.question, method="ego", params=params_of(self),
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
@@ -107,11 +107,11 @@ def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
 
 
 class _Net:
-    """What the keywords brought so far: importance, reason and cause by row, relations by ends."""
+    """What the keywords brought so far: importance and reason by row, relations by ends."""
 
     def __init__(self, layer: Graph) -> None:
         self._layer = layer
-        self.found: dict[int, tuple[float, str, str]] = {}
+        self.found: dict[int, tuple[float, Reason]] = {}
         self.entries: dict[tuple[int, int], int] = {}
         self.seeds: set[int] = set()
         self.looked_at = 0
@@ -122,10 +122,9 @@ class _Net:
         Relations between ends of high degree come first, then those of high similarity.
         """
         layer, rows = self._layer, seeds.rows
-        for row, cosine, reason, cause in zip(rows.tolist(), cosines.tolist(), seeds.reasons,
-                                              seeds.causes, strict=True):
+        for row, cosine, why in zip(rows.tolist(), cosines.tolist(), seeds.reasons, strict=True):
             self.seeds.add(row)
-            self._keep(row, cosine, f"Hop 0: {reason}.", cause)
+            self._keep(row, cosine, why)
         around = entries_around(layer, rows)
         self.looked_at += len(around)
         u, v = ends(layer, around)
@@ -142,9 +141,8 @@ class _Net:
         for a, b in kept:
             for near, far in ((a, b), (b, a)):
                 if near in hop and far not in hop:
-                    name = layer.names[near].rstrip(".")
-                    self._keep(far, hop[near] / 2, f"Hop 1: a neighbor of {name}, which a keyword "
-                               "brought.", f"is one hop from {name}")
+                    self._keep(far, hop[near] / 2,
+                               reason(ReasonKind.ONE_HOP, name=layer.names[near]))
 
     def add_relations(self, plan: QueryPlan, count: int) -> Nodes:
         """The relations nearest to the plan's keywords and their ends; their entries, in order."""
@@ -165,15 +163,15 @@ class _Net:
             self.entries[a, b] = int(entries[i])
             for row, other in ((a, b), (b, a)):
                 self.seeds.add(row)
-                self._keep(row, max(0.0, float(scores[i])),
-                           f"Hop 0: end of relation number {place} for the keyword {word}, cosine "
-                           f"{scores[i]:.2f}; the other end is {layer.names[other].rstrip('.')}.",
-                           f"takes part in relations near the keyword {word}")
+                self._keep(row, max(0.0, float(scores[i])), reason(
+                    ReasonKind.RELATION_END,
+                    reason(ReasonKind.OTHER_END, name=layer.names[other]),
+                    word=word, place=place, cosine=float(scores[i])))
         return entries[best]
 
-    def _keep(self, row: int, importance: float, reason: str, cause: str) -> None:
+    def _keep(self, row: int, importance: float, why: Reason) -> None:
         if row not in self.found or importance > self.found[row][0]:
-            self.found[row] = importance, reason, cause
+            self.found[row] = importance, why
 
 
 def _pair(u: int, v: int) -> tuple[int, int]:

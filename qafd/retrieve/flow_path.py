@@ -3,16 +3,16 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
-from qafd.clause import ranks
 from qafd.flow.weights import clip
 from qafd.graph import Graph, sum_at
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     SATURATED,
@@ -136,9 +136,6 @@ class _Branch:
     def id(self, graph: Graph, place: int) -> str:
         return self.layer.id(graph, int(self.nearest[place]))
 
-    def said(self, place: int) -> str:
-        return f"number {place + 1} of the {_PLURAL[self.kind]} nearest to the question"
-
     def nodes(self, graph: Graph) -> Iterator[RetrievedNode]:
         for place, text in enumerate(self.nearest.tolist()):
             entities = sum(at == place for at, _ in self.links)
@@ -147,8 +144,7 @@ class _Branch:
                     f"Summary of {graph.names[int(self.passages[place])]}")
             yield RetrievedNode(
                 self.id(graph, place), name, self.kind, cosine, 0.0, WET,
-                f"{self.said(place).capitalize()}, cosine {cosine:.2f}; it names {entities} "
-                f"{'entity' if entities == 1 else 'entities'}.",
+                reason(_NEAR[self.kind], place=place + 1, cosine=cosine, count=entities),
                 degree=entities, seed=True, alignment=cosine)
 
     def edges(self, graph: Graph, start: Floats) -> Iterator[RetrievedEdge]:
@@ -159,7 +155,8 @@ class _Branch:
                                 cosine if cosine == start[row] else 0.0, 1.0)
 
 
-_PLURAL = {"sentence": "sentences", "summary": "summaries"}
+_NEAR = {"sentence": ReasonKind.NEAR_SENTENCE, "summary": ReasonKind.NEAR_SUMMARY}
+_INSIDE = {"sentence": ReasonKind.IN_SENTENCE, "summary": ReasonKind.IN_SUMMARY}
 _LINK = {"sentence": "mention", "summary": "abstraction"}
 
 
@@ -244,42 +241,53 @@ def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
 def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequence[Path],
            branches: Sequence[_Branch]) -> tuple[RetrievedNode, ...]:
     """Entities and passages with energy, and why."""
-    activated: dict[int, str] = {}
-    causes: dict[int, str] = {}
+    why = _activations(branches, start)
+    activated = set(why)
+    for place, (score, path) in enumerate(paths, 1):
+        way = tuple(graph.names[row] for row in path)
+        on_path = reason(ReasonKind.ON_FLOW_PATH, first=way[0], last=way[-1], way=way,
+                         place=place, count=len(paths), score=score)
+        for row in path:
+            if row not in why:
+                why[row] = on_path
+            elif row in activated and not why[row].also:
+                why[row] = replace(why[row], also=(on_path,))
+    retrieved = set(why)
+    largest = _largest_inflows(flow)
+    rows = np.flatnonzero(flow.energy)
+    for row in rows.tolist():
+        energy = float(flow.energy[row])
+        if row in why:
+            continue
+        if row in largest:
+            why[row] = reason(ReasonKind.ENERGY_FROM, name=graph.names[largest[row]], energy=energy)
+        else:
+            why[row] = reason(ReasonKind.ENERGY, energy=energy)
+    return nodes(graph.layer({"mention"}), plan, rows, flow.energy[rows],
+                 [why[row] for row in rows.tolist()], seeds=set(np.flatnonzero(start).tolist()),
+                 states=[SATURATED if row in retrieved else WET for row in rows.tolist()])
+
+
+def _activations(branches: Sequence[_Branch], start: Floats) -> dict[int, Reason]:
+    """For each activated entity the first text that gave it its energy."""
+    why: dict[int, Reason] = {}
     for branch in branches:
         for place, row in branch.links:
-            if branch.cosines[place] == start[row]:
+            if branch.cosines[place] == start[row] and row not in why:
                 text = branch.layer.texts[int(branch.nearest[place])]
-                activated.setdefault(row, f"activated by the {branch.kind} “{_short(text)}”, "
-                                          f"{branch.said(place)}, cosine {start[row]:.2f}")
-                causes.setdefault(row, f"is named in the {branch.kind} “{_short(text)}”, which "
-                                  + ranks(place + 1, "by similarity to the question"))
-    walked: dict[int, str] = {}
-    for place, (score, path) in enumerate(paths, 1):
-        shown = " → ".join(graph.names[row] for row in path)
-        for row in path:
-            walked.setdefault(row, f"on path {place} of {len(paths)}, mean energy {score:.2f}: "
-                                   f"{shown}")
-            causes.setdefault(row, f"stands on the path from {graph.names[path[0]]} to the "
-                                   f"passage {graph.names[path[-1]].rstrip('.')}")
+                why[row] = reason(_INSIDE[branch.kind], text=_short(text), place=place + 1,
+                                  cosine=float(start[row]))
+    return why
+
+
+def _largest_inflows(flow: Flow) -> dict[int, int]:
+    """For each row that energy moved to, where the most in one hop came from."""
     largest: dict[int, tuple[float, int]] = {}
     for hop in flow.hops:
         for u, v, moved in zip(hop.source.tolist(), hop.target.tolist(), hop.moved.tolist(),
                                strict=True):
             largest[v] = max(largest.get(v, (0.0, -1)), (moved, u))
-    reasons: list[str] = []
-    rows = np.flatnonzero(flow.energy)
-    for row in rows.tolist():
-        said = "; ".join(some[row] for some in (walked, activated) if row in some) or (
-            f"energy {flow.energy[row]:.2f}" + (
-                f", most of it from {graph.names[largest[row][1]]}" if row in largest
-                else " from its own summary"))
-        reasons.append(said[0].upper() + said[1:].rstrip(".") + ".")
-    return nodes(graph.layer({"mention"}), plan, rows, flow.energy[rows], reasons,
-                 [causes.get(row, "") for row in rows.tolist()],
-                 seeds=set(np.flatnonzero(start).tolist()),
-                 states=[SATURATED if row in walked or row in activated else WET
-                         for row in rows.tolist()])
+    return {v: u for v, (_, u) in largest.items()}
 
 
 def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import ClassVar
 
+from qafd.reasons import ReasonKind, reason
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob
 from qafd.retrieve.seeds import match, minmax
@@ -34,6 +35,7 @@ class FusedPassages(Method):
         found = match(corpus.passages, plan)
         dense, words = minmax(found.dense), minmax(found.lexical)
         return passages_by(
-            self, "fusion", corpus, plan, found.fusion(self.lexical), "by meaning and words",
-            lambda place: f"meaning {dense[place]:.2f} + {self.lexical:g} x words "
-                          f"{words[place]:.2f}", started)
+            self, "fusion", corpus, plan, found.fusion(self.lexical),
+            lambda place: reason(
+                ReasonKind.BY_MEANING_AND_WORDS, meaning=float(dense[place]), weight=self.lexical,
+                lexical=float(words[place])), started)

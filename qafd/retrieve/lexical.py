@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.reading.text.bm25 import content_words
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob
 from qafd.retrieve.seeds import match
@@ -39,10 +40,9 @@ class LexicalPassages(Method):
         words = content_words(plan.words)
         scores = np.where(found.lexical > 0, found.lexical, -np.inf)
 
-        def because(place: int) -> str:
-            said = found.by_word[place]
-            shared = [words[i] for i in np.argsort(-said, kind="stable")[:SHOWN] if said[i] > 0]
-            return f"BM25 {scores[place]:.2f}, for {', '.join(shared)}"
+        def because(place: int) -> Reason:
+            added = found.by_word[place]
+            shared = [words[i] for i in np.argsort(-added, kind="stable")[:SHOWN] if added[i] > 0]
+            return reason(ReasonKind.BY_WORDS, score=float(scores[place]), words=tuple(shared))
 
-        return passages_by(self, "lexical", corpus, plan, scores, "by the question's words",
-                           because, started)
+        return passages_by(self, "lexical", corpus, plan, scores, because, started)

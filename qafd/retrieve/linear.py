@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.clause import ranks
 from qafd.graph import Graph
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     WET,
@@ -24,7 +24,7 @@ from qafd.retrieve.base import (
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.pagerank import net_flow, pagerank
 from qafd.retrieve.qafd import SHARE
-from qafd.retrieve.seeds import NEAREST, match, minmax
+from qafd.retrieve.seeds import match, minmax
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 
 SHOWN = 5  # passages that count as seeds when no entity does
@@ -101,7 +101,7 @@ class TriGraph(Method):
         seeds |= set() if seeds else set(order[:SHOWN].tolist())
         rows = np.union1d(best, np.array(sorted(seeds), np.int64))
         kept = nodes(layer, plan, rows, score[rows],
-                     *_reasons(graph, spread, score, rows), seeds=seeds)
+                     _reasons(graph, spread, score, rows), seeds=seeds)
         entries = entries_among(layer, rows)
         lines = edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                       weight[entries])
@@ -219,30 +219,25 @@ def _entry_weights(layer: Graph, sentences: Sentences) -> Floats:
     return weight
 
 
-def _reasons(graph: Graph, spread: Activation, score: Floats,
-             rows: Nodes) -> tuple[list[str], list[str]]:
-    """For each row how it was activated and its share of the walk; its cause."""
-    place = {row: at for at, row in enumerate(
-        rows[foremost(graph, rows, score[rows], len(rows))].tolist(), 1)}
-    reasons, causes = [], []
+def _reasons(graph: Graph, spread: Activation, score: Floats, rows: Nodes) -> list[Reason]:
+    """For each row how it was activated, and its share of the walk."""
+    order = rows[foremost(graph, rows, score[rows], len(rows))]
+    place = {row: at for at, row in enumerate(order.tolist(), 1)}
+    reasons = []
     for row in rows.tolist():
-        share = f"{score[row]:.2%} of the walk is here, number {place[row]}"
+        share = reason(ReasonKind.WALK_SHARE, share=float(score[row]), place=place[row])
         if row not in spread.level:
-            reasons.append(share + ".")
-            causes.append(ranks(place[row], "in its walk"))
+            reasons.append(share)
             continue
         sentence, origin = spread.through.get(row, (-1, row))
+        activation = spread.score.get(row, 0.0)
         if sentence < 0:
-            reasons.append("Seed: the name nearest to a keyword, similarity "
-                           f"{spread.score.get(row, 0.0):.2f}. {share}.")
-            causes.append(NEAREST)
+            reasons.append(reason(ReasonKind.NEAREST_NAME, share, score=activation))
         else:
-            name = graph.names[origin].rstrip(".")
-            reasons.append(
-                f"Activated by {name} through a sentence of similarity "
-                f"{spread.cosine[sentence]:.2f}, score {spread.score[row]:.2f}. {share}.")
-            causes.append(f"is activated by {name} through a sentence near the question")
-    return reasons, causes
+            reasons.append(reason(
+                ReasonKind.THROUGH_SENTENCE, share, name=graph.names[origin],
+                cosine=spread.cosine[sentence], score=activation))
+    return reasons
 
 
 def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterator[RetrievedNode]:
@@ -251,7 +246,7 @@ def _sentences(graph: Graph, sentences: Sentences, spread: Activation) -> Iterat
                      key=lambda at: sentences.id(graph, at)):
         yield RetrievedNode(
             sentences.id(graph, at), sentences.texts[at], "sentence", 0.0, 0.0, WET,
-            f"Activation passed through this sentence, similarity {spread.cosine[at]:.2f}.",
+            reason(ReasonKind.SENTENCE_USED, cosine=spread.cosine[at]),
             degree=len(_mentioned(sentences, at)), alignment=spread.cosine[at])
 
 

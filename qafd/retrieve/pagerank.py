@@ -1,21 +1,20 @@
 """Personalized PageRank from the question's entities and passages, after HippoRAG 2."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from qafd.clause import ranks
 from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph, sum_at
+from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.qafd import LAYERS, SHARE
 from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import (
-    NAMED,
     Match,
     Seeds,
     keyword_seeds,
@@ -108,19 +107,18 @@ class PageRank(Method):
         reached = np.flatnonzero(score > 0)
         best = reached[foremost(layer, reached, score[reached], self.nodes)]
         rows = np.union1d(best, np.array(list(shown), np.int64))
-        reasons, causes = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
+        reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
         entries = entries_among(layer, rows)
         return Retrieval(
             query=plan.question, method="pagerank", params=params_of(self),
             seeds=tuple(graph.ids[row] for row in shown),
-            nodes=nodes(layer, plan, rows, score[rows], reasons, causes, seeds=shown),
+            nodes=nodes(layer, plan, rows, score[rows], reasons, seeds=shown),
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
             ranking=ranking,
             work=Work(len(reached), layer.edge_count, rounds, solved,
                       1000 * (time.perf_counter() - started)),
-            notices=() if len(seeds.rows) or not len(graph) else (
-                "No source was found for this question.",),
+            notices=() if len(seeds.rows) or not len(graph) else (notice(NoticeKind.NO_SOURCE),),
             revision=graph.revision)
 
     def _sources(self, corpus: Corpus, plan: QueryPlan, found: Match) -> Seeds:
@@ -139,15 +137,12 @@ class PageRank(Method):
         order = order[scaled[order] > 0]
         shares = np.concatenate([rare, self.passage_weight * scaled[order]])
         kept = shares > 0
-        reasons = [f"the question names {graph.names[row]}" for row in named.tolist()]
+        reasons = [reason(ReasonKind.NAMED)] * len(named)
         if self.passage_weight:
-            reasons += [f"number {i} of the passages nearest to the question in meaning"
+            reasons += [reason(ReasonKind.NEAR_BY_MEANING, place=i)
                         for i in range(1, min(self.seeds, len(order)) + 1)]
         return Seeds(np.concatenate([named, passages.rows[order]])[kept],
-                     shares[kept] / max(shares.sum(), 1e-300), tuple(reasons),
-                     (NAMED,) * len(named) + tuple(
-                         ranks(i, "by similarity to the question")
-                         for i in range(1, len(reasons) - len(named) + 1)))
+                     shares[kept] / max(shares.sum(), 1e-300), tuple(reasons))
 
 
 def entry_weights(graph: Graph, gates: Gates) -> Floats:
@@ -210,33 +205,29 @@ def net_flow(graph: Graph, weight: Floats, score: Floats, entries: Nodes,
     return damping * weight[entries] * (score[u] / total[u] - score[v] / total[v])
 
 
-def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: dict[int, str],
-             seeds: Seeds, damping: float) -> tuple[list[str], list[str]]:
-    """For each row its share of the walk, where the largest part of that came from; its cause."""
+def _reasons(layer: Graph, weight: Floats, score: Floats, rows: Nodes, shown: dict[int, Reason],
+             seeds: Seeds, damping: float) -> list[Reason]:
+    """For each row where the largest part of its walk came from, and its share of the walk."""
     total = strengths(layer, weight)
     place = {row: i for i, row in enumerate(
         rows[foremost(layer, rows, score[rows], len(rows))].tolist(), 1)}
     restart = dict(zip(seeds.rows.tolist(), seeds.shares.tolist(), strict=True))
-    why = dict(zip(seeds.rows.tolist(), seeds.causes, strict=False))
-    reasons, causes = [], []
+    reasons = []
     for row in rows.tolist():
         around = entries_around(layer, np.array([row]))
         _, near = ends(layer, around)
         came = damping * weight[around] * score[near] / total[near]
-        share = f"{score[row]:.2%} of the walk is here, number {place[row]}"
+        share = reason(ReasonKind.WALK_SHARE, share=float(score[row]), place=place[row])
         if row in shown:
-            reasons.append(f"Seed: {shown[row]}. {share}.")
-            causes.append(why[row])
+            reasons.append(replace(shown[row], also=(share,)))
         elif not len(came) or (1 - damping) * restart.get(row, 0.0) >= came.max():
-            reasons.append(f"{share}; the largest part came straight from the question.")
-            causes.append(ranks(place[row], "in its walk, which starts there"))
+            reasons.append(reason(ReasonKind.WALK_FROM_QUESTION, share, place=place[row]))
         else:
             best = near[came.argmax()]
-            kind, name = layer.kinds[best], layer.names[best].rstrip(".")
-            reasons.append(f"{share}; the largest part came from the {kind} {name}.")
-            texts = "the passage " * (kind == "passage")
-            causes.append(f"is reached by its walk mostly from {texts}{name}")
-    return reasons, causes
+            kind = (ReasonKind.WALK_FROM_PASSAGE if layer.kinds[best] == "passage"
+                    else ReasonKind.WALK_FROM)
+            reasons.append(reason(kind, share, name=layer.names[best]))
+    return reasons
 
 
 PRESETS = {

@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import ClassVar, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from qafd.graph import Graph
+from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
@@ -77,16 +78,17 @@ class RelationalPaths(Method):
         found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]
         solved = 1000 * (time.perf_counter() - started)
-        best: dict[int, tuple[float, str, str]] = {
-            row: (0.0, f"Seed: {reason}. No path of 3 steps keeps its resource.", "")
-            for row, reason in zip(rows.tolist(), seeds.reasons, strict=True)}
+        alone = (reason(ReasonKind.NO_PATH),)
+        best: dict[int, tuple[float, Reason]] = {
+            row: (0.0, replace(why, also=alone))
+            for row, why in zip(rows.tolist(), seeds.reasons, strict=True)}
         for place, path in enumerate(kept, 1):
-            way = [layer.names[row].rstrip(".") for row in path.rows]
+            way = tuple(layer.names[row] for row in path.rows)
+            why = reason(ReasonKind.ON_PATH, first=way[0], last=way[-1], way=way, place=place,
+                         score=path.reliability)
             for row in path.rows:
-                if path.reliability > best.get(row, (0.0, "", ""))[0]:
-                    best[row] = (
-                        path.reliability, f"On path {place}, reliability {path.reliability:.2f}: "
-                        f"{' - '.join(way)}.", f"stands on the path from {way[0]} to {way[-1]}")
+                if row not in best or path.reliability > best[row][0]:
+                    best[row] = path.reliability, why
         carried: dict[tuple[int, int], float] = defaultdict(float)
         for path in kept:
             for step, resource in zip(pairwise(path.rows), path.resources, strict=True):
@@ -98,17 +100,14 @@ class RelationalPaths(Method):
             query=plan.question, method="path", params=params_of(self),
             seeds=tuple(graph.ids[row] for row in rows.tolist()),
             nodes=nodes(layer, plan, np.array(list(best), np.int64),
-                        np.array([x for x, _, _ in best.values()]),
-                        [reason for _, reason, _ in best.values()],
-                        [cause for _, _, cause in best.values()], seeds=set(rows.tolist()),
-                        states=[SATURATED if x > 0 else DRY for x, _, _ in best.values()]),
+                        np.array([x for x, _ in best.values()]),
+                        [why for _, why in best.values()], seeds=set(rows.tolist()),
+                        states=[SATURATED if x > 0 else DRY for x, _ in best.values()]),
             edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
                         np.array([carried[step] for step in steps])),
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
-            notices=() if kept or not len(rows) else (
-                "No two entities near the keywords are joined by a path of 3 relations that "
-                "keeps its resource.",),
+            notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
             revision=graph.revision)
 
 

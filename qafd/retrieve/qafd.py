@@ -13,6 +13,7 @@ from qafd.flow.solver import Diffusion, solve
 from qafd.flow.sources import RULES, seed_paths, source_mass
 from qafd.flow.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 from qafd.graph import CAPACITIES, Graph, kind_names
+from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, notices_given, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
@@ -322,7 +323,7 @@ class Problem:
         importance = importance_of(graph, diffusion, self.method.layer)
         order = rank(self.layer, self.corpus.passages, self.found, importance,
                      Ranking.suited(self.seeds.certainty))
-        unseeded = ("No seed was found for this question.",) if (
+        unseeded = (notice(NoticeKind.NO_SEED),) if (
             len(graph) and not len(self.seeds.rows)) else ()
         return Retrieval(
             query=self.plan.question, method="qafd", params=params_of(self.method),
@@ -331,7 +332,7 @@ class Problem:
             ranking=_foremost(graph, order, self.gone, self.method.top),
             certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
-            notices=unseeded + diffusion.notices, revision=graph.revision)
+            notices=unseeded + notices_given(diffusion.notices), revision=graph.revision)
 
 
 def _step(end: float) -> float:
@@ -362,7 +363,6 @@ def importance_of(graph: Graph, diffusion: Diffusion, layer: str) -> Floats:
 
 def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedNode, ...]:
     reasons = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=True))
-    causes = dict(zip(seeds.rows.tolist(), seeds.causes, strict=True))
     rows = diffusion.rows.tolist()
     origin = [None if at < 0 else layer.names[rows[at]] for at in diffusion.origin.tolist()]
     degree = layer.degree_of(diffusion.rows).tolist()
@@ -370,10 +370,8 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedN
         RetrievedNode(
             id=layer.ids[row], name=layer.names[row], kind=str(layer.kinds[row]), importance=x,
             mass=mass, state=state,
-            reason=_sentence(reasons[row]) if row in reasons else _reason(state, came),
-            capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment,
-            cause="" if state != SATURATED else causes.get(
-                row, f"fills up with mass that comes mostly from {came}"))
+            reason=reasons[row] if row in reasons else _reached(state, came),
+            capacity=capacity, source=source, degree=deg, seed=row in reasons, alignment=alignment)
         for row, x, mass, state, capacity, source, deg, alignment, came in zip(
             rows, diffusion.x.tolist(), diffusion.mass.tolist(), diffusion.state,
             diffusion.capacity.tolist(), diffusion.source.tolist(), degree,
@@ -381,23 +379,17 @@ def _nodes(layer: Graph, diffusion: Diffusion, seeds: Seeds) -> tuple[RetrievedN
     touched = set(rows)
     listed += [
         RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), 0.0, 0.0, DRY,
-                      _sentence(reasons[row]) + " It has no neighbors here, so it takes no mass.",
-                      seed=True)
+                      replace(reasons[row], also=(reason(ReasonKind.NO_NEIGHBORS),)), seed=True)
         for row in reasons if row not in touched]
     return tuple(sorted(listed, key=lambda n: (-n.importance, -n.mass, n.id)))
 
 
-def _reason(state: str, origin: str | None) -> str:
+def _reached(state: str, origin: str | None) -> Reason:
     """Where the largest part of a node's mass came from."""
     if origin is None:
-        return "No mass reached it."
-    came = f"the largest part of its mass came from {origin.rstrip('.')}"
-    return (f"Filled up: {came}." if state == SATURATED else
-            f"Touched by the front but not full: {came}.")
-
-
-def _sentence(reason: str) -> str:
-    return "Seed: " + reason + "."
+        return reason(ReasonKind.UNREACHED)
+    return reason(ReasonKind.FILLED_FROM if state == SATURATED else ReasonKind.TOUCHED_FROM,
+                  name=origin)
 
 
 def _edges(layer: Graph, diffusion: Diffusion) -> tuple[RetrievedEdge, ...]:

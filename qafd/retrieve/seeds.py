@@ -9,17 +9,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qafd.assemble import node_id
-from qafd.clause import ranks
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
 from qafd.reading.text.scripts import bears_no_capital, is_written_small
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
-NAMED = "is named in the question"
-NEAREST = "is nearest in name to the question's keywords"
 COMMON = 0.2  # total weight of the names at which they and passages would share the mass equally
 ENTITY_SHARE = 0.75  # of the mass, that the names of a question take at most
 CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of the two speaks for
@@ -108,14 +106,13 @@ def match(passages: Passages, plan: QueryPlan) -> Match:
 class Seeds:
     """Rows of the graph, the share of the source mass each takes (they sum to 1), and why.
 
-    `causes` are the predicates that seeds of one kind share (`qafd.clause`). `certainty`, from 0 to
-    1, is how sure it is that the question names something, which grows with the share of the names.
+    `certainty`, from 0 to 1, is how sure it is that the question names something, which grows with
+    the share of the names.
     """
 
     rows: Nodes
     shares: Floats
-    reasons: tuple[str, ...]
-    causes: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     certainty: float = 1.0
 
 
@@ -153,10 +150,8 @@ def select_seeds(
         np.concatenate([share * weights / max(total, 1e-300),
                         (1 - share) * above / max(above.sum(), 1e-300)]),
         (*(_named_reason(graph, row, asked) for row in named),
-         *(f"number {place} of the passages nearest to the question in meaning and words"
+         *(reason(ReasonKind.NEAR_BY_MEANING_AND_WORDS, place=place)
            for place in range(1, len(chosen) + 1))),
-        (NAMED,) * len(named) + tuple(ranks(place, "by meaning and words")
-                                      for place in range(1, len(chosen) + 1)),
         certainty=min(1.0, share / SURE) if named else 0.0)
 
 
@@ -217,11 +212,9 @@ def minmax(scores: Floats) -> Floats:
     return (scores - low) / (high - low) if high > low else np.zeros(len(scores))
 
 
-def _named_reason(graph: Graph, row: int, asked: set[str]) -> str:
-    name = graph.names[row]
-    if as_typed(canonical(name)) in asked:
-        return f"the question names {name}"
-    return f"{name} stands for a name of the question"
+def _named_reason(graph: Graph, row: int, asked: set[str]) -> Reason:
+    typed = as_typed(canonical(graph.names[row])) in asked
+    return reason(ReasonKind.NAMED if typed else ReasonKind.STANDS_FOR_NAME)
 
 
 def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passages") -> Seeds:
@@ -232,16 +225,21 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
     In a graph of more than `LARGE` nodes the search goes by sign codes (`qafd.nearest`).
     """
     if graph.name_vectors is None or not len(graph) or count == 0:
-        return Seeds(np.zeros(0, np.int64), np.zeros(0), (), ())
+        return Seeds(np.zeros(0, np.int64), np.zeros(0), ())
     among = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else None
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
     codes = _codes_of(graph, layer, among) if len(graph) > LARGE else None
     found = nearest(graph.name_vectors, asked, count, codes, among=among)
-    texts = [keyword.text for keyword in plan.keywords] or ["the question"]
-    return Seeds(found.rows, np.full(len(found.rows), 1.0 / max(len(found.rows), 1)), tuple(
-        f"similarity {score:.2f} to the keyword {texts[k]}"
-        for score, k in zip(found.scores.tolist(), found.keyword.tolist(), strict=True)),
-        (NEAREST,) * len(found.rows))
+    reasons = tuple(near_keyword(plan, k, score) for score, k in zip(
+        found.scores.tolist(), found.keyword.tolist(), strict=True))
+    return Seeds(found.rows, np.full(len(reasons), 1.0 / max(len(reasons), 1)), reasons)
+
+
+def near_keyword(plan: QueryPlan, keyword: int, score: float) -> Reason:
+    """That a node is like one of the plan's keywords; like the question where it has none left."""
+    if keyword >= len(plan.keywords):
+        return reason(ReasonKind.NEAR_QUESTION, score=score)
+    return reason(ReasonKind.NEAR_KEYWORD, score=score, word=plan.keywords[keyword].text)
 
 
 _CODES: WeakKeyDictionary[Graph, dict[str, SignCodes]] = WeakKeyDictionary()

@@ -9,13 +9,14 @@ import numpy as np
 
 from qafd.flow.weights import clip
 from qafd.graph import Graph, kind_names
+from qafd.reasons import Reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import SATURATED, RankedPassage, RetrievedEdge, RetrievedNode
 from qafd.retrieve.rank import PARTS
 
 
-def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats, reasons: Sequence[str],
-          causes: Sequence[str], *, seeds: Collection[int] = (),
+def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats,
+          reasons: Sequence[Reason], *, seeds: Collection[int] = (),
           states: Sequence[str] = ()) -> tuple[RetrievedNode, ...]:
     """Some rows as retrieved nodes, most important first, ties by id; no mass.
 
@@ -32,9 +33,9 @@ def nodes(layer: Graph, plan: QueryPlan, rows: Nodes, importance: Floats, reason
                   else clip((layer.vectors[rows] @ plan.embedding).astype(np.float64)))
     listed = [
         RetrievedNode(layer.ids[row], layer.names[row], str(layer.kinds[row]), x, 0.0, state,
-                      reason, degree=degree, seed=row in seeds, alignment=s, cause=cause)
-        for row, x, reason, cause, state, degree, s in zip(
-            rows.tolist(), importance.tolist(), reasons, causes,
+                      reason, degree=degree, seed=row in seeds, alignment=s)
+        for row, x, reason, state, degree, s in zip(
+            rows.tolist(), importance.tolist(), reasons,
             states or [SATURATED] * len(rows), layer.degree_of(rows).tolist(),
             similarity.tolist(), strict=True)]
     return tuple(sorted(listed, key=lambda n: (-n.importance, n.id)))

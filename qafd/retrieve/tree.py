@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from qafd.clause import ranks
 from qafd.graph import Graph
+from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     SATURATED,
@@ -103,18 +103,19 @@ def _leaves(graph: Graph, plan: QueryPlan, rows: Nodes, tree: Tree, leaves: dict
             own: Floats, near: Floats, above: Nodes) -> tuple[RetrievedNode, ...]:
     """Retrieved passages, and those below a retrieved summary, which are touched only."""
     some = np.union1d(np.array(list(leaves), np.int64), np.flatnonzero(above >= 0))
-    reasons, causes = [], []
+    reasons: list[Reason] = []
     for at in some.tolist():
-        reason = (f"Number {leaves[at]} of all passages and summaries, cosine {own[at]:.2f}"
-                  if at in leaves else f"Cosine {own[at]:.2f}")
-        if above[at] >= 0:
-            reason += (f"; below the summary of {tree.titles[above[at]].rstrip('.')}, cosine "
-                       f"{near[above[at]]:.2f}")
-        reasons.append(reason + ".")
-        causes.append(_below(tree.titles[above[at]]) if above[at] >= 0 and near[above[at]] > own[at]
-                      else _near(leaves[at]) if at in leaves else "")
+        cosine, summary = float(own[at]), int(above[at])
+        told = (reason(ReasonKind.IN_TREE, place=leaves[at], cosine=cosine) if at in leaves
+                else reason(ReasonKind.COSINE, cosine=cosine))
+        if summary >= 0:
+            below = reason(ReasonKind.BELOW_SUMMARY, title=tree.titles[summary],
+                           cosine=float(near[summary]))
+            told = (replace(below, also=(told,)) if near[summary] > cosine
+                    else replace(told, also=(below,)))
+        reasons.append(told)
     return nodes(graph.layer({"mention"}), plan, rows[some], np.maximum(own[some], 0.0), reasons,
-                 causes, seeds=set(rows[list(leaves)].tolist()),
+                 seeds=set(rows[list(leaves)].tolist()),
                  states=[SATURATED if at in leaves else WET for at in some.tolist()])
 
 
@@ -125,17 +126,12 @@ def _summaries(graph: Graph, tree: Tree, summaries: dict[int, int],
         cosine = float(near[at])
         yield RetrievedNode(
             tree.id(graph, at), f"Summary of {tree.titles[at]}", "summary", max(cosine, 0.0), 0.0,
-            SATURATED, f"Number {number} of all passages and summaries, cosine {cosine:.2f}; "
-            f"level {tree.level[at]}, sums up {passages} passages: {tree.texts[at]}",
-            degree=passages, seed=True, alignment=cosine, cause=_near(number))
-
-
-def _near(number: int) -> str:
-    return ranks(number, "of all passages and summaries by similarity to the question")
-
-
-def _below(title: str) -> str:
-    return f"lies below the summary of {title.rstrip('.')}"
+            SATURATED, reason(
+                ReasonKind.IN_TREE,
+                reason(ReasonKind.SUMS_UP, text=tree.texts[at], level=int(tree.level[at]),
+                       count=passages),
+                place=number, cosine=cosine),
+            degree=passages, seed=True, alignment=cosine)
 
 
 def _edges(graph: Graph, rows: Nodes, tree: Tree, summaries: dict[int, int], near: Floats,

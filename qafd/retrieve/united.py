@@ -7,6 +7,7 @@ from typing import Any
 from qafd.flow.solver import Diffusion
 from qafd.flow.union import union
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind, reason
 from qafd.retrieve.base import (
     DRY,
     SATURATED,
@@ -59,13 +60,15 @@ def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
     best = max(nodes, key=lambda node: (node.importance, node.mass))
     brought = tuple(number for number, node in versions if node.importance > 0)
     x, mass = sum(node.importance for node in nodes), sum(node.mass for node in nodes)
-    numbers = " and ".join(str(number + 1) for number in brought)
+    told = best.reason
+    if brought:
+        numbers = tuple(number + 1 for number in brought)
+        told = replace(told, also=(*told.also, reason(ReasonKind.BROUGHT_BY, subqueries=numbers)))
     return replace(
         best, importance=x, mass=mass, capacity=sum(node.capacity for node in nodes),
         source=sum(node.source for node in nodes), seed=any(node.seed for node in nodes),
         state=SATURATED if x > 0 else WET if mass > 0 else DRY,
-        alignment=max(node.alignment for node in nodes), brought_by=brought,
-        reason=best.reason + (f" Retrieved by subquery {numbers}." if brought else ""))
+        alignment=max(node.alignment for node in nodes), brought_by=brought, reason=told)
 
 
 def _certificate(parts: Sequence[dict[str, Any]], support: int) -> dict[str, Any]:

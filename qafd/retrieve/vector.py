@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from qafd.clause import ranks
+from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
 from qafd.retrieve.seeds import match
@@ -35,8 +35,8 @@ class DensePassages(Method):
         """The nearest passages and the names they mention; importance is the cosine."""
         started = time.perf_counter()
         scores = match(corpus.passages, plan).dense
-        return passages_by(self, "vector", corpus, plan, scores, "by similarity to the question",
-                           lambda place: f"cosine {scores[place]:.2f} with the question", started)
+        return passages_by(self, "vector", corpus, plan, scores, lambda place: reason(
+            ReasonKind.BY_MEANING, score=float(scores[place])), started)
 
 
 class PassageMethod(Protocol):
@@ -54,7 +54,7 @@ class PassageMethod(Protocol):
 
 
 def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPlan, scores: Floats,
-                order_of: str, because: Callable[[int], str], started: float) -> Retrieval:
+                because: Callable[[int], Reason], started: float) -> Retrieval:
     """The passages with the highest scores, and the names that the first of them mention.
 
     A name is as important as the best retrieved passage that mentions it; a score below 0
@@ -64,10 +64,8 @@ def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPla
     ----------
     scores : ndarray, shape (c,)
         One for each of `corpus.passages`; -inf leaves a passage out.
-    order_of : str
-        What the scores order by, such as "by similarity to the question".
     because : callable
-        Why the passage at a place was found.
+        Why the passage at a place was found; its rank and their number are added.
     started : float
         `time.perf_counter()` when the retrieval began.
     """
@@ -79,25 +77,23 @@ def passages_by(method: PassageMethod, name: str, corpus: Corpus, plan: QueryPla
     around = layer.expand(rows[chosen])
     names, first = np.unique(around.neighbors.astype(np.int64), return_index=True)
     best = np.repeat(np.arange(len(chosen)), around.counts)[first]
-    reasons = [f"Number {i} of {len(rows):,} passages: {because(place)}."
-               for i, place in enumerate(chosen.tolist(), 1)]
-    reasons += [f"Mentioned by passage number {i + 1}, "
-                f"{graph.names[rows[chosen[i]]].rstrip('.')}." for i in best.tolist()]
-    places = [ranks(i, order_of) for i in range(1, len(chosen) + 1)]
-    causes = [*places, *(
-        f"is mentioned in the passage {graph.names[rows[chosen[i]]].rstrip('.')}, which {places[i]}"
-        for i in best.tolist())]
+    reasons = []
+    for i, place in enumerate(chosen.tolist(), 1):
+        found = because(place)
+        reasons.append(reason(found.kind, place=i, count=len(rows), **found.values))
+    for i in best.tolist():
+        title = graph.names[rows[chosen[i]]]
+        reasons.append(reason(ReasonKind.MENTIONED_BY, title=title, place=i + 1))
     picked = np.concatenate([rows[chosen], names])
     importance = np.maximum(np.concatenate([scores[chosen], scores[chosen][best]]), 0.0)
     total = 1000 * (time.perf_counter() - started)
     return Retrieval(
         query=plan.question, method=name, params=params_of(method),
         seeds=tuple(graph.ids[row] for row in rows[chosen].tolist()),
-        nodes=nodes(layer, plan, picked, importance, reasons, causes,
+        nodes=nodes(layer, plan, picked, importance, reasons,
                     seeds=set(rows[chosen].tolist())),
         edges=edges(layer, entries_among(layer, picked)),
         ranking=ranked(graph, rows[order], scores[order]),
         work=Work(len(rows) + len(names), len(around.neighbors), 0, total, total),
-        notices=() if len(chosen) or not len(rows) else (
-            "No passage has a word of the question.",),
+        notices=() if len(chosen) or not len(rows) else (notice(NoticeKind.NO_SHARED_WORD),),
         revision=graph.revision)

@@ -10,6 +10,7 @@ from qafd import __version__
 from qafd.answer import Answer
 from qafd.export import color, head, imprint, table_csv
 from qafd.reading.text.plaintext import one_line
+from qafd.reasons import UNSTATED, Reason
 from qafd.retrieve.base import SATURATED
 from qafd.retrieve.compare import TEXTS, Column, Comparison
 from qafd.runs.report import said
@@ -24,6 +25,9 @@ from qafd.view.panel import (
     share_of,
 )
 from qafd.view.placement import freeze
+from qafd.wording import say_error
+from qafd.wording.comparison import word_missed
+from qafd.wording.reasons import word_reason
 
 LISTED = 60  # rows of the table of nodes in a report
 DRAWN = 40  # nodes of a panel
@@ -40,7 +44,7 @@ class FoundNode:
     score: float
     share: float
     rank: int
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def _found(column: Column) -> dict[str, tuple[tuple[str, str], FoundNode]]:
     why = {node.id: node.reason for node in column.retrieval.nodes}
     best = max((p.score for p in column.retrieval.passages), default=0.0)
     return found | {p.id: ((p.title, "passage"), FoundNode(
-        p.score, share_of(p.score, best), rank, why.get(p.id, "")))
+        p.score, share_of(p.score, best), rank, why.get(p.id, UNSTATED)))
         for rank, p in enumerate(column.retrieval.passages, 1)}
 
 
@@ -97,7 +101,7 @@ def rows_csv(comparison: Comparison) -> str:
                                              for what in ("score", "rank", "reason")), "made_by"),
         ([row.id, row.name, row.kind, row.times,
           *(value for one in row.found
-            for value in ((one.score, one.rank, one.reason) if one else ("", "", ""))), made]
+            for value in ((one.score, one.rank, word_reason(one.reason)) if one else ("", "", ""))), made]
          for row in rows(comparison)))
 
 
@@ -178,7 +182,7 @@ def _about(comparison: Comparison) -> str:
 def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator[_Section]:
     columns = [c for c in comparison.columns if c.retrieval is not None]
     labels = tuple(c.label for c in columns)
-    sentences = tuple(d.sentence for d in comparison.differences())
+    sentences = tuple(word_missed(d) for d in comparison.differences())
     yield _Section("Differences", sentences or ("All methods found the same nodes.",))
     yield from _answers(columns, answers)
     only = {of: comparison.only(of) for of in ("nodes", "passages")}
@@ -200,7 +204,7 @@ def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator
         (row.name, row.kind, *(percent(one.share) if one else "–"
                                for i, one in enumerate(row.found) if i in kept))
         for row in table[:LISTED]))
-    failed = tuple(f"{c.label}: {c.error}" for c in comparison.columns if c.error)
+    failed = tuple(f"{c.label}: {say_error(c.error)}" for c in comparison.columns if c.error)
     if failed:
         yield _Section("Methods that failed", failed)
     yield _Section("Made by", tuple(imprint(c.retrieval) for c in columns if c.retrieval))

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qafd.retrieve.base import RetrievedPassage
-from qafd.retrieve.compare import TEXTS, listed
+from qafd.retrieve.compare import TEXTS
 from qafd.runs import Run, worded
+from qafd.wording import say_some
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class RunDifference:
         """The difference in words, e.g. "B brings Lisa and leaves out iPod; mass 60 → 20."."""
         brings = [c.name for c in self.gained if c.kind not in TEXTS]
         lacks = [c.name for c in self.lost if c.kind not in TEXTS]
-        parts = ([f"brings {listed(brings)}"] if brings else []) + (
-            [f"leaves out {listed(lacks)}"] if lacks else [])
+        parts = ([f"brings {say_some(brings)}"] if brings else []) + (
+            [f"leaves out {say_some(lacks)}"] if lacks else [])
         if parts:
             said = f"{second} {' and '.join(parts)}"
         elif not self.same:

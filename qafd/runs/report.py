@@ -11,6 +11,7 @@ from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.rank import stated
 from qafd.runs import Run
 from qafd.wording.explanations import say_balance
+from qafd.wording.reasons import word_reason
 
 FOREMOST = 5  # nodes whose reasons are given
 LISTED = 40  # nodes in the table
@@ -43,7 +44,7 @@ def _lines(run: Run) -> Iterator[str]:
     yield "\n## Why the foremost are here\n"
     for node in [n for n in full if n.kind != "passage"][:FOREMOST]:
         held = say_balance(mass_balance(retrieval, node.id)) if node.capacity > 0 else ""
-        yield f"- {said(node.reason, 600)} {said(held, 600)}".rstrip()
+        yield f"- {said(word_reason(node.reason), 600)} {said(held, 600)}".rstrip()
     yield "\n## Passages\n"
     for rank, passage in enumerate(retrieval.passages[:PASSAGES], 1):
         page = f", page {passage.page}" if passage.page is not None else ""

@@ -3,21 +3,26 @@
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from qafd.errors import ParseError
 from qafd.reading.text.plaintext import storable
+from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value, notice, reason
 from qafd.records import Vectors
+from qafd.wording.reasons import word_cause, word_notice, word_reason
 
+Kind = TypeVar("Kind", bound=StrEnum)
 LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 DIMENSIONS = 2  # of an array at most
 DEEPEST = 20  # levels of a value of any type
+FURTHER = 20  # sentences of a reason after the first
 VALUES = 2_000_000  # of a JSON text at most: a small text of empty lists would fill the memory
 
 
@@ -47,6 +52,10 @@ def record_of(kind: Any, value: Any, where: str) -> Any:
         return _finite(value, where)
     if kind == Vectors:
         return _vectors(value, where)
+    if kind is Reason:
+        return _reason(value, where)
+    if kind is Notice:
+        return _notice(value, where)
     if is_dataclass(kind):
         return _record(kind, value, where)
     origin, inner = get_origin(kind), get_args(kind)
@@ -109,6 +118,55 @@ def _record(kind: Any, value: Any, where: str) -> Any:
         elif spec.default is MISSING and spec.default_factory is MISSING:
             raise ParseError(f"{where} has no {spec.name!r}.")
     return kind(**made)
+
+
+def _reason(value: Any, where: str) -> Reason:
+    """A reason that can be said; runs of before reasons had kinds hold its text."""
+    if isinstance(value, str):
+        return reason(ReasonKind.GIVEN, text=storable(value))
+    kind, values = _kind_and_values(ReasonKind, value, where)
+    listed = _of(list, value.get("also", []), where, "a list")[:FURTHER]
+    found = Reason(kind, values, tuple(_reason(one, where) for one in listed))
+    _check_said(lambda: (word_reason(found), word_cause([found])), where)
+    return found
+
+
+def _notice(value: Any, where: str) -> Notice:
+    if isinstance(value, str):
+        return notice(NoticeKind.GIVEN, text=storable(value))
+    found = Notice(*_kind_and_values(NoticeKind, value, where))
+    _check_said(lambda: word_notice(found), where)
+    return found
+
+
+def _kind_and_values(
+        kinds: type[Kind], value: Any, where: str) -> tuple[Kind, dict[str, Value]]:
+    given = _of(dict, value, where, "an object")
+    name = _of(str, given.get("kind"), f"{where}.kind", "text")
+    if name not in [str(kind) for kind in kinds]:
+        raise ParseError(f"{where} is of an unknown kind, {name[:40]!r}.")
+    values = _of(dict, given.get("values", {}), f"{where}.values", "an object")
+    return kinds(name), {key: _value(one, where) for key, one in values.items()}
+
+
+def _value(value: Any, where: str) -> Value:
+    """A text, a number, or a tuple of either."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        if all(isinstance(one, str) for one in value):
+            return tuple(storable(one) for one in value)
+        return tuple(int(_number(one, where)) for one in value)
+    _number(value, where)
+    number: int | float = value
+    return number
+
+
+def _check_said(say: Callable[[], object], where: str) -> None:
+    try:
+        say()
+    except (LookupError, ValueError, TypeError) as error:
+        raise ParseError(f"{where} lacks a value or has one of another type.") from error
 
 
 def _of(kind: Any, value: Any, where: str, words: str) -> Any:

@@ -13,15 +13,14 @@ from qafd.plan import Planner
 from qafd.reading.text import words_of
 from qafd.reading.text.bm25 import FUNCTION_WORDS
 from qafd.reading.text.plaintext import storable
+from qafd.reasons import NoticeKind, ReasonKind, notice, notices_given
 from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
-from qafd.retrieve.seeds import NAMED
 from qafd.sql import box
 from qafd.sql.box import QueryRows, Value
 from qafd.sql.draft import SqlDraft, draft
 from qafd.sql.link import (
     METHOD,
-    VALUED,
     SchemaDiffusion,
     links,
     schema_corpus,
@@ -74,11 +73,12 @@ class Database:
         values = box.find_values(self.path, self.schema, *phrases(plan))
         corpus = schema_corpus(self.graph, self.schema, values)
         retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
-        lost = () if any(n.cause in (NAMED, VALUED) for n in retrieval.nodes) else (
-            "The question names no table, column or value of this database; what is nearest in "
-            "meaning was taken.",)
+        sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE)
+        named = any(n.reason.kind in sure for n in retrieval.nodes if n.state == SATURATED)
+        lost = () if named else (notice(NoticeKind.NOTHING_NAMED),)
         return DatabaseQuestion(self, plan, values, method, corpus,
-                     replace(retrieval, notices=plan.notices + lost + retrieval.notices))
+                     replace(retrieval, notices=(
+                         *notices_given(plan.notices), *lost, *retrieval.notices)))
 
     def run(self, sql: str) -> QueryRows:
         """The rows of one SELECT, see `qafd.sql.box.run`."""

@@ -16,14 +16,14 @@ from qafd.graph import Graph
 from qafd.models.embedder import Embedder
 from qafd.reading.text import as_typed
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
+from qafd.reasons import ReasonKind, reason
 from qafd.records import Edge, Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion, Problem
-from qafd.retrieve.seeds import NAMED, NEAREST, Passages, Seeds, match
+from qafd.retrieve.seeds import Passages, Seeds, match, near_keyword
 from qafd.sql.box import Value
 from qafd.sql.schema import Column, Schema, Table, stem, stems, words
 
-VALUED = "has a value that the question names"
 # Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.
 COSINE, LONE, NEAR_BEST = 0.5, 0.6, 0.55
 
@@ -116,19 +116,16 @@ def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence
              + np.maximum(graph.vectors @ plan.embedding, 0).astype(np.float64))
     order = np.lexsort((np.arange(len(score)), -score))[:most]
     rows = order[score[order] >= NEAR_BEST * score[order[:1]]]
-    texts = [*(keyword.text for keyword in plan.keywords), "the question"]
     reasons = []
     for row in rows.tolist():
         if held[row]:
-            value = valued[graph.ids[row]]
-            reasons.append(f"it holds “{value.value}”")
+            reasons.append(reason(ReasonKind.HOLDS_VALUE, text=valued[graph.ids[row]].value))
         elif named[row] > 0:
-            reasons.append(f"the question names {graph.names[row]}")
+            reasons.append(reason(ReasonKind.NAMED))
         else:
             best = int((asked @ graph.name_vectors[row]).argmax())
-            reasons.append(f"similarity {near[row]:.2f} to “{texts[best]}”")
-    return Seeds(rows.astype(np.int64), score[rows] / score[rows].sum(), tuple(reasons), tuple(
-        VALUED if held[row] else NAMED if named[row] > 0 else NEAREST for row in rows.tolist()))
+            reasons.append(near_keyword(plan, best, float(near[row])))
+    return Seeds(rows.astype(np.int64), score[rows] / score[rows].sum(), tuple(reasons))
 
 
 def _named(schema: Schema, question: str) -> Floats:

@@ -46,7 +46,7 @@ def overview(graph: Graph, most: int = DRAWN) -> Retrieval:
     ids = [graph.ids[row] for row in entity[best].tolist()]
     nodes = tuple(
         RetrievedNode(ids[i], graph.names[entity[best[i]]], "entity", float(count[best[i]]), 0.0,
-                      SATURATED, "", degree=int(graph.degree[entity[best[i]]]))
+                      SATURATED, degree=int(graph.degree[entity[best[i]]]))
         for i in range(len(best)) if i in joined)
     edges = tuple(RetrievedEdge(ids[i], ids[j], "together", 0.0, float(shared[i, j]))
                   for i, j in sorted(pairs))

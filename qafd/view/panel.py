@@ -17,6 +17,7 @@ from qafd.errors import ParameterError
 from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import drawn_contracted
+from qafd.wording.reasons import word_reason
 
 # Both ramps are monotone in lightness, so their order survives every color blindness and a
 # gray print; in the dark theme the strong end stays clear of the background.
@@ -340,7 +341,7 @@ def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNod
             "facts": [[importance, said(node)], *_facts(node)] + (
                 [["difference", f"{signed[node.id]:+.2f}"]]
                 if signed and node.id in signed else []),
-            "reason": clean(node.reason, REASON_LENGTH)} for node in nodes],
+            "reason": clean(word_reason(node.reason), REASON_LENGTH)} for node in nodes],
         "edges": [{
             "u": index[e.source], "v": index[e.target],
             "w": round(thickest * float(np.sqrt(drawing.amount(e) / top)), 3) if top > 0 else 0,

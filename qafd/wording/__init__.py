@@ -46,6 +46,13 @@ def say_list(words: Sequence[str]) -> str:
     return say("{first} and {last}", first=", ".join(words[:-1]), last=words[-1])
 
 
+def say_some(names: Sequence[str], most: int = 3) -> str:
+    """The first names as one phrase: "Fuji, Gala, Cox and 4 more"; never "1 more"."""
+    if len(names) <= most + 1:
+        return say_list(names)
+    return say_list([*names[:most], say("{number} more", number=len(names) - most)])
+
+
 def say_error(error: QafdError) -> str:
     """What an error says, in the language in force."""
     return say(error.template, **error.values)

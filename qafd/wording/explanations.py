@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qafd.wording import say, say_count, say_error, say_list
+from qafd.wording.reasons import word_reason, word_seed
 
 if TYPE_CHECKING:
     from qafd.explain import (
@@ -51,7 +52,7 @@ def _say_run(why: "Why") -> str:
     if not why.seeds or not why.ways.paths:
         return say("No mass reached {name}.", name=why.name)
     first = why.seeds[0]
-    values = {"name": why.name, "seed": first.name, "reason": first.reason,
+    values = {"name": why.name, "seed": first.name, "reason": word_seed(first.reason),
               "way": say_path(why.ways.paths[0]), "share": first.share}
     if why.balance.node.seed and first.id == why.id:
         words = say("{name} is a starting point: {reason}.", **values)
@@ -258,7 +259,7 @@ def say_other(other: "OtherReason") -> str:
         return say_error(other.error)
     if other.node is None:
         return say_count(other.full, "Not among its {number} node.", "Not among its {number} nodes.")
-    return other.node.reason
+    return word_reason(other.node.reason)
 
 
 def round_up(amount: float) -> str:

@@ -19,6 +19,7 @@ from qafd.errors import ParameterError, StoreError
 from qafd.graph import Graph
 from qafd.ingest.jobs import enqueue, open_jobs
 from qafd.knowledge import KnowledgeGraph
+from qafd.reasons import UNSTATED
 from qafd.records import QueryPlan
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedNode, Retriever
@@ -30,7 +31,6 @@ from qafd.retrieve.compare import (
     MOST,
     Column,
     Comparison,
-    listed,
     make_column,
 )
 from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
@@ -46,6 +46,7 @@ from qafd.view.panel import (
     panel_data,
 )
 from qafd.view.placement import beside, freeze, prominent
+from qafd.wording import say_error, say_some
 
 DRAWN = 40  # nodes per panel
 ASPECT = 1.45
@@ -156,14 +157,14 @@ def ready(knowledge: KnowledgeGraph, choice: Choice) -> None:
         return
     if (knowledge.graph.kinds == "passage").sum() <= AT_ONCE:
         try:
-            with st.spinner(f"Building {listed(missing, len(missing))}"):
+            with st.spinner(f"Building {say_some(missing, len(missing))}"):
                 knowledge.build_layers(missing)
         except StoreError as error:
             st.caption(f":material/info: {said(error)}")
         return
     methods = list(dict.fromkeys(needs[name] for name in missing))
-    st.write(f"{listed(methods, len(methods))} need{'s' * (len(methods) == 1)} "
-             f"{listed(missing, len(missing))}, which this graph does not have yet.")
+    st.write(f"{say_some(methods, len(methods))} need{'s' * (len(methods) == 1)} "
+             f"{say_some(missing, len(missing))}, which this graph does not have yet.")
     with knowledge.store() as store:
         if not open_jobs(store) and st.button("Build", type="primary"):
             enqueue(store, layers=missing)
@@ -235,7 +236,7 @@ def _anonymous(retrieval: Retrieval) -> Retrieval:
     """A retrieval without what tells the method: reasons, masses, flows and what was touched."""
     kept = {n.id for n in retrieval.nodes if n.state == SATURATED}
     return replace(
-        retrieval, nodes=tuple(replace(n, reason="", mass=0.0, capacity=0.0, source=0.0)
+        retrieval, nodes=tuple(replace(n, reason=UNSTATED, mass=0.0, capacity=0.0, source=0.0)
                                for n in retrieval.nodes if n.id in kept),
         edges=tuple(replace(e, flow=0.0) for e in retrieval.edges
                     if e.source in kept and e.target in kept))
@@ -252,7 +253,7 @@ def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
 
 def _footer(column: Column, drawn: Retrieval, choice: Choice) -> str:
     if column.retrieval is None:
-        return capital(column.error)
+        return capital(say_error(column.error)) if column.error else ""
     size = len(drawn.nodes)
     parts = [brought(len(column.found), sum(n.state == WET for n in drawn.nodes)),
              f"{counted(len(column.retrieval.passages), 'passage')} ranked, {column.tokens:,} of "

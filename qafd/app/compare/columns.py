@@ -18,6 +18,9 @@ from qafd.retrieve.base import SATURATED
 from qafd.retrieve.compare import Column
 from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.view.panel import clean, counted, shown_name
+from qafd.wording import say_error
+from qafd.wording.comparison import word_missed
+from qafd.wording.reasons import word_notice, word_reason
 
 
 def _columns(cells: list[str], name: str = "columns") -> str:
@@ -45,7 +48,11 @@ def _why(column: Column, node_id: str, blind: bool) -> str:
     if node is None:
         return "<span style='opacity:.7'>not retrieved</span>"
     state = "retrieved" if node.state == SATURATED else f"not retrieved, {node.state}"
-    return f"{state}" + ("" if blind else f": {safe(node.reason)}")
+    return f"{state}" + ("" if blind else f": {safe(word_reason(node.reason))}")
+
+
+def _failure(column: Column) -> str:
+    return capital(say_error(column.error)) if column.error else ""
 
 
 def differences_tab(sides: Sides) -> None:
@@ -54,7 +61,7 @@ def differences_tab(sides: Sides) -> None:
         st.write("The differences name the methods: reveal the names to read them.")
         return
     for difference in sides.comparison.differences():
-        st.html(f"<p style='margin:0'>{safe(difference.sentence)}</p>")
+        st.html(f"<p style='margin:0'>{safe(word_missed(difference))}</p>")
     if not sides.comparison.differences():
         st.write("All methods found the same nodes.")
 
@@ -67,7 +74,7 @@ def answers_tab(sides: Sides) -> None:
     for name, column in sides.pairs:
         cell = f"<b>{safe(name)}</b>"
         if column.retrieval is None:
-            cells.append(f"{cell}<p>{safe(capital(column.error))}</p>")
+            cells.append(f"{cell}<p>{safe(_failure(column))}</p>")
             continue
         answer = sides.knowledge.answer(column.retrieval, sides.plan)
         for words in filter(None, [answer.absence, answer.gap,
@@ -103,7 +110,7 @@ def column_passages_tab(sides: Sides) -> None:
                  f"{' · <b>only here</b>' * (p.id in only[column.name])}</summary>"
                  f"<p>{safe(p.text, 4000)}</p><small>{safe(where(p))}</small></details>"
                  for rank, p in enumerate(column.retrieval.passages, 1)] if column.retrieval else [
-                     f"<p>{safe(capital(column.error))}</p>"]
+                     f"<p>{safe(_failure(column))}</p>"]
         cells.append("".join(rows))
     st.html(_columns(cells))
 
@@ -147,7 +154,7 @@ def numbers_tab(sides: Sides) -> None:
     _gold_table(sides)
     for name, c in sides.pairs:
         for notice in c.retrieval.notices if c.retrieval else ():
-            st.caption(f":material/info: {plain(name)}: {plain(clean(notice, 400))}")
+            st.caption(f":material/info: {plain(name)}: {plain(clean(word_notice(notice), 400))}")
 
 
 def table_tab(sides: Sides) -> None:
@@ -178,7 +185,7 @@ def table_tab(sides: Sides) -> None:
         for row in chosen:
             st.html("".join(
                 f"<p style='margin:0 0 .4em'><b>{safe(name)}</b> "
-                f"{safe(f'number {one.rank}: {one.reason}', 600) if one else 'not found'}</p>"
+                f"{safe(f'number {one.rank}: {word_reason(one.reason)}', 600) if one else 'not found'}</p>"
                 for name, one in zip(sides.names, found[row].found, strict=True)))
     with st.container(horizontal=True):
         st.download_button("Table as CSV", lambda: rows_csv(comparison), "comparison.csv",

@@ -24,6 +24,7 @@ from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording.explanations import say_why, say_why_not
+from qafd.wording.reasons import word_notice
 
 SAMPLE = "ferries"
 EXAMPLES = {SAMPLE: ("How many bookings did customers from Bergvik make?",
@@ -151,7 +152,7 @@ def status_line(asked: DatabaseQuestion) -> None:
         f"{retrieval.work.milliseconds:.1f} ms"]))
     for number_, part in enumerate(retrieval.parts, 1):
         st.caption(f"**{number_}** {plain(clean(part.query, 200))}")
-    for notice in (*asked.database.schema.notices, *retrieval.notices):
+    for notice in (*asked.database.schema.notices, *map(word_notice, retrieval.notices)):
         st.caption(f":material/info: {said(clean(notice, 300))}")
 
 

@@ -25,6 +25,7 @@ from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
 from qafd.view.panel import clean, counted
 from qafd.wording.databases import describe_draft, word_doubt
+from qafd.wording.reasons import word_seed
 
 
 def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
@@ -136,7 +137,7 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
     with left:
         st.caption("The seeds that its mass was poured on")
         st.html(read_table(("seed", "why it is a seed", "share"), [
-            (s.name, s.reason, f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
+            (s.name, word_seed(s.reason), f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
     with right:
         st.caption("The paths it came by, through the schema")
         st.html(read_table(("path", "mass"), ways_listed(ways)))

@@ -22,9 +22,9 @@ from qafd.models.prompts_answer import ABSENT
 from qafd.pace import Pace
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
-from qafd.retrieve.compare import listed
 from qafd.retrieve.methods import PAPER, configured, label_of
 from qafd.view.panel import clean, counted
+from qafd.wording import say_some
 
 Result = TypeVar("Result")
 Work = Callable[[Callable[[Progress], None], Callable[[], bool]], Result]
@@ -296,7 +296,7 @@ def chart(result: Evaluation, measure: str) -> None:
         for s, share in zip(result.scores, found[::-1], strict=True))
     st.plotly_chart(figure, theme="streamlit", config={"displayModeBar": False}, alt=alt)
     best = result.best(measure)
-    highest = (f"Highest: {listed([s.label for s in best], len(best))} with "
+    highest = (f"Highest: {say_some([s.label for s in best], len(best))} with "
                f"{best[0].intervals[measure].mean:.2f}." if len(best) < max(len(scores), 2) else
                f"All {len(best)} methods are equal.")
     st.caption(f"Bars: mean {MEASURES[measure].words}; whiskers: 95%. {plain(highest)}")

@@ -28,6 +28,7 @@ from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import RAMPS, Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording.reasons import word_notice
 
 DRAWN = 150
 ASPECT = 1.6
@@ -262,7 +263,7 @@ def status_line(view: View, following: str = "") -> None:
             st.caption(":material/info: Documents are still being read; what they add is not in "
                        "this result yet.")
     for notice in retrieval.notices:
-        st.caption(f":material/info: {said(notice)}")
+        st.caption(f":material/info: {said(word_notice(notice))}")
 
 
 def counts_tokens(method: FlowDiffusion) -> bool:

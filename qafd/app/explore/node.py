@@ -21,6 +21,7 @@ from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name
 from qafd.wording.explanations import say_balance
+from qafd.wording.reasons import word_reason
 
 TITLES, NAMES = 3, 10
 STATES = {SATURATED: "full: retrieved", WET: "touched, not full", DRY: "not touched"}
@@ -60,7 +61,7 @@ def _card(view: View, node: RetrievedNode) -> None:
     with view.knowledge.store() as store:
         for words in added(store, node.id).values():
             st.html(by_hand(words))
-    st.html(f"<p>{safe(why_line(view, node.id) or node.reason)}</p>")
+    st.html(f"<p>{safe(why_line(view, node.id) or word_reason(node.reason))}</p>")
     held(view.retrieval, node)
     if node.kind == "entity":
         st.page_link(page("graph"), label="Rename, connect or hide it",

@@ -21,6 +21,7 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
 from qafd.view.panel import clean, counted, shown_name
+from qafd.wording.reasons import word_reason
 
 PASSAGES = 10
 LONG = 700  # characters from which a passage is folded
@@ -161,7 +162,7 @@ def nodes_table(retrieval: Retrieval) -> None:
     st.dataframe([{
         "name": shown_name(n), "kind": n.kind, "state": STATES[n.state], "seed": n.seed,
         "importance": shares[n.id], "x": n.importance, "mass": n.mass, "capacity": n.capacity,
-        "source": n.source, "similarity": n.alignment, "reason": clean(n.reason, 300)}
+        "source": n.source, "similarity": n.alignment, "reason": clean(word_reason(n.reason), 300)}
         for n in retrieval.nodes], hide_index=True, column_config={
             "importance": st.column_config.NumberColumn(
                 format="percent", help="x over the largest x, as everywhere in the app"),

@@ -22,6 +22,7 @@ from qafd.wording.explanations import (
     say_why,
     say_why_not,
 )
+from qafd.wording.reasons import word_seed
 
 _COUNTS: dict[str, Callable[[Balance], float]] = {
     "put in": lambda balance: balance.injected,
@@ -82,7 +83,7 @@ def _shares(why: Why) -> None:
     with left:
         st.caption("The seeds that its mass was poured on")
         st.html(read_table(("seed", "why it is a seed", "share"), [
-            (seed.name, seed.reason, f"{seed.share:.1%}") for seed in why.seeds]))
+            (seed.name, word_seed(seed.reason), f"{seed.share:.1%}") for seed in why.seeds]))
         st.caption("The ways it came; with the rest they add up to what it holds")
         st.html(read_table(("way", "mass"), ways_listed(why.ways)))
     with right:

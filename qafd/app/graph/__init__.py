@@ -32,9 +32,9 @@ from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.reading.text import canonical
-from qafd.retrieve.compare import listed
 from qafd.storage import Workspace, open_workspace
 from qafd.view.panel import clean, counted
+from qafd.wording import say_some
 
 ROWS = 500  # entities of the table
 LISTED = 2000  # names that a box lists
@@ -191,7 +191,7 @@ def _meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name
     if near:
         st.session_state["meant"] = one.id, name
         st.caption(plain(f"No entity is called “{clean(name, 60)}”. Names like it: "
-                         f"{clean(listed(near, 5), 300)}. Type one of them to make the two one, or "
+                         f"{clean(say_some(near, 5), 300)}. Type one of them to make the two one, or "
                          "press again to give this new name."))
     return not near
 
@@ -227,7 +227,7 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
             knowledge, known, other_name):
         like = [other.name for other in similar(known, other_name)]
         st.caption(plain(f"No entity is called “{clean(other_name, 60)}”" + (
-            f"; names like it: {clean(listed(like, 5), 300)}." if like else ".")))
+            f"; names like it: {clean(say_some(like, 5), 300)}." if like else ".")))
     elif joined and other_name:
         _put_right(knowledge, partial(connect, one=one.name, other=other_name, label=label,
                                       note=note))

@@ -19,6 +19,7 @@ from qafd.runs.difference import NodeChange, RunDifference, difference, settings
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording.reasons import word_notice, word_reason
 
 FOREMOST = 12  # names in the table beside a picture
 NOTICES, QUOTES = 8, 40  # shown of a run, which a stranger may have made
@@ -48,7 +49,7 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
     `checked` is what its check found, where it was checked as it was sent.
     """
     for notice in run.retrieval.notices[:NOTICES]:
-        st.caption(f":material/info: {said(clean(notice, 300))}")
+        st.caption(f":material/info: {said(clean(word_notice(notice), 300))}")
     left, right = st.columns([5, 2], gap="medium")
     with left:
         positions = (with_new(run.layout, run.retrieval, DRAWN, ASPECT)
@@ -84,7 +85,7 @@ def _reasons(run: Run, picked: str | None) -> None:
     """The selected node's reasons as they were then, or the most important names."""
     node = next((n for n in run.retrieval.nodes if n.id == picked), None)
     if node is not None:
-        st.html(heading(node) + _said(run, node) + f"<p>{safe(node.reason)}</p>")
+        st.html(heading(node) + _said(run, node) + f"<p>{safe(word_reason(node.reason))}</p>")
         if node.capacity > 0:
             held(run.retrieval, node)
         return

@@ -1,0 +1,140 @@
+"""What a method can say about a node and about itself: kinds with their values, no sentences.
+
+`qafd.wording.reasons` says them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Value = str | int | float | tuple[str, ...] | tuple[int, ...]
+
+
+class ReasonKind(StrEnum):
+    """Why a node was found; behind each kind the values it has.
+
+    `place` is a rank from 1; `name`, `word`, `title` and `text` are those of something else than
+    the node itself.
+    """
+
+    GIVEN = "given"  # text: a sentence that came with the node
+    RANKED = "ranked"  # place, among the passages of its method
+    BROUGHT_BY = "brought_by"  # subqueries: numbers from 1
+    # Seeds
+    NAMED = "named"
+    STANDS_FOR_NAME = "stands_for_name"
+    NEAR_KEYWORD = "near_keyword"  # score, word
+    NEAR_QUESTION = "near_question"  # score
+    NEAREST_NAME = "nearest_name"  # score
+    NEAR_BY_MEANING = "near_by_meaning"  # place
+    NEAR_BY_MEANING_AND_WORDS = "near_by_meaning_and_words"  # place
+    HOLDS_VALUE = "holds_value"  # text
+    CHOSEN = "chosen"
+    NO_NEIGHBORS = "no_neighbors"
+    # Flow diffusion
+    FILLED_FROM = "filled_from"  # name
+    TOUCHED_FROM = "touched_from"  # name
+    UNREACHED = "unreached"
+    # Random walks
+    WALK_SHARE = "walk_share"  # share, place
+    WALK_FROM = "walk_from"  # name
+    WALK_FROM_PASSAGE = "walk_from_passage"  # name
+    WALK_FROM_QUESTION = "walk_from_question"  # place
+    THROUGH_SENTENCE = "through_sentence"  # name, cosine, score
+    SENTENCE_USED = "sentence_used"  # cosine
+    # Communities
+    IN_COMMUNITY = "in_community"  # title, community, place, similarity
+    COMMUNITY_NAMED = "community_named"  # count
+    NEAR_ENTITY = "near_entity"  # place
+    COMMUNITY_LEFT_OUT = "community_left_out"
+    # Neighbors and relations
+    ONE_HOP = "one_hop"  # name
+    RELATION_END = "relation_end"  # word, place, cosine
+    OTHER_END = "other_end"  # name
+    # Paths
+    ON_PATH = "on_path"  # first, last, way, place, score
+    NO_PATH = "no_path"
+    # Energy
+    ON_FLOW_PATH = "on_flow_path"  # first, last, way, place, count, score
+    IN_SENTENCE = "in_sentence"  # text, place, cosine
+    IN_SUMMARY = "in_summary"  # text, place, cosine
+    NEAR_SENTENCE = "near_sentence"  # place, cosine, count
+    NEAR_SUMMARY = "near_summary"  # place, cosine, count
+    ENERGY = "energy"  # energy
+    ENERGY_FROM = "energy_from"  # name, energy
+    # Passages and summaries by score
+    BY_MEANING = "by_meaning"  # place, count, score
+    BY_WORDS = "by_words"  # place, count, score, words
+    BY_MEANING_AND_WORDS = "by_meaning_and_words"  # place, count, meaning, weight, lexical
+    MENTIONED_BY = "mentioned_by"  # title, place
+    IN_TREE = "in_tree"  # place, cosine
+    BELOW_SUMMARY = "below_summary"  # title, cosine
+    SUMS_UP = "sums_up"  # text, level, count
+    COSINE = "cosine"  # cosine
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that a method says about a node, its values, and what else it says."""
+
+    kind: ReasonKind
+    values: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    also: tuple["Reason", ...] = ()
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """What nodes found for one cause have in common: the kind and its words, not numbers."""
+        words = {name: value for name, value in self.values.items() if isinstance(value, str)}
+        return self.kind, *sorted(words.items())
+
+
+    @property
+    def brings(self) -> bool:
+        """Whether it tells why a node was retrieved, not only how far its method came."""
+        return self.kind not in _NOT_BROUGHT
+
+
+_NOT_BROUGHT = frozenset((
+    ReasonKind.TOUCHED_FROM, ReasonKind.UNREACHED, ReasonKind.SENTENCE_USED, ReasonKind.ENERGY,
+    ReasonKind.ENERGY_FROM, ReasonKind.COSINE))
+
+UNSTATED = Reason(ReasonKind.GIVEN, {"text": ""})
+
+
+class NoticeKind(StrEnum):
+    """What the user should know about a whole retrieval; behind each kind the values it has."""
+
+    GIVEN = "given"  # text
+    NO_SEED = "no_seed"
+    NO_SOURCE = "no_source"
+    NO_SHARED_WORD = "no_shared_word"
+    NO_JOINED_PAIR = "no_joined_pair"
+    NOTHING_NAMED = "nothing_named"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing to know about a retrieval, with its values."""
+
+    kind: NoticeKind
+    values: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+
+def reason(kind: ReasonKind, *also: Reason, **values: Value) -> Reason:
+    """A reason from its values, and further ones behind it."""
+    return Reason(kind, values, also)
+
+
+def given_reason(text: str) -> Reason:
+    """A sentence that came with a node as its reason."""
+    return reason(ReasonKind.GIVEN, text=text)
+
+
+def notice(kind: NoticeKind, **values: Value) -> Notice:
+    """A notice from its values."""
+    return Notice(kind, values)
+
+
+def notices_given(texts: tuple[str, ...]) -> tuple[Notice, ...]:
+    """Sentences that others wrote as notices."""
+    return tuple(notice(NoticeKind.GIVEN, text=text) for text in texts)

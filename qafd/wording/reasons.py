@@ -1,0 +1,261 @@
+"""Why a node was found, and what to know about a retrieval, in words."""
+
+from collections.abc import Mapping, Sequence
+
+from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value
+from qafd.wording import say, say_count, say_list
+
+_SEEDS = {
+    ReasonKind.NAMED: "the question names it",
+    ReasonKind.STANDS_FOR_NAME: "it stands for a name of the question",
+    ReasonKind.NEAR_KEYWORD: "similarity {score:.2f} to the keyword {word}",
+    ReasonKind.NEAR_QUESTION: "similarity {score:.2f} to the question",
+    ReasonKind.NEAREST_NAME: "the name nearest to a keyword, similarity {score:.2f}",
+    ReasonKind.NEAR_BY_MEANING:
+        "number {place} of the passages nearest to the question in meaning",
+    ReasonKind.NEAR_BY_MEANING_AND_WORDS:
+        "number {place} of the passages nearest to the question in meaning and words",
+    ReasonKind.HOLDS_VALUE: "it holds “{text}”",
+    ReasonKind.CHOSEN: "it was made one",
+}
+_SENTENCES = {
+    ReasonKind.GIVEN: "{text}",
+    ReasonKind.RANKED: "Number {place} of its passages.",
+    ReasonKind.BROUGHT_BY: "Retrieved by subquery {subqueries}.",
+    ReasonKind.NO_NEIGHBORS: "It has no neighbors here, so it takes no mass.",
+    ReasonKind.FILLED_FROM: "Filled up: the largest part of its mass came from {name}.",
+    ReasonKind.TOUCHED_FROM:
+        "Touched by the front but not full: the largest part of its mass came from {name}.",
+    ReasonKind.UNREACHED: "No mass reached it.",
+    ReasonKind.WALK_SHARE: "{share:.2%} of the walk is here, number {place}.",
+    ReasonKind.WALK_FROM: "The largest part of its walk came from {name}.",
+    ReasonKind.WALK_FROM_PASSAGE: "The largest part of its walk came from the passage {name}.",
+    ReasonKind.WALK_FROM_QUESTION: "The largest part of its walk came straight from the question.",
+    ReasonKind.THROUGH_SENTENCE:
+        "Activated by {name} through a sentence of similarity {cosine:.2f}, score {score:.2f}.",
+    ReasonKind.SENTENCE_USED:
+        "Activation passed through this sentence, similarity {cosine:.2f}.",
+    ReasonKind.IN_COMMUNITY:
+        "In community {community} ({title}), number {place} for the question, similarity "
+        "{similarity:.2f}.",
+    ReasonKind.NEAR_ENTITY: "Entity {place} nearest to the question.",
+    ReasonKind.COMMUNITY_LEFT_OUT: "Its community was not among those taken.",
+    ReasonKind.ONE_HOP: "Hop 1: a neighbor of {name}, which a keyword brought.",
+    ReasonKind.RELATION_END:
+        "End of relation number {place} for the keyword {word}, cosine {cosine:.2f}.",
+    ReasonKind.OTHER_END: "The other end is {name}.",
+    ReasonKind.ON_PATH: "On path {place}, reliability {score:.2f}: {way}.",
+    ReasonKind.NO_PATH: "No path of 3 steps keeps its resource.",
+    ReasonKind.ON_FLOW_PATH: "On path {place} of {count}, mean energy {score:.2f}: {way}.",
+    ReasonKind.IN_SENTENCE:
+        "Activated by the sentence “{text}”, number {place} of the sentences nearest to the "
+        "question, cosine {cosine:.2f}.",
+    ReasonKind.IN_SUMMARY:
+        "Activated by the summary “{text}”, number {place} of the summaries nearest to the "
+        "question, cosine {cosine:.2f}.",
+    ReasonKind.ENERGY: "Energy {energy:.2f} from its own summary.",
+    ReasonKind.ENERGY_FROM: "Energy {energy:.2f}, most of it from {name}.",
+    ReasonKind.BY_MEANING:
+        "Number {place} of {count:,} passages: cosine {score:.2f} with the question.",
+    ReasonKind.BY_WORDS: "Number {place} of {count:,} passages: BM25 {score:.2f}, for {words}.",
+    ReasonKind.BY_MEANING_AND_WORDS:
+        "Number {place} of {count:,} passages: meaning {meaning:.2f} + {weight:g} x words "
+        "{lexical:.2f}.",
+    ReasonKind.MENTIONED_BY: "Mentioned by passage number {place}, {title}.",
+    ReasonKind.IN_TREE: "Number {place} of all passages and summaries, cosine {cosine:.2f}.",
+    ReasonKind.BELOW_SUMMARY: "Below the summary of {title}, cosine {cosine:.2f}.",
+    ReasonKind.COSINE: "Cosine {cosine:.2f} with the question.",
+}
+_COUNTED = {
+    ReasonKind.COMMUNITY_NAMED: (
+        "{number} of the question's entities is in it.",
+        "{number} of the question's entities are in it."),
+    ReasonKind.NEAR_SENTENCE: (
+        "Number {place} of the sentences nearest to the question, cosine {cosine:.2f}; it names "
+        "{number} entity.",
+        "Number {place} of the sentences nearest to the question, cosine {cosine:.2f}; it names "
+        "{number} entities."),
+    ReasonKind.NEAR_SUMMARY: (
+        "Number {place} of the summaries nearest to the question, cosine {cosine:.2f}; it names "
+        "{number} entity.",
+        "Number {place} of the summaries nearest to the question, cosine {cosine:.2f}; it names "
+        "{number} entities."),
+    ReasonKind.SUMS_UP: (
+        "Level {level}, sums up {number} passage: {text}",
+        "Level {level}, sums up {number} passages: {text}"),
+}
+_CAUSES = {
+    ReasonKind.RANKED: (
+        "it ranks {places} among its passages", "they rank {places} among its passages"),
+    ReasonKind.NAMED: ("it is named in the question", "they are named in the question"),
+    ReasonKind.STANDS_FOR_NAME: (
+        "it stands for a name of the question", "they stand for names of the question"),
+    ReasonKind.NEAR_KEYWORD: (
+        "it is near in name to the keyword {word}", "they are near in name to the keyword {word}"),
+    ReasonKind.NEAR_QUESTION: (
+        "it is near in name to the question", "they are near in name to the question"),
+    ReasonKind.NEAREST_NAME: (
+        "it is nearest in name to the question's keywords",
+        "they are nearest in name to the question's keywords"),
+    ReasonKind.NEAR_BY_MEANING: (
+        "it ranks {places} by similarity to the question",
+        "they rank {places} by similarity to the question"),
+    ReasonKind.NEAR_BY_MEANING_AND_WORDS: (
+        "it ranks {places} by meaning and words", "they rank {places} by meaning and words"),
+    ReasonKind.HOLDS_VALUE: ("it holds “{text}”", "they hold “{text}”"),
+    ReasonKind.CHOSEN: ("it is a seed by choice", "they are seeds by choice"),
+    ReasonKind.FILLED_FROM: (
+        "it fills up with mass that comes mostly from {name}",
+        "they fill up with mass that comes mostly from {name}"),
+    ReasonKind.WALK_SHARE: ("it ranks {places} in its walk", "they rank {places} in its walk"),
+    ReasonKind.WALK_FROM: (
+        "it is reached by its walk mostly from {name}",
+        "they are reached by its walk mostly from {name}"),
+    ReasonKind.WALK_FROM_PASSAGE: (
+        "it is reached by its walk mostly from the passage {name}",
+        "they are reached by its walk mostly from the passage {name}"),
+    ReasonKind.WALK_FROM_QUESTION: (
+        "it ranks {places} in its walk, which starts there",
+        "they rank {places} in its walk, which starts there"),
+    ReasonKind.THROUGH_SENTENCE: (
+        "it is activated by {name} through a sentence near the question",
+        "they are activated by {name} through a sentence near the question"),
+    ReasonKind.IN_COMMUNITY: (
+        "it belongs to the community around {title}",
+        "they belong to the community around {title}"),
+    ReasonKind.NEAR_ENTITY: (
+        "it ranks {places} by similarity to the question",
+        "they rank {places} by similarity to the question"),
+    ReasonKind.ONE_HOP: ("it is one hop from {name}", "they are one hop from {name}"),
+    ReasonKind.RELATION_END: (
+        "it takes part in relations near the keyword {word}",
+        "they take part in relations near the keyword {word}"),
+    ReasonKind.ON_PATH: (
+        "it stands on the path from {first} to {last}",
+        "they stand on the path from {first} to {last}"),
+    ReasonKind.ON_FLOW_PATH: (
+        "it stands on the path from {first} to the passage {last}",
+        "they stand on the path from {first} to the passage {last}"),
+    ReasonKind.IN_SENTENCE: (
+        "it is named in the sentence “{text}”, which ranks {places} by similarity to the question",
+        "they are named in the sentence “{text}”, which ranks {places} by similarity to the "
+        "question"),
+    ReasonKind.IN_SUMMARY: (
+        "it is named in the summary “{text}”, which ranks {places} by similarity to the question",
+        "they are named in the summary “{text}”, which ranks {places} by similarity to the "
+        "question"),
+    ReasonKind.BY_MEANING: (
+        "it ranks {places} by similarity to the question",
+        "they rank {places} by similarity to the question"),
+    ReasonKind.BY_WORDS: (
+        "it ranks {places} by the question's words", "they rank {places} by the question's words"),
+    ReasonKind.BY_MEANING_AND_WORDS: (
+        "it ranks {places} by meaning and words", "they rank {places} by meaning and words"),
+    ReasonKind.MENTIONED_BY: (
+        "it is mentioned in the passage {title}, which ranks {places}",
+        "they are mentioned in the passage {title}, which ranks {places}"),
+    ReasonKind.IN_TREE: (
+        "it ranks {places} of all passages and summaries by similarity to the question",
+        "they rank {places} of all passages and summaries by similarity to the question"),
+    ReasonKind.BELOW_SUMMARY: (
+        "it lies below the summary of {title}", "they lie below the summary of {title}"),
+}
+_NOTICES = {
+    NoticeKind.GIVEN: "{text}",
+    NoticeKind.NO_SEED: "No seed was found for this question.",
+    NoticeKind.NO_SOURCE: "No source was found for this question.",
+    NoticeKind.NO_SHARED_WORD: "No passage has a word of the question.",
+    NoticeKind.NO_JOINED_PAIR:
+        "No two entities near the keywords are joined by a path of 3 relations that keeps its "
+        "resource.",
+    NoticeKind.NOTHING_NAMED:
+        "The question names no table, column or value of this database; what is nearest in "
+        "meaning was taken.",
+}
+
+
+def word_reason(reason: Reason) -> str:
+    """All that a method says about a node, in sentences."""
+    sentences = [_word_one(part) for part in (reason, *reason.also)]
+    return " ".join(filter(None, sentences))
+
+
+def word_seed(reason: Reason) -> str:
+    """Why a node is a seed, as a phrase: "the question names it"."""
+    if reason.kind not in _SEEDS:
+        return word_reason(reason).rstrip(".")
+    return say(_SEEDS[reason.kind], **_worded(reason.values))
+
+
+def word_cause(reasons: Sequence[Reason]) -> str:
+    """What brings some nodes: "they are one hop from Apple", "they rank 7th to 9th in its walk".
+
+    Parameters
+    ----------
+    reasons : sequence of Reason
+        One for each node, in any order, that have the same `Reason.shared`.
+    """
+    first = reasons[0]
+    if first.kind not in _CAUSES:
+        return word_reason(first).rstrip(".")
+    one, many = _CAUSES[first.kind]
+    found = {reason.values["place"] for reason in reasons if "place" in reason.values}
+    places = sorted(place for place in found if isinstance(place, int))
+    return say(one if len(reasons) == 1 else many, places=word_places(places),
+               **_worded(first.values))
+
+
+def word_notice(notice: Notice) -> str:
+    """What to know about a retrieval, as a sentence."""
+    return say(_NOTICES[notice.kind], **_worded(notice.values))
+
+
+def word_places(places: Sequence[int]) -> str:
+    """Ascending ranks: "7th to 9th" only when none between is missing."""
+    words = [word_place(place) for place in places]
+    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
+        return say("{first} to {last}", first=words[0], last=words[-1])
+    if len(places) > 3:
+        return say("between {first} and {last}", first=words[0], last=words[-1])
+    return say_list(words)
+
+
+def word_place(place: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th, 21st."""
+    if place % 100 in (11, 12, 13):
+        return say("{number}th", number=place)
+    if place % 10 == 1:
+        return say("{number}st", number=place)
+    if place % 10 == 2:
+        return say("{number}nd", number=place)
+    if place % 10 == 3:
+        return say("{number}rd", number=place)
+    return say("{number}th", number=place)
+
+
+def _word_one(reason: Reason) -> str:
+    kind, values = reason.kind, _worded(reason.values)
+    if kind in _SEEDS:
+        return say("Seed: {reason}.", reason=say(_SEEDS[kind], **values))
+    if kind in _COUNTED:
+        one, many = _COUNTED[kind]
+        number = values.pop("count")
+        if not isinstance(number, int):
+            raise ValueError(f"{kind} has no count")
+        return say_count(number, one, many, **values)
+    return say(_SENTENCES[kind], **values)
+
+
+def _worded(values: Mapping[str, Value]) -> dict[str, object]:
+    """The values as a sentence takes them: no period at the end of a name, lists as words."""
+    worded: dict[str, object] = {}
+    for name, value in values.items():
+        if name == "way" and isinstance(value, tuple):
+            worded[name] = " → ".join(str(step).rstrip(".") for step in value)
+        elif isinstance(value, tuple):
+            worded[name] = say_list([str(word) for word in value])
+        elif isinstance(value, str) and name != "text":
+            worded[name] = value.rstrip(".")
+        else:
+            worded[name] = value
+    return worded
