@@ -6,7 +6,7 @@ from math import fsum
 import numpy as np
 import pytest
 
-from qafd.flow.certificate import certify, net_inflow
+from qafd.flow.certificate import Claim, FlawKind, certify, flaw, net_inflow
 
 X = np.array([2.0, 0.5, 0.0])
 SOURCE = np.array([2.5, 0.0, 0.0])
@@ -14,8 +14,12 @@ ONE = np.ones(3)
 U, V = np.array([0, 1]), np.array([1, 2])
 
 
-def check(x=X, source=SOURCE, capacity=ONE, u=U, v=V, weight=ONE[:2], **more):
-    return certify(np.asarray(x), source, capacity, u, v, weight, **more)
+def check(x=X, source=SOURCE, capacity=ONE, u=U, v=V, weight=ONE[:2], mass=None, degree=None, **more):
+    return certify(Claim(np.asarray(x), source, capacity, u, v, weight, mass, degree), **more)
+
+
+def kinds(certificate):
+    return {flaw.kind for flaw in certificate.flaws}
 
 
 def test_the_solution_is_certified_with_its_numbers():
@@ -37,7 +41,7 @@ def test_the_solution_is_certified_with_its_numbers():
 def test_a_wrong_x_is_refused_with_the_violation(changed, field, amount):
     certificate = check(**changed)
     assert not certificate.optimal
-    assert certificate.reason
+    assert certificate.flaws
     assert getattr(certificate, field) == pytest.approx(amount)
 
 
@@ -57,7 +61,7 @@ def test_a_missing_edge_of_a_retrieved_node_is_noticed():
     certificate = check(source=np.array([2.5, -0.5, 0.0]), u=U[:1], v=V[:1], weight=ONE[:1],
                         degree=np.array([1, 2, 1]))
     assert not certificate.optimal
-    assert "1 edges of retrieved nodes are missing" in certificate.reason
+    assert certificate.flaws[-1] == flaw(FlawKind.EDGES_MISSING, count=1)
 
 
 def test_the_residual_is_measured_in_tolerances():
@@ -81,21 +85,21 @@ def test_masses_that_only_rounding_excuses_are_certified_to_a_thousandth(mass, o
     certificate = check(x, weight=np.array([1.0, 1e-15]), mass=np.array(mass))
     assert certificate.residual <= 1
     assert certificate.optimal is optimal
-    assert ("rounding" in certificate.reason) is not optimal
+    assert (FlawKind.CRUDE in kinds(certificate)) is not optimal
     assert certificate.overfull == pytest.approx(max(mass) - 1)
     assert certificate.unfilled == pytest.approx(1 - min(mass[:2]), abs=1e-15)
     assert certificate.rounding == pytest.approx(4e-15 * (5e14 + 5e14), rel=0.01)
 
 
-def test_the_reason_of_the_solver_is_kept():
-    certificate = check(reason="2 rounds were not enough")
+def test_why_the_solver_stopped_is_kept():
+    certificate = check(stopped=flaw(FlawKind.ROUNDS, rounds=2))
     assert not certificate.optimal
-    assert certificate.reason == "2 rounds were not enough"
+    assert kinds(certificate) == {FlawKind.ROUNDS}
 
 
 def test_nothing_touched_is_optimal():
     nothing = np.empty(0)
-    certificate = certify(nothing, nothing, nothing, np.empty(0, int), np.empty(0, int), nothing)
+    certificate = certify(Claim(nothing, nothing, nothing, np.empty(0, int), np.empty(0, int), nothing))
     assert certificate.optimal
     assert certificate.balance == ()
 

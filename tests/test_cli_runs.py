@@ -47,7 +47,7 @@ def test_two_runs_are_compared_in_words_and_as_data(
     assert main(["runs", *ids, "--db", db, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "iPod" in [change["name"] for change in found["lost"]]
-    assert found["settings"] == [{"name": "mass", "before": "30", "after": "12"}]
+    assert found["settings"] == [{"name": "mass", "before": 30.0, "after": 12.0}]
 
 
 def test_one_run_is_shown_as_a_report_or_as_data_that_can_be_verified(

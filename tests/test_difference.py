@@ -10,6 +10,7 @@ from qafd.records import QueryPlan
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs import Run
 from qafd.runs.difference import difference
+from qafd.wording.runs import say_difference
 
 
 def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):
@@ -47,31 +48,31 @@ def test_swapping_the_runs_swaps_what_is_gained_and_lost():
     assert [c.id for c in there.lost] == [c.id for c in back.gained]
     assert there.passages_gained == back.passages_lost
     assert [p.id for p in there.passages_gained] == ["p2"]
-    assert there.sentence() == "B brings C and leaves out B; their settings are the same."
 
 
-@pytest.mark.parametrize(("first", "second", "sentence"), [
-    pytest.param(run({"a": 1.0}), run({"a": 1.0}, params={"mass": 20.0}),
-                 "A and B retrieve the same; settings that differ: mass 60 → 20.", id="mass"),
-    pytest.param(run({"a": 1.0}), run({"a": 1.0}, params={"mass": "which?"}),
-                 "A and B retrieve the same; settings that differ: mass 60 → which?",
-                 id="question-mark"),
-    pytest.param(run({"a": 1.0}), run({"a": 1.0}, ["p1"]),
-                 "A and B retrieve the same names, not the same passages; their settings are the "
-                 "same.", id="passages"),
-    pytest.param(run({"a": 1.0, "p1": 0.5}), run({"a": 1.0}),
-                 "A and B retrieve the same names, not the same passages; their settings are the "
-                 "same.", id="texts-are-no-names"),
+@pytest.mark.parametrize(("first", "second", "settings"), [
+    pytest.param(run({"a": 1.0}), run({"a": 1.0}, params={"mass": 20.0}), [("mass", 60.0, 20.0)],
+                 id="mass"),
     pytest.param(run({}), run({}, graph="bbbbbbbbb", revision=2),
-                 "A and B retrieve the same; settings that differ: graph revision 1 (aa) → "
-                 "revision 2 (bbbbbbbb).", id="graph"),
-    pytest.param(run({}, graph=""), run({}, revision=2),
-                 "A and B retrieve the same; settings that differ: graph revision 1 → revision 2.",
-                 id="unknown-graph"),
-    pytest.param(run({}, revision=8), run({}, revision=9), "A and B retrieve the same; their "
-                 "settings are the same.", id="equal-graphs-of-two-workspaces"),
+                 [("graph", "1 (aa)", "2 (bbbbbbbb)")], id="graph"),
+    pytest.param(run({}, graph=""), run({}, revision=2), [("graph", "1", "2")], id="unknown-graph"),
+    pytest.param(run({}, revision=8), run({}, revision=9), [], id="equal-graphs-of-two-workspaces"),
     pytest.param(run({}, params={"mass": 60.0, "top": 3}), run({}, params={"top": 4, "depth": 1}),
-                 "A and B retrieve the same; settings that differ: top 3 → 4.", id="own-settings"),
+                 [("top", 3, 4)], id="own-settings"),
 ])
-def test_the_sentence_names_what_differs(first, second, sentence):
-    assert difference(first, second).sentence() == sentence
+def test_settings_that_differ_are_named_with_both_values(first, second, settings):
+    found = difference(first, second)
+    assert [(s.name, s.before, s.after) for s in found.settings] == settings
+    assert found.same
+
+
+@pytest.mark.parametrize("second", [run({"a": 1.0}, ["p1"]), run({"a": 1.0, "p1": 0.5})])
+def test_texts_are_not_named_in_the_sentence(second):
+    found = difference(run({"a": 1.0}), second)
+    assert not found.same
+    assert "P1" not in say_difference(found)
+
+
+def test_the_sentence_names_what_is_gained_and_lost():
+    found = difference(run({"a": 2.0, "b": 1.0}), run({"a": 1.0, "c": 1.0}, params={"mass": 20.0}))
+    assert say_difference(found) == "B brings C and leaves out B; settings that differ: mass 60 → 20."

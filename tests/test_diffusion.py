@@ -15,6 +15,7 @@ from solver import path, problem, scatter  # noqa: F401
 
 from qafd.errors import ParameterError
 from qafd.flow import kernel
+from qafd.flow.certificate import FlawKind, flaw
 from qafd.flow.region import Region
 from qafd.flow.solver import Budget, _find_support, solve
 from qafd.flow.sources import fit
@@ -246,11 +247,11 @@ def test_a_long_chain_is_followed_to_its_end():
 def test_the_limits_on_rounds_and_nodes_end_a_solve_with_the_reason():
     few = solve(chain(400), PLAIN, np.array([0]), np.array([300.5]), budget=Budget(rounds=2))
     assert not few.converged
-    assert "2 rounds" in few.reason
+    assert few.stopped == flaw(FlawKind.ROUNDS, rounds=2)
     assert not few.certificate.optimal
     assert few.certificate.residual > 1
     small = solve(chain(400), PLAIN, np.array([0]), np.array([300.5]), budget=Budget(touched=10))
-    assert "10 nodes" in small.reason
+    assert small.stopped == flaw(FlawKind.TOUCHED, nodes=10)
 
 
 def test_both_implementations_agree():

@@ -7,6 +7,7 @@ from scipy.sparse import coo_matrix
 from solver import path, scatter  # noqa: F401
 
 from qafd.flow import kernel
+from qafd.flow.certificate import FlawKind, flaw
 from qafd.flow.flood import flood
 from qafd.flow.region import REFINEMENTS, Region
 from qafd.flow.solver import Budget, solve
@@ -52,7 +53,7 @@ def test_a_chain_is_filled_to_its_end_with_the_x_of_the_closed_form(orders):
     n, mass = 8000, 7000.5
     weight = 10.0 ** -np.random.default_rng(orders).uniform(0, orders, n - 1)
     solution = solve(built(chain(n), weight), PLAIN, np.array([0]), np.array([mass]))
-    assert solution.converged, solution.reason
+    assert solution.converged, solution.stopped
     assert sorted(solution.support.tolist()) == list(range(7000))
     flow = mass - 1 - np.arange(7000)
     x = np.cumsum((flow / weight[:7000])[::-1])[::-1]
@@ -73,7 +74,7 @@ def test_what_fills_a_long_graph_meets_every_condition(edges, share, orders):
     graph = built(edges, weight)
     n = len(graph)
     solution = solve(graph, PLAIN, np.array([0]), np.array([share * n]), rtol=1e-7)
-    assert solution.converged, solution.reason
+    assert solution.converged, solution.stopped
     assert solution.rounds < 120
     x = scatter(solution, solution.x)
     ends = np.repeat(np.arange(n), graph.degree)
@@ -107,7 +108,7 @@ def test_a_flood_reads_retrieved_nodes_only_and_each_once():
 def test_a_flood_ends_where_the_touched_nodes_do():
     solution = solve(built(chain(8000)), PLAIN, np.array([0]), np.array([7000.5]),
                      budget=Budget(touched=3000))
-    assert "more than 3000 nodes" in solution.reason
+    assert solution.stopped == flaw(FlawKind.TOUCHED, nodes=3000)
     assert len(solution.rows) < 3010
     assert not solution.certificate.optimal
 
@@ -117,8 +118,8 @@ def test_a_star_of_many_leaves_is_certified():
     """The center keeps 1 and sends the rest in equal parts; 20,000 roundings would add up."""
     solution = solve(built([(0, i) for i in range(1, 20_000)]), PLAIN, np.array([0]),
                      np.array([19_970.0]))
-    assert solution.converged, solution.reason
-    assert solution.certificate.optimal, solution.certificate.reason
+    assert solution.converged, solution.stopped
+    assert solution.certificate.optimal, solution.certificate.flaws
     assert scatter(solution, solution.mass)[1:] == pytest.approx(19_969 / 19_999, rel=1e-12)
     assert solution.mass[solution.find(0)] == pytest.approx(1, abs=1e-10)
 

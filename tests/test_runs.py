@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from qafd.errors import ParseError, StoreError
-from qafd.flow.verify import verify
+from qafd.flow.verify import FindingKind, verify
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
 from qafd.runs.replay import recorded
@@ -40,9 +40,10 @@ def test_a_kept_run_comes_back_with_every_number(run, store):
     assert back.retrieval.nodes == run.retrieval.nodes
     assert back.retrieval.edges == run.retrieval.edges
     assert back.retrieval.passages == run.retrieval.passages
-    assert verify(back.retrieval.to_dict()).sentences[2].startswith("The digest is right")
+    assert verify(back.retrieval.to_dict()).findings[2].kind is FindingKind.UNCHANGED
+    stated = run.retrieval.certificate
     assert back.retrieval.certificate == {
-        **run.retrieval.certificate, "balance": list(run.retrieval.certificate["balance"])}
+        **stated, "balance": list(stated["balance"]), "flaws": list(stated["flaws"])}
     assert back.retrieval.made_by == run.retrieval.made_by
     assert back.layout == {"a": (0.25, 1.5)}
     assert back.quotes == run.quotes

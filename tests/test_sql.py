@@ -175,7 +175,7 @@ def test_the_graph_has_each_table_column_and_reference_once(ferries: Database) -
 def test_every_diffusion_over_the_schema_is_certified(asked: dict[str, DatabaseQuestion]) -> None:
     for one in asked.values():
         result = verify(json.loads(json.dumps(sealed(one.retrieval.to_dict()))))
-        assert result.ok, result.sentences
+        assert result.ok, result.findings
 
 
 def test_a_value_of_the_question_makes_its_column_a_seed_that_says_so(

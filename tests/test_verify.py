@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qafd.flow.solver import solve
-from qafd.flow.verify import sealed, verify
+from qafd.flow.verify import FindingKind, sealed, verify
 from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage, Work
+from qafd.wording.findings import say_verification
 
 
 def stored(graph, seeds, mass, capacity="unit"):
@@ -76,11 +77,12 @@ def changed(obj, path, change):
 
 def test_an_honest_retrieval_passes_and_says_what_is_not_proved(honest):
     result = verify(honest)
-    assert result.ok, result.sentences
-    assert result.sentences[0].startswith(f"All {len(honest['edges'])} flows are weight times")
-    assert ("There is no digest: scores, similarities, times, counts of work, the method and the "
-            "kinds and labels of edges cannot be checked.") in result.sentences
-    assert result.sentences[-1] == "Relevance is not part of the proof."
+    assert result.ok, result.findings
+    assert [finding.kind for finding in result.findings] == [
+        FindingKind.FLOWS_RIGHT, FindingKind.OPTIMAL, FindingKind.NO_DIGEST,
+        FindingKind.RELEVANCE_OPEN]
+    assert result.findings[0].values == {
+        "edges": len(honest["edges"]), "nodes": len(honest["nodes"])}
 
 
 @pytest.mark.parametrize("capacity", ["unit", "degree"])
@@ -114,18 +116,19 @@ def test_a_hand_solved_path_passes_and_its_neighbor_does_not():
     assert not verify(changed(obj, ("nodes", 1, "importance"), lambda _: 0.2500001)).ok
 
 
+K = FindingKind
 BY_NUMBERS = [
-    (("nodes", 0, "importance"), "flow of"), (("nodes", 0, "mass"), "not optimal"),
-    (("nodes", -1, "mass"), "not optimal"), (("nodes", 0, "capacity"), "not optimal"),
-    (("nodes", 0, "source"), "not optimal"), (("nodes", 0, "degree"), "edges here and states"),
-    (("edges", 0, "weight"), "flow of"), (("edges", -1, "flow"), "flow of"),
-    (("passages", 0, "start"), "offsets"), (("passages", 1, "end"), "offsets"),
-    (("passages", 1, "score"), "higher score"),
-    (("passages", 0, "parts", "words"), "add up to"),
-    *[(("certificate", key), f"states {key}") for key in (
+    (("nodes", 0, "importance"), K.WRONG_FLOW), (("nodes", 0, "mass"), K.NOT_OPTIMAL),
+    (("nodes", -1, "mass"), K.NOT_OPTIMAL), (("nodes", 0, "capacity"), K.NOT_OPTIMAL),
+    (("nodes", 0, "source"), K.NOT_OPTIMAL), (("nodes", 0, "degree"), K.WRONG_DEGREE),
+    (("edges", 0, "weight"), K.WRONG_FLOW), (("edges", -1, "flow"), K.WRONG_FLOW),
+    (("passages", 0, "start"), K.WRONG_OFFSETS), (("passages", 1, "end"), K.WRONG_OFFSETS),
+    (("passages", 1, "score"), K.WRONG_RANK),
+    (("passages", 0, "parts", "words"), K.WRONG_SCORE),
+    *[(("certificate", key), K.WRONG_MEASURE) for key in (
         "residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
         "volume", "source", "rounding", "support", "touched", "edges")],
-    (("certificate", "balance", 0), "mass balance"), (("certificate", "rtol"), "rtol"),
+    (("certificate", "balance", 0), K.WRONG_BALANCE), (("certificate", "rtol"), K.RTOL_OUTSIDE),
 ]
 
 
@@ -134,7 +137,7 @@ BY_NUMBERS = [
 def test_a_changed_number_is_noticed_without_a_digest(honest, path, why):
     result = verify(changed(honest, path, lambda value: value * 1.001 + 1))
     assert not result.ok
-    assert any(why in sentence for sentence in result.sentences), result.sentences
+    assert why in {finding.kind for finding in result.findings}
 
 
 @pytest.mark.parametrize("path", [
@@ -160,7 +163,7 @@ def test_what_made_a_retrieval_is_sealed_and_files_from_before_it_still_pass(hon
                                        if k != "rounding"}}
     assert len(oldest["certificate"]) < len(older["certificate"])
     for obj in (sealed(honest), sealed(older), older, sealed(oldest), oldest):
-        assert verify(obj).ok, verify(obj).sentences
+        assert verify(obj).ok, verify(obj).findings
     assert not verify(changed(sealed(honest), ("made_by", "qafd"), lambda it: it + "1")).ok
 
 
@@ -184,7 +187,7 @@ def test_a_deeply_nested_object_is_refused(honest):
     deep = []
     for _ in range(100_000):
         deep = [deep]
-    assert "nested too deeply" in verify({**sealed(honest), "params": deep}).sentences[0]
+    assert verify({**sealed(honest), "params": deep}).findings[0].kind is K.TOO_DEEP
 
 
 def without(key, index):
@@ -194,22 +197,22 @@ def without(key, index):
 
 
 STRUCTURE = {
-    "edge left out": (without("edges", 0), "edges here and states"),
-    "node left out": (without("nodes", 0), "not among the nodes"),
-    "edge twice": (lambda o: o["edges"].append(o["edges"][0]), "listed twice"),
-    "node twice": (lambda o: o["nodes"].append(o["nodes"][0]), "same id"),
-    "seed left out": (without("seeds", 0), "seeds are not"),
-    "state": (lambda o: o["nodes"][0].update(state="wet"), "by its numbers"),
-    "text": (lambda o: o["passages"][0].update(text="some tex"), "offsets"),
-    "order": (lambda o: o["nodes"].reverse(), "order of importance"),
-    "negative weight": (lambda o: o["edges"][0].update(weight=-1.0), "not positive"),
-    "claim": (lambda o: o["certificate"].update(optimal=False), "does not claim"),
-    "unknown end": (lambda o: o["edges"][0].update(source="nobody"), "not among the nodes"),
-    "nan": (lambda o: o["nodes"][0].update(mass=math.nan), "finite number"),
-    "infinite": (lambda o: o["nodes"][0].update(importance=10**400), "finite number"),
-    "truth value": (lambda o: o["edges"][0].update(flow=True), "finite number"),
-    "no certificate": (lambda o: o.update(certificate=None), "nothing to verify"),
-    "no nodes": (lambda o: o.pop("nodes"), "no list of nodes"),
+    "edge left out": (without("edges", 0), K.WRONG_DEGREE),
+    "node left out": (without("nodes", 0), K.UNKNOWN_END),
+    "edge twice": (lambda o: o["edges"].append(o["edges"][0]), K.BAD_EDGE),
+    "node twice": (lambda o: o["nodes"].append(o["nodes"][0]), K.SAME_ID),
+    "seed left out": (without("seeds", 0), K.WRONG_SEEDS),
+    "state": (lambda o: o["nodes"][0].update(state="wet"), K.WRONG_STATE),
+    "text": (lambda o: o["passages"][0].update(text="some tex"), K.WRONG_OFFSETS),
+    "order": (lambda o: o["nodes"].reverse(), K.WRONG_ORDER),
+    "negative weight": (lambda o: o["edges"][0].update(weight=-1.0), K.BAD_WEIGHT),
+    "claim": (lambda o: o["certificate"].update(optimal=False), K.NOT_CLAIMED),
+    "unknown end": (lambda o: o["edges"][0].update(source="nobody"), K.UNKNOWN_END),
+    "nan": (lambda o: o["nodes"][0].update(mass=math.nan), K.NO_NUMBER),
+    "infinite": (lambda o: o["nodes"][0].update(importance=10**400), K.NO_NUMBER),
+    "truth value": (lambda o: o["edges"][0].update(flow=True), K.NO_NUMBER),
+    "no certificate": (lambda o: o.update(certificate=None), K.NO_CERTIFICATE),
+    "no nodes": (lambda o: o.pop("nodes"), K.NO_LIST),
 }
 
 
@@ -219,7 +222,7 @@ def test_a_changed_structure_is_noticed(honest, change, why):
     change(obj)
     result = verify(obj)
     assert not result.ok
-    assert any(why in sentence for sentence in result.sentences), result.sentences
+    assert why in {finding.kind for finding in result.findings}
 
 
 def test_a_better_looking_but_unsolved_diffusion_is_refused(honest):
@@ -230,7 +233,7 @@ def test_a_better_looking_but_unsolved_diffusion_is_refused(honest):
                     state="wet" if node["source"] else "dry")
     for edge in obj["edges"]:
         edge["flow"] = 0.0
-    assert any("not optimal" in sentence for sentence in verify(obj).sentences)
+    assert FindingKind.NOT_OPTIMAL in {finding.kind for finding in verify(obj).findings}
 
 
 json_values = st.recursive(
@@ -244,7 +247,7 @@ def test_any_json_value_is_judged_and_none_is_raised(value, key):
     obj = stored(grid(3), [4], 3.0)
     verdict = verify(value if key is None else {**obj, key: value})
     assert not verdict.ok or key == "passages" and value == []
-    assert all(isinstance(sentence, str) for sentence in verdict.sentences)
+    assert all(say_verification(verdict))
 
 
 def test_an_object_without_certificate_cannot_be_sealed():

@@ -16,12 +16,14 @@ from qafd.errors import ParameterError, ParseError, QafdError
 from qafd.flow.verify import verify as verify_query
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import decode, one_line
-from qafd.runs import EXACT, KeptRun, Run, annotate, delete, keep, kept, load, undo
+from qafd.runs import KeptRun, Run, annotate, delete, keep, kept, load, undo
 from qafd.runs.bundle import MAGIC, bundled, check, check_size, examined, opened
 from qafd.runs.difference import RunDifference, difference
 from qafd.runs.replay import replayed
 from qafd.runs.report import report
 from qafd.storage import Workspace
+from qafd.wording.findings import say_finding, say_verification
+from qafd.wording.runs import say_difference, say_exact, say_replay
 
 FORMS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": bundled}
 
@@ -82,14 +84,14 @@ def _add(store: Workspace, file: str) -> str:
     found = examined(read_file(file))
     if not found.sound:
         raise ParseError("{file} does not hold and is not kept: {reason}", file=file,
-                         reason=found.checked.sentences[0])
+                         reason=say_finding(found.checked.findings[0]))
     check_size(found.run.retrieval)
     return keep(store, found.run)
 
 
 def _run_line(row: KeptRun) -> str:
     line = (f"{row.id}  {row.made_at[:16].replace('T', ' ')}  {row.method}  {row.nodes:,} nodes  "
-            f"{row.tokens:,} tokens  {EXACT[row.exact]}  {one_line(row.question, 100)}")
+            f"{row.tokens:,} tokens  {say_exact(row.exact)}  {one_line(row.question, 100)}")
     return f"{line}  ({one_line(row.note)})" if row.note else line
 
 
@@ -102,8 +104,8 @@ def _show(run: Run) -> Outcome:
 def _compare(first: Run, second: Run) -> Outcome:
     found = difference(first, second)
     data = {"first": first.id, "second": second.id, "same": found.same,
-            "sentence": found.sentence(), **asdict(found)}
-    return Outcome(data, [found.sentence(first.id, second.id), *_difference_lines(found)])
+            "sentence": say_difference(found), **asdict(found)}
+    return Outcome(data, [say_difference(found, first.id, second.id), *_difference_lines(found)])
 
 
 def _difference_lines(found: RunDifference) -> Iterator[str]:
@@ -130,9 +132,10 @@ def replay(knowledge: KnowledgeGraph, what: str) -> Outcome:
         with knowledge.store() as store:
             run = load(store, what)
     result = replayed(run, knowledge)
-    data = {"equal": result.equal, "deviation": result.deviation, "sentences": result.sentences,
+    sentences = say_replay(result)
+    data = {"equal": result.equal, "deviation": result.deviation, "sentences": sentences,
             "difference": result.difference}
-    return Outcome(data, [one_line(sentence, 2000) for sentence in result.sentences],
+    return Outcome(data, [one_line(sentence, 2000) for sentence in sentences],
                    failed=not result.equal)
 
 
@@ -152,4 +155,6 @@ def verify(file: str) -> Outcome:
     except (ValueError, RecursionError) as error:
         raise QafdError("{file} is no stored query; 'qafd query --json' prints one", file=file
                         ) from error
-    return Outcome(result, result.sentences, failed=not result.ok)
+    sentences = say_verification(result)
+    data = {"ok": result.ok, "sentences": sentences, "findings": result.findings}
+    return Outcome(data, sentences, failed=not result.ok)

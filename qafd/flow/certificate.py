@@ -6,7 +6,9 @@ costs one pass over the edges and needs no solver. It proves that the diffusion 
 it says nothing about whether the retrieved nodes are relevant.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,63 @@ ROUNDING = 4e-15
 MANY = 500
 # Masses off by more than this share of a capacity are not certified, even where it is rounding.
 CRUDE = 1e-3
+
+
+class FlawKind(StrEnum):
+    """Why a solution is not optimal; behind each kind the values it has."""
+
+    OFF = "off"  # times: a node's violation over its tolerance
+    CRUDE = "crude"  # share: rounding of a mass over its capacity
+    NEGATIVE = "negative"  # x
+    HOLDS_TOO_MUCH = "holds_too_much"  # volume, source
+    EDGES_MISSING = "edges_missing"  # count
+    # Why a solve ended early
+    ROUNDS = "rounds"  # rounds
+    TOUCHED = "touched"  # nodes
+    ROUNDING = "rounding"
+    TOO_DENSE = "too_dense"  # width, nodes
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """One thing that keeps a solution from being optimal, with its values."""
+
+    kind: FlawKind
+    values: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+def flaw(kind: FlawKind, **values: float) -> Flaw:
+    """A flaw from its values."""
+    return Flaw(kind, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A diffusion as it is claimed, on the nodes it touched.
+
+    Parameters
+    ----------
+    x, source, capacity : ndarray, shape (t,)
+        Of the touched nodes.
+    u, v : ndarray of int, shape (e,)
+        Ends of the edges between touched nodes, as indices into the arrays above. All edges
+        of every node with x > 0 must be there.
+    weight : ndarray, shape (e,)
+    mass : ndarray, shape (t,), optional
+        Checked against Delta - L x.
+    degree : ndarray of int, shape (t,), optional
+        Number of edges each node has in the whole graph; makes the check notice a missing edge
+        of a node with x > 0.
+    """
+
+    x: Floats
+    source: Floats
+    capacity: Floats
+    u: Nodes
+    v: Nodes
+    weight: Floats
+    mass: Floats | None = None
+    degree: Nodes | None = None
 
 
 @dataclass(frozen=True)
@@ -59,8 +118,8 @@ class Certificate:
         Rounds of the active set, and calls of `Graph.expand` that read the graph.
     rtol : float
         Relative tolerance in the capacity of a node.
-    reason : str
-        Empty, or why the solve ended before it was optimal.
+    flaws : tuple of Flaw
+        Why it is not optimal, and why the solve ended early where it did.
     """
 
     optimal: bool
@@ -80,7 +139,7 @@ class Certificate:
     rounds: int = 0
     expansions: int = 0
     rtol: float = 1e-9
-    reason: str = ""
+    flaws: tuple[Flaw, ...] = ()
     rounding: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,70 +147,59 @@ class Certificate:
         return asdict(self)
 
 
-def certify(x: Floats, source: Floats, capacity: Floats, u: Nodes, v: Nodes, weight: Floats,
-            rtol: float = 1e-9, mass: Floats | None = None, degree: Nodes | None = None,
-            rounds: int = 0, expansions: int = 0, reason: str = "") -> Certificate:
-    """Check a diffusion on the nodes it touched.
-
-    Parameters
-    ----------
-    x, source, capacity : ndarray, shape (t,)
-        Of the touched nodes.
-    u, v : ndarray of int, shape (e,)
-        Ends of the edges between touched nodes, as indices into the arrays above. All edges
-        of every node with x > 0 must be there.
-    weight : ndarray, shape (e,)
-    mass : ndarray, shape (t,), optional
-        The mass claimed, checked against Delta - L x.
-    degree : ndarray of int, shape (t,), optional
-        Number of edges each node has in the whole graph; makes the check notice a missing edge
-        of a node with x > 0.
-    """
-    t = len(x)
+def certify(claim: Claim, rtol: float = 1e-9, rounds: int = 0, expansions: int = 0,
+            stopped: Flaw | None = None) -> Certificate:
+    """Check a diffusion; `rounds`, `expansions` and why it `stopped` are those of its solver."""
+    x, source, capacity, u, v = claim.x, claim.source, claim.capacity, claim.u, claim.v
+    t, weight = len(x), claim.weight
     flow = weight * (x[u] - x[v])
     held = source + net_inflow(u, v, flow, t)
     through = (sum_at(u, weight, t) + sum_at(v, weight, t)) * x
     through += sum_at(u, weight * x[v], t) + sum_at(v, weight * x[u], t)
     allowed = rtol * capacity + ROUNDING * through
-    over = held - capacity
-    full = x > 0
-    wrong = np.where(full, np.abs(over), np.maximum(over, 0.0))
-    residual = _worst_ratio(wrong, allowed)
-    if mass is not None:
-        residual = float(np.maximum(residual, _worst_ratio(np.abs(mass - held), allowed)))
-        over = mass - capacity
+    over, full = held - capacity, x > 0
+    residual = _worst_ratio(np.where(full, np.abs(over), np.maximum(over, 0.0)), allowed)
+    if claim.mass is not None:
+        residual = float(np.maximum(residual, _worst_ratio(np.abs(claim.mass - held), allowed)))
+        over = claim.mass - capacity
     negative = float(np.max(np.maximum(-x, 0.0), initial=0.0))
     volume, total = float(capacity[full].sum()), float(source.sum())
-    complaints = [reason] if reason else []
+    flaws = [] if stopped is None else [stopped]
     if not residual <= 1:  # nor is NaN a proof
-        complaints.append(f"a node is off by {residual:.3g} times its tolerance")
-    crude = _worst_ratio(np.where(full, np.abs(over), over), max(CRUDE, rtol) * capacity)
+        flaws.append(flaw(FlawKind.OFF, times=residual))
+    crudest = max(CRUDE, rtol)
+    crude = _worst_ratio(np.where(full, np.abs(over), over), crudest * capacity)
     if residual <= 1 < crude:
-        complaints.append(f"masses are off by up to {crude * max(CRUDE, rtol):.2g} of a capacity, "
-                          "which is rounding: the weights span too many orders of magnitude; "
-                          "choose plain weights or less mass")
+        flaws.append(flaw(FlawKind.CRUDE, share=crude * crudest))
     if negative > 0:
-        complaints.append(f"x is negative, {-negative:.3g} at worst")
+        flaws.append(flaw(FlawKind.NEGATIVE, x=-negative))
     if volume > total + float(allowed.sum()):
-        complaints.append(f"the support holds {volume:g}, more than the source mass {total:g}")
-    if degree is not None:
-        found = np.bincount(u, minlength=t) + np.bincount(v, minlength=t)
-        missing = int(np.sum((degree - found)[full]))
-        if missing:
-            complaints.append(f"{missing} edges of retrieved nodes are missing")
+        flaws.append(flaw(FlawKind.HOLDS_TOO_MUCH, volume=volume, source=total))
+    missing = _count_missing(claim)
+    if missing:
+        flaws.append(flaw(FlawKind.EDGES_MISSING, count=missing))
     gap = float(x @ (capacity - held))
     objective = float(0.5 * weight @ (x[u] - x[v]) ** 2 + x @ (capacity - source))
     part = components(t, u, v)
     count = int(part.max(initial=-1)) + 1
-    balance = sum_at(part, (held if mass is None else mass) - source, count)
+    balance = sum_at(part, (held if claim.mass is None else claim.mass) - source, count)
     return Certificate(
-        optimal=not complaints, residual=residual, overfull=float(np.max(over, initial=0.0)),
+        optimal=not flaws, residual=residual, overfull=float(np.max(over, initial=0.0)),
         unfilled=float(np.max(-over[full], initial=0.0)), negative=negative,
         balance=tuple(balance.tolist()), gap=gap,
         relative_gap=abs(gap / objective) if objective else 0.0, objective=objective,
         volume=volume, source=total, support=int(full.sum()), touched=t, edges=len(u),
-        rounds=rounds, expansions=expansions, rtol=rtol, reason="; ".join(complaints),
+        rounds=rounds, expansions=expansions, rtol=rtol, flaws=tuple(flaws),
         rounding=_worst_ratio(ROUNDING * through, capacity))
+
+
+def _count_missing(claim: Claim) -> int:
+    """How many edges of retrieved nodes are not listed."""
+    if claim.degree is None:
+        return 0
+    t = len(claim.x)
+    listed = np.bincount(claim.u, minlength=t) + np.bincount(claim.v, minlength=t)
+    return int(np.sum((claim.degree - listed)[claim.x > 0]))
 
 
 def net_inflow(u: Nodes, v: Nodes, flow: Floats, n: int) -> Floats:

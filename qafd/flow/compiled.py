@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from qafd.flow.certificate import MANY, net_inflow
+from qafd.flow.certificate import MANY, FlawKind, flaw, net_inflow
 from qafd.flow.kernel import CompiledSolution
 from qafd.flow.weights import positive
 
@@ -472,8 +472,8 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))
     if whole[3, :t].max(initial=0, where=whole[2, :t] >= 0) > MANY:
         mass = source + net_inflow(u, v, flow, t)
-    reason = {CONVERGED: "", ROUNDS: f"{rounds} rounds were not enough",
-              ROUNDED: "rounding keeps the residual above the tolerance",
-              TOUCHED: f"more than {touched} nodes were touched"}[status]
+    stopped = {CONVERGED: None, ROUNDS: flaw(FlawKind.ROUNDS, rounds=rounds),
+               ROUNDED: flaw(FlawKind.ROUNDING),
+               TOUCHED: flaw(FlawKind.TOUCHED, nodes=touched)}[status]
     return CompiledSolution((whole[0, :t].copy(), x, mass, capacity, source, alignment, u, v,
-                             edge_weight, flow), rounds_used, expansions, reason)
+                             edge_weight, flow), rounds_used, expansions, stopped)

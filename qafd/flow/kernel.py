@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
+from qafd.flow.certificate import Flaw
 from qafd.flow.weights import Gates
 from qafd.graph import Graph, Scratch
 from qafd.records import Floats, Nodes
@@ -26,7 +27,7 @@ class CompiledSolution:
     arrays: tuple[Nodes, Floats, Floats, Floats, Floats, Floats, Nodes, Nodes, Floats, Floats]
     rounds: int
     expansions: int
-    reason: str
+    stopped: Flaw | None
 
 
 class Compiled(Protocol):

@@ -17,7 +17,16 @@ import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.flow import kernel
-from qafd.flow.certificate import ROUNDING, Certificate, certify, net_inflow
+from qafd.flow.certificate import (
+    ROUNDING,
+    Certificate,
+    Claim,
+    Flaw,
+    FlawKind,
+    certify,
+    flaw,
+    net_inflow,
+)
 from qafd.flow.elimination import TooDenseError
 from qafd.flow.flood import flood
 from qafd.flow.region import REFINEMENTS, Region
@@ -76,8 +85,8 @@ class Diffusion:
         Whether some component was asked to hold more than it can.
     rounds, expansions : int
         Rounds of the active set, and nodes whose edges were read.
-    reason : str
-        Empty, or why the solve ended before its tolerance `rtol`.
+    stopped : Flaw, optional
+        Why the solve ended before its tolerance `rtol`.
     """
 
     graph: Graph = field(repr=False)
@@ -96,19 +105,19 @@ class Diffusion:
     rounds: int
     expansions: int
     rtol: float
-    reason: str = ""
+    stopped: Flaw | None = None
 
     @property
     def converged(self) -> bool:
         """Whether the solver reached its tolerance."""
-        return not self.reason
+        return self.stopped is None
 
     @cached_property
     def certificate(self) -> Certificate:
         """The proof of optimality, computed from the numbers of this record alone."""
-        return certify(self.x, self.source, self.capacity, self.u, self.v, self.weight, self.rtol,
-                       self.mass, self.graph.degree_of(self.rows), self.rounds, self.expansions,
-                       self.reason)
+        claim = Claim(self.x, self.source, self.capacity, self.u, self.v, self.weight, self.mass,
+                      self.graph.degree_of(self.rows))
+        return certify(claim, self.rtol, self.rounds, self.expansions, self.stopped)
 
     @cached_property
     def support(self) -> Nodes:
@@ -164,7 +173,7 @@ def solve(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     Returns
     -------
     Diffusion
-        When `converged` is false, `reason` says why and `certificate.residual` by how much.
+        When `converged` is false, `stopped` says why and `certificate.residual` by how much.
     """
     if not 1e-12 <= rtol <= 0.1:
         raise ParameterError(f"rtol must be between 1e-12 and 0.1, not {rtol}")
@@ -188,7 +197,7 @@ def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sourc
         if spread is None:
             return None
         return Diffusion(graph, *spread.arrays, sources.notices, sources.saturated, spread.rounds,
-                         spread.expansions, rtol, spread.reason)
+                         spread.expansions, rtol, spread.stopped)
     finally:
         graph.release(workspace)
 
@@ -197,7 +206,7 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
                  budget: Budget) -> Diffusion:
     region = Region(graph, gates, sources, graph.capacity(capacity))
     try:
-        rounds, reason = _find_support(region, rtol, budget)
+        rounds, stopped = _find_support(region, rtol, budget)
         u, v, weight, flow = region.edges()
     finally:
         region.close()
@@ -205,10 +214,10 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
     mass = source + net_inflow(u, v, flow, len(x))
     return Diffusion(graph, region.rows, x, mass, region.sink, source, region.alignment, u, v,
                      weight, flow, sources.notices, sources.saturated, rounds,
-                     region.expansions, rtol, reason)
+                     region.expansions, rtol, stopped)
 
 
-def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str]:
+def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, Flaw | None]:
     """Find the support and x; returns the rounds used and why it stopped, if early."""
     inner, direct, settled = max(COARSE, rtol), False, False
     over = region.source - region.sink
@@ -221,15 +230,15 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
         else:
             region.grow(late, over, max(inner, rtol))
         if len(region.rows) > budget.touched:
-            return rounds, f"more than {budget.touched} nodes were touched"
+            return rounds, flaw(FlawKind.TOUCHED, nodes=budget.touched)
         direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
         if direct:
             try:
                 if not (region.width <= WIDE and region.afford_factors() and region.factorize()):
                     region.eliminate(REFINEMENTS if settled else 0)
             except TooDenseError:
-                return rounds, (f"the weights span {region.width:.0e} and {region.active.sum()} "
-                                "nodes are too many to solve directly; lower the mass")
+                return rounds, flaw(FlawKind.TOO_DENSE, width=region.width,
+                                    nodes=int(region.active.sum()))
         negative = region.active & (region.x < 0)
         dropped = bool(negative.any())
         region.drop(negative)
@@ -254,9 +263,9 @@ def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, str
             # x this small is rounding: without it the node still fits.
             trifle = region.active & (region.total * region.x <= ROUNDING * through)
             if not trifle.any():
-                return rounds, ""
+                return rounds, None
             region.drop(trifle)
         elif inner <= rtol * LAST:
-            return rounds, "rounding keeps the residual above the tolerance"
+            return rounds, flaw(FlawKind.ROUNDING)
         inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)
-    return budget.rounds, f"{budget.rounds} rounds were not enough"
+    return budget.rounds, flaw(FlawKind.ROUNDS, rounds=budget.rounds)

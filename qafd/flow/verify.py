@@ -10,12 +10,13 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from qafd.flow.certificate import ROUNDING, certify
+from qafd.flow.certificate import ROUNDING, Claim, certify
 from qafd.records import Floats
 
 DIGEST = "digest"
@@ -26,16 +27,78 @@ _COUNTS = ("support", "touched", "edges")
 _LARGEST = 1e150  # beyond, products of two numbers leave the range of floats
 
 
+class FindingKind(StrEnum):
+    """What a check can find; behind each kind the values it has."""
+
+    # What was proved
+    UNION_CHECKED = "union_checked"  # count
+    FLOWS_RIGHT = "flows_right"  # edges, nodes
+    OPTIMAL = "optimal"  # support, gap
+    UNCHANGED = "unchanged"
+    NO_DIGEST = "no_digest"
+    RELEVANCE_OPEN = "relevance_open"
+    FILES_AS_WRITTEN = "files_as_written"
+    # What is wrong with the shape
+    NO_CERTIFICATE = "no_certificate"  # method
+    TOO_DEEP = "too_deep"
+    NO_OBJECT = "no_object"  # where
+    NO_LIST = "no_list"  # key
+    NO_TEXT = "no_text"  # key, where
+    NO_NUMBER = "no_number"  # key, where
+    SAME_ID = "same_id"
+    UNKNOWN_END = "unknown_end"  # key, where, node
+    RTOL_OUTSIDE = "rtol_outside"  # rtol
+    FILE_CHANGED = "file_changed"  # name
+    OTHER_QUESTION = "other_question"
+    # What is wrong with the values
+    CHANGED = "changed"
+    WRONG_SEEDS = "wrong_seeds"
+    BAD_EDGE = "bad_edge"
+    BAD_WEIGHT = "bad_weight"
+    BAD_NODE = "bad_node"
+    WRONG_ORDER = "wrong_order"
+    WRONG_STATE = "wrong_state"  # node, stated, found
+    WRONG_FLOW = "wrong_flow"  # count, source, target
+    WRONG_DEGREE = "wrong_degree"  # node, found, stated
+    NOT_OPTIMAL = "not_optimal"  # flaws
+    NOT_CLAIMED = "not_claimed"
+    WRONG_MEASURE = "wrong_measure"  # key, stated, found
+    WRONG_BALANCE = "wrong_balance"
+    OTHER_NODES = "other_nodes"
+    WRONG_SUM = "wrong_sum"  # node, key, stated, found
+    WRONG_OFFSETS = "wrong_offsets"  # place, start, end, length
+    WRONG_RANK = "wrong_rank"  # place
+    WRONG_SCORE = "wrong_score"  # place, stated, found
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was proved or is wrong, with its values; `part` is a subquery from 1, or 0."""
+
+    kind: FindingKind
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    part: int = 0
+
+
 @dataclass(frozen=True)
 class Verification:
     """Whether a stored retrieval holds, and why: what was proved, or each thing that is wrong."""
 
     ok: bool
-    sentences: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
 
-class _Malformed(Exception):
-    """The object is not shaped like a retrieval; the message says where."""
+def found(kind: FindingKind, **values: Any) -> Finding:
+    """A finding from its values."""
+    return Finding(kind, values)
+
+
+class _MalformedError(Exception):
+    """The object is not shaped like a retrieval; `finding` says where."""
+
+    def __init__(self, kind: FindingKind, **values: Any) -> None:
+        super().__init__(kind)
+        self.finding = Finding(kind, values)
 
 
 def sealed(obj: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,45 +127,39 @@ def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
         certificate's own `rtol`.
     """
     try:
-        wrong = list(_complaints(obj, tolerance))
-    except _Malformed as error:
-        return Verification(False, (str(error),))
+        wrong = tuple(_complaints(obj, tolerance))
+    except _MalformedError as error:
+        return Verification(False, (error.finding,))
     except RecursionError:
-        return Verification(False, ("The object is nested too deeply to be a retrieval.",))
+        return Verification(False, (found(FindingKind.TOO_DEEP),))
     if wrong:
-        return Verification(False, tuple(wrong))
-    certificate = obj["certificate"]
-    united = (f"This is the sum of {len(obj['parts'])} diffusions, one for each subquery, and each "
-              "of them was checked.",) if obj.get("parts") else ()
-    return Verification(True, (
-        *united,
-        f"All {len(obj['edges'])} flows are weight times difference of importance, and every one "
-        f"of {len(obj['nodes'])} nodes holds its source plus inflow minus outflow.",
-        f"No node holds more than its capacity and the {certificate['support']} retrieved ones "
-        f"are full: the diffusion is optimal, duality gap {certificate['gap']:.3g}.",
-        "The digest is right: nothing was changed since." if DIGEST in certificate else
-        "There is no digest: scores, similarities, times, counts of work, the method and the kinds "
-        "and labels of edges cannot be checked.",
-        "Relevance is not part of the proof.",
-    ))  # fmt: skip
+        return Verification(False, wrong)
+    certificate, proved = obj["certificate"], []
+    if obj.get("parts"):
+        proved.append(found(FindingKind.UNION_CHECKED, count=len(obj["parts"])))
+    proved += [
+        found(FindingKind.FLOWS_RIGHT, edges=len(obj["edges"]), nodes=len(obj["nodes"])),
+        found(FindingKind.OPTIMAL, support=certificate["support"], gap=certificate["gap"]),
+        found(FindingKind.UNCHANGED if DIGEST in certificate else FindingKind.NO_DIGEST),
+        found(FindingKind.RELEVANCE_OPEN)]
+    return Verification(True, tuple(proved))
 
 
-def _complaints(obj: Any, tolerance: float) -> Iterator[str]:
-    """Sentences about what is wrong with a retrieval."""
+def _complaints(obj: Any, tolerance: float) -> Iterator[Finding]:
+    """What is wrong with a retrieval."""
     certificate = _dict(obj, "the retrieval").get("certificate")
     if certificate is None:
-        raise _Malformed(f"The method {str(obj.get('method'))[:60]!r} gave no certificate, "
-                         "so there is nothing to verify.")  # fmt: skip
+        raise _MalformedError(FindingKind.NO_CERTIFICATE, method=str(obj.get("method"))[:60])
     _dict(certificate, "certificate")
     if DIGEST in certificate and certificate[DIGEST] != _digest(obj):
-        yield "The digest does not fit: something was changed after the retrieval."
+        yield found(FindingKind.CHANGED)
     if obj.get("parts"):
         yield from _union_complaints(obj, tolerance)
         return
     stored = _Stored(obj)
-    if sorted(map(str, _list(obj, "seeds"))) != sorted(
-            node["id"] for node in stored.nodes if node.get("seed") is True):
-        yield "The listed seeds are not the nodes marked as seeds."
+    marked = [node["id"] for node in stored.nodes if node.get("seed") is True]
+    if sorted(map(str, _list(obj, "seeds"))) != sorted(marked):
+        yield found(FindingKind.WRONG_SEEDS)
     yield from _passage_complaints(obj)
     yield from _flow_complaints(stored, tolerance)
     yield from _certificate_complaints(certificate, stored, tolerance)
@@ -115,7 +172,7 @@ class _Stored:
         self.nodes, self.edges = _records(obj, "nodes"), _records(obj, "edges")
         rows = {_text(node, "id", f"nodes[{i}]"): i for i, node in enumerate(self.nodes)}
         if len(rows) < len(self.nodes):
-            raise _Malformed("Two nodes have the same id.")
+            raise _MalformedError(FindingKind.SAME_ID)
         self.x, self.mass, self.capacity, self.source, self.degree = (
             _column(self.nodes, "nodes", key)
             for key in ("importance", "mass", "capacity", "source", "degree"))
@@ -127,109 +184,110 @@ class _Stored:
         self.level = self.weight * (np.abs(self.x[self.u]) + np.abs(self.x[self.v]))
 
 
-def _flow_complaints(stored: _Stored, tolerance: float) -> Iterator[str]:
+def _flow_complaints(stored: _Stored, tolerance: float) -> Iterator[Finding]:
     """What is wrong with nodes and edges as they stand."""
     ends, x, u, v, degree = stored.ends, stored.x, stored.u, stored.v, stored.degree
     if len({frozenset(pair) for pair in ends}) < len(ends) or any(a == b for a, b in ends):
-        yield "An edge is listed twice or leads to its own node."
+        yield found(FindingKind.BAD_EDGE)
     if (stored.weight <= 0).any() or (stored.flow < 0).any():
-        yield "An edge has a weight that is not positive or a flow that is negative."
+        yield found(FindingKind.BAD_WEIGHT)
     if (stored.source < 0).any() or (stored.capacity < 0).any() or (degree % 1 != 0).any():
-        yield "A node has a negative source or capacity, or a degree that is not a whole number."
+        yield found(FindingKind.BAD_NODE)
     if (np.diff(x) > 0).any():
-        yield "The nodes are not in order of importance."
+        yield found(FindingKind.WRONG_ORDER)
     for node, full, held in zip(stored.nodes, x > 0, stored.mass > 0, strict=True):
         state = "saturated" if full else "wet" if held else "dry"
         if node.get("state") != state:
-            yield (f"Node {node['id'][:80]!r} is called {str(node.get('state'))[:20]!r}; by its "
-                   f"numbers it is {state!r}.")
+            yield found(FindingKind.WRONG_STATE, node=node["id"][:80], found=state,
+                        stated=str(node.get("state"))[:20])
     off = np.abs(stored.flow - stored.weight * (x[u] - x[v])) > tolerance * stored.level
     if off.any():
         first = stored.edges[int(np.argmax(off))]
-        yield (f"The flow of {int(off.sum())} edges is not weight times difference of "
-               f"importance, first from {first['source'][:80]!r} to {first['target'][:80]!r}.")
-    found = np.bincount(u, minlength=len(x)) + np.bincount(v, minlength=len(x))
-    for i in np.flatnonzero((found > degree) | ((x > 0) & (found != degree)))[:3]:
-        yield (f"Node {stored.nodes[i]['id'][:80]!r} has {found[i]} edges here and states "
-               f"{degree[i]:g}.")
+        yield found(FindingKind.WRONG_FLOW, count=int(off.sum()), source=first["source"][:80],
+                    target=first["target"][:80])
+    edges = np.bincount(u, minlength=len(x)) + np.bincount(v, minlength=len(x))
+    for i in np.flatnonzero((edges > degree) | ((x > 0) & (edges != degree)))[:3]:
+        yield found(FindingKind.WRONG_DEGREE, node=stored.nodes[i]["id"][:80],
+                    found=int(edges[i]), stated=float(degree[i]))
 
 
 def _certificate_complaints(certificate: dict[str, Any], stored: _Stored,
-                            tolerance: float) -> Iterator[str]:
+                            tolerance: float) -> Iterator[Finding]:
     """Where the stated certificate is not the one that the numbers give."""
     x, capacity, source = stored.x, stored.capacity, stored.source
     rtol = _number(certificate, "rtol", "certificate")
     if not 0 < rtol <= 0.1:
-        raise _Malformed(f"The certificate's rtol is {rtol:g}; it lies between 0 and 0.1.")
+        raise _MalformedError(FindingKind.RTOL_OUTSIDE, rtol=rtol)
     # Seeds without neighbors are listed for the reader and took no part in the diffusion.
     part = (stored.degree > 0) | (source != 0) | (stored.mass != 0) | (x != 0) | (capacity != 0)
     row = np.cumsum(part) - 1
-    again = certify(x[part], source[part], capacity[part], row[stored.u], row[stored.v],
-                    stored.weight, rtol, stored.mass[part]).to_dict()
-    if not again["optimal"]:
-        yield f"The diffusion is not optimal: {again['reason']}."
-    if certificate.get("optimal") is not True or certificate.get("reason"):
-        yield "The certificate itself does not claim that the diffusion is optimal."
+    again = certify(Claim(x[part], source[part], capacity[part], row[stored.u], row[stored.v],
+                          stored.weight, stored.mass[part]), rtol)
+    if not again.optimal:
+        yield found(FindingKind.NOT_OPTIMAL, flaws=again.to_dict()["flaws"])
+    if certificate.get("optimal") is not True or certificate.get("reason") or (
+            certificate.get("flaws")):
+        yield found(FindingKind.NOT_CLAIMED)
     # Sums in another order differ by rounding in the numbers that are summed.
     scale = float(np.sum(stored.level) + capacity.sum() + source.sum())
     energy = scale * (1.0 + float(x.max(initial=0.0)))
-    scales = {"gap": energy, "objective": energy,
-              "relative_gap": energy / max(abs(again["objective"]), 1e-300)}  # fmt: skip
-    for key in _MEASURES:
+    # A residual is in units of what is allowed: its rounding is a share of that.
+    least = max(rtol * float(capacity[part].min(initial=1.0)), 1e-300)
+    allowed = dict.fromkeys(_MEASURES, tolerance * scale) | {
+        "gap": tolerance * energy, "objective": tolerance * energy,
+        "relative_gap": tolerance * energy / max(abs(again.objective), 1e-300),
+        "residual": 1e-3 + ROUNDING * scale / least}
+    for key in (*_MEASURES, *_COUNTS):
         if key == "rounding" and key not in certificate:  # of before it was stated
             continue
-        stated = _number(certificate, key, "certificate")
-        allowed = tolerance * scales.get(key, scale)
-        if key == "residual":  # in units of what is allowed: its rounding is a share of that
-            least = float(capacity[part].min(initial=1.0))
-            allowed = 1e-3 + ROUNDING * scale / max(rtol * least, 1e-300)
-        if not abs(stated - again[key]) <= allowed:
-            yield f"The certificate states {key} {stated:g}; its numbers give {again[key]:g}."
-    for key in _COUNTS:
-        if _number(certificate, key, "certificate") != again[key]:
-            yield f"The certificate states {key} {certificate[key]}; there are {again[key]}."
+        stated, given = _number(certificate, key, "certificate"), getattr(again, key)
+        if not abs(stated - given) <= allowed.get(key, 0.0):
+            yield found(FindingKind.WRONG_MEASURE, key=key, stated=stated, found=given)
     balance = np.sort([_number({"": b}, "", "balance") for b in _list(certificate, "balance")])
-    due = np.sort(again["balance"])
+    due = np.sort(again.balance)
     if len(balance) != len(due) or not (np.abs(balance - due) <= tolerance * scale).all():
-        yield "The certificate's mass balance is not that of the connected parts."
+        yield found(FindingKind.WRONG_BALANCE)
 
 
-def _union_complaints(obj: dict[str, Any], tolerance: float) -> Iterator[str]:
+def _union_complaints(obj: dict[str, Any], tolerance: float) -> Iterator[Finding]:
     """What is wrong with any part of a union, or with their sum."""
     sums: dict[str, Floats] = {}  # (4,)
     for number, part in enumerate(_records(obj, "parts"), 1):
-        yield from (f"Subquery {number}: {wrong}" for wrong in _complaints(part, tolerance))
+        for wrong in _complaints(part, tolerance):
+            yield replace(wrong, part=number)
         for node in _records(part, "nodes"):
             name = _text(node, "id", "a node of a part")
             values = np.array([_number(node, key, "a node of a part") for key in _SUMMED])
             sums[name] = sums.get(name, 0.0) + values
     nodes = _records(obj, "nodes")
     if {node.get("id") for node in nodes} != sums.keys():
-        yield "The nodes of the union are not those of its parts."
+        yield found(FindingKind.OTHER_NODES)
         return
     for node in nodes:
-        for key, total in zip(_SUMMED, sums[node["id"]], strict=True):
-            if abs(_number(node, key, "a node") - total) > tolerance * abs(total):
-                yield (f"Node {node['id'][:80]!r} states {key} {node[key]:g}; its parts add up "
-                       f"to {total:g}.")
+        for key, total in zip(_SUMMED, sums[node["id"]].tolist(), strict=True):
+            stated = _number(node, key, "a node")
+            if abs(stated - total) > tolerance * abs(total):
+                yield found(FindingKind.WRONG_SUM, node=node["id"][:80], key=key, stated=stated,
+                            found=total)
 
 
-def _passage_complaints(obj: dict[str, Any]) -> Iterator[str]:
+def _passage_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
     last = np.inf
-    for i, passage in enumerate(_records(obj, "passages")):
-        where = f"passages[{i}]"
+    for place, passage in enumerate(_records(obj, "passages"), 1):
+        where = f"passages[{place - 1}]"
         text = _text(passage, "text", where)
         start, end = (_number(passage, key, where) for key in ("start", "end"))
         if start < 0 or end - start != len(text):
-            yield f"Passage {i + 1} states offsets {start:g} to {end:g} for {len(text)} characters."
+            yield found(FindingKind.WRONG_OFFSETS, place=place, start=start, end=end,
+                        length=len(text))
         score = _number(passage, "score", where)
         if score > last:
-            yield f"Passage {i + 1} has a higher score than the one before it."
-        parts = _dict(passage.get("parts", {}), f"the parts of {where}")
-        values = [_number(parts, name, f"the parts of {where}") for name in parts]
-        if values and (min(values) < 0 or not math.isclose(math.fsum(values), score, rel_tol=1e-9)):
-            yield (f"Passage {i + 1} states score {score:g}; its parts, of which none may be "
-                   f"below 0, add up to {math.fsum(values):g}.")
+            yield found(FindingKind.WRONG_RANK, place=place)
+        parts = _dict(passage.get("parts", {}), f"parts of {where}")
+        values = [_number(parts, name, f"parts of {where}") for name in parts]
+        total = math.fsum(values)
+        if values and (min(values) < 0 or not math.isclose(total, score, rel_tol=1e-9)):
+            yield found(FindingKind.WRONG_SCORE, place=place, stated=score, found=total)
         last = score
 
 
@@ -252,14 +310,14 @@ def _canonical(value: Any) -> Any:
 
 def _dict(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _Malformed(f"{where[:1].upper()}{where[1:]} is not an object.")
+        raise _MalformedError(FindingKind.NO_OBJECT, where=where)
     return value
 
 
 def _list(obj: dict[str, Any], key: str) -> list[Any]:
     value = obj.get(key)
     if not isinstance(value, (list, tuple)):
-        raise _Malformed(f"There is no list of {key}.")
+        raise _MalformedError(FindingKind.NO_LIST, key=key)
     return list(value)
 
 
@@ -270,14 +328,14 @@ def _records(obj: dict[str, Any], key: str) -> list[dict[str, Any]]:
 def _text(obj: dict[str, Any], key: str, where: str) -> str:
     value = obj.get(key)
     if not isinstance(value, str):
-        raise _Malformed(f"The {key} of {where} is not text.")
+        raise _MalformedError(FindingKind.NO_TEXT, key=key, where=where)
     return value
 
 
 def _number(obj: dict[str, Any], key: str, where: str) -> float:
     value = obj.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
-        raise _Malformed(f"The {key} of {where} is not a finite number.")
+        raise _MalformedError(FindingKind.NO_NUMBER, key=key, where=where)
     return float(value)
 
 
@@ -288,5 +346,5 @@ def _column(records: list[dict[str, Any]], name: str, key: str) -> Floats:
 def _row(edge: dict[str, Any], key: str, rows: dict[str, int], where: str) -> int:
     node = _text(edge, key, where)
     if node not in rows:
-        raise _Malformed(f"The {key} of {where} is {node[:80]!r}, which is not among the nodes.")
+        raise _MalformedError(FindingKind.UNKNOWN_END, key=key, where=where, node=node[:80])
     return rows[node]

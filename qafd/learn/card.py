@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.flow.certificate import certify
+from qafd.flow.certificate import Claim, certify
 from qafd.flow.homotopy import entry_alphas
 from qafd.flow.solver import solve
 from qafd.flow.weights import Gates, Weights
@@ -175,7 +175,7 @@ def proof(card: Card, settings: Settings) -> Proof:
     x[int(np.argmax(x))] *= settings.spoil
     flow = exact.weight * (x[exact.u] - x[exact.v])
     mass = (exact.source - sum_at(exact.u, flow, len(x)) + sum_at(exact.v, flow, len(x)))
-    found = certify(x, exact.source, exact.capacity, exact.u, exact.v, exact.weight)
+    found = certify(Claim(x, exact.source, exact.capacity, exact.u, exact.v, exact.weight))
     return Proof(
         tuple(ProofLine(card.toy.names[row], *numbers) for row, *numbers in zip(
             exact.rows.tolist(), x.tolist(), mass.tolist(), exact.capacity.tolist(), strict=True)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 from qafd.flow.solver import Diffusion
@@ -74,7 +75,7 @@ def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:
 def _certificate(parts: Sequence[dict[str, Any]], support: int) -> dict[str, Any]:
     return {
         "optimal": all(part["optimal"] for part in parts),
-        "reason": next((part["reason"] for part in parts if part["reason"]), ""),
+        "flaws": tuple(chain.from_iterable(part["flaws"] for part in parts)),
         "support": support, "balance": tuple(b for part in parts for b in part["balance"]),
         **{name: max(part[name] for part in parts) for name in _WORST},
         **{name: sum(part[name] for part in parts) for name in _SUMS}}

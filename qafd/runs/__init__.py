@@ -20,7 +20,6 @@ from qafd.storage.rows import now
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
-EXACT = {True: "exact", False: "not exact", None: "no certificate"}
 
 
 @dataclass(frozen=True)
@@ -81,9 +80,9 @@ class Run:
         found: list[Quote] = []
         for passage in self.retrieval.passages:
             for sentence in re.split(r"(?<=[.!?])\s+|\n+", passage.text):
-                if len(found) < most and word.search(sentence):
+                if word.search(sentence):
                     found.append(Quote(sentence, passage.title, where(passage)))
-        return tuple(found)
+        return tuple(found[:most])
 
     def missing_from(self, graph: Graph) -> tuple[RetrievedNode, ...]:
         """The retrieved nodes that a graph does not have (any more)."""
@@ -111,12 +110,6 @@ class KeptRun:
         usual = params_of(METHODS[self.method]()) if self.method in METHODS else {}
         return {name: value for name, value in self.params.items()
                 if name == "mass" or value != usual.get(name)}
-
-
-def worded(params: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters as people read them: {"mass": "30", "restart probability": "0.15"}."""
-    return {name.replace("_", " "): f"{value:g}" if isinstance(value, float) else str(value)
-            for name, value in params.items()}
 
 
 def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan, answer: Answer,
@@ -217,8 +210,8 @@ def _found(store: Workspace, key: str) -> tuple[str, str]:
             "SELECT id, note FROM runs WHERE deleted_at IS NULL AND substr(id, 1, ?) = ? LIMIT 2",
             (len(key), key)).fetchall() if key else []
     if not rows:
-        raise StoreError(f"There is no kept run {key[:40]!r} in {store.path.name}; 'qafd runs' "
-                         "lists them.")
+        raise StoreError("There is no kept run {id!r} in {workspace}; 'qafd runs' lists them.",
+                         id=key[:40], workspace=store.path.name)
     if len(rows) > 1:
-        raise StoreError(f"More than one run begins with {key[:40]!r}; give more of its id.")
+        raise StoreError("More than one run begins with {id!r}; give more of its id.", id=key[:40])
     return str(rows[0][0]), str(rows[0][1])

@@ -16,7 +16,7 @@ from typing import Any
 
 from qafd import __version__, export
 from qafd.errors import ParseError
-from qafd.flow.verify import Verification, verify
+from qafd.flow.verify import FindingKind, Verification, found, verify
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval
 from qafd.runs import Run
 from qafd.runs.report import report
@@ -109,16 +109,17 @@ def examined(data: bytes) -> Examined:
     manifest = json_of(files[MANIFEST], MANIFEST)
     stated = manifest.get("sha256") if isinstance(manifest, dict) else None
     stated = stated if isinstance(stated, dict) else {}
-    wrong = [f"{name} is not what the manifest states: it was changed after the bundle was made."
-             for name in NAMES if name != MANIFEST
-             and stated.get(name) != hashlib.sha256(files[name]).hexdigest()]
+    wrong = []
+    for name in NAMES:
+        if name != MANIFEST and stated.get(name) != hashlib.sha256(files[name]).hexdigest():
+            wrong.append(found(FindingKind.FILE_CHANGED, name=name))
     if run.plan.question != run.retrieval.query:
-        wrong.append("The plan asks another question than the retrieval answers.")
+        wrong.append(found(FindingKind.OTHER_QUESTION))
     if wrong:
         return Examined(run, False, Verification(False, tuple(wrong)))
     proved = verify(obj["retrieval"])
     return Examined(run, True, Verification(proved.ok, (
-        *proved.sentences, "All files of the bundle are as they were written.")))
+        *proved.findings, found(FindingKind.FILES_AS_WRITTEN))))
 
 
 def check_size(retrieval: Retrieval) -> None:

@@ -1,12 +1,11 @@
-"""Two runs side by side: which nodes, passages and settings differ, in numbers and in words."""
+"""Two runs side by side: which nodes, passages and settings differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from qafd.retrieve.base import RetrievedPassage
-from qafd.retrieve.compare import TEXTS
-from qafd.runs import Run, worded
-from qafd.wording import say_some
+from qafd.runs import Run
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,11 @@ class NodeChange:
 
 @dataclass(frozen=True)
 class Setting:
-    """What was set, or made the graph, and differs."""
+    """What was set, or made the graph, and differs; by its key in `settings_of`, or "graph"."""
 
     name: str
-    before: str
-    after: str
+    before: Any
+    after: Any
 
 
 @dataclass(frozen=True)
@@ -70,43 +69,36 @@ class RunDifference:
         """Whether both retrieved the same nodes and passages."""
         return not (self.gained or self.lost or self.passages_gained or self.passages_lost)
 
-    def sentence(self, first: str = "A", second: str = "B") -> str:
-        """The difference in words, e.g. "B brings Lisa and leaves out iPod; mass 60 → 20."."""
-        brings = [c.name for c in self.gained if c.kind not in TEXTS]
-        lacks = [c.name for c in self.lost if c.kind not in TEXTS]
-        parts = ([f"brings {say_some(brings)}"] if brings else []) + (
-            [f"leaves out {say_some(lacks)}"] if lacks else [])
-        if parts:
-            said = f"{second} {' and '.join(parts)}"
-        elif not self.same:
-            said = f"{first} and {second} retrieve the same names, not the same passages"
-        else:
-            said = f"{first} and {second} retrieve the same"
-        differing = [f"{s.name} {s.before} → {s.after}" for s in self.settings]
-        rest = ("; settings that differ: " + ", ".join(differing) if differing else
-                "; their settings are the same")
-        return f"{said}{rest}{'' if rest.endswith(('?', '.')) else '.'}"
-
 
 def difference(first: Run, second: Run) -> RunDifference:
     """What the second run has otherwise than the first; nothing is retrieved anew."""
     a, b = _shares(first), _shares(second)
-    changes = [NodeChange(node, one.name, one.kind, a[node][0] if node in a else None,
-                      b[node][0] if node in b else None, a.get(node, (0.0, 0.0))[1],
-                      b.get(node, (0.0, 0.0))[1])
-               for node, one in {n.id: n for n in (*first.retrieved, *second.retrieved)}.items()]
-    by_share = sorted(changes, key=lambda c: (-max(c.share_before, c.share_after), c.id))
-    here = {p.chunk for p in first.retrieval.passages}
-    there = {p.chunk for p in second.retrieval.passages}
+    gained: list[NodeChange] = []
+    lost: list[NodeChange] = []
+    shared: list[NodeChange] = []
+    for node in {n.id: n for n in (*first.retrieved, *second.retrieved)}.values():
+        before, share_before = a.get(node.id, (None, 0.0))
+        after, share_after = b.get(node.id, (None, 0.0))
+        change = NodeChange(node.id, node.name, node.kind, before, after, share_before, share_after)
+        if before is None:
+            gained.append(change)
+        elif after is None:
+            lost.append(change)
+        else:
+            shared.append(change)
+    gained.sort(key=lambda c: (-c.share_after, c.id))
+    lost.sort(key=lambda c: (-c.share_before, c.id))
+    shared.sort(key=lambda c: (-abs(c.difference), c.id))
     return RunDifference(
-        tuple(c for c in by_share if c.before is None),
-        tuple(c for c in by_share if c.after is None),
-        tuple(sorted((c for c in changes if c.before is not None and c.after is not None),
-                     key=lambda c: (-abs(c.difference), c.id))),
-        tuple(_settings(first, second)),
-        tuple(p for p in second.retrieval.passages if p.chunk not in here),
-        tuple(p for p in first.retrieval.passages if p.chunk not in there),
+        tuple(gained), tuple(lost), tuple(shared), tuple(_settings(first, second)),
+        _passages_beyond(second, first), _passages_beyond(first, second),
         (first.tokens, second.tokens))
+
+
+def _passages_beyond(one: Run, other: Run) -> tuple[RetrievedPassage, ...]:
+    """The passages that only the one has."""
+    there = {passage.chunk for passage in other.retrieval.passages}
+    return tuple(p for p in one.retrieval.passages if p.chunk not in there)
 
 
 def _shares(run: Run) -> dict[str, tuple[float, float]]:
@@ -119,20 +111,18 @@ def _settings(first: Run, second: Run) -> Iterator[Setting]:
     for name in a:
         if a[name] != b.get(name, a[name]):  # other methods have other parameters
             yield Setting(name, a[name], b[name])
-    graphs = [f"revision {run.retrieval.revision}" for run in (first, second)]
+    revisions = first.retrieval.revision, second.retrieval.revision
+    # Revisions of different workspaces count different graphs.
     if first.graph and second.graph and first.graph != second.graph:
-        # revisions of different workspaces count different graphs
-        graphs = [f"{words} ({run.graph[:8]})"
-                  for words, run in zip(graphs, (first, second), strict=True)]
-        yield Setting("graph", *graphs)
-    elif not (first.graph and second.graph) and graphs[0] != graphs[1]:
-        yield Setting("graph", *graphs)
+        yield Setting("graph", f"{revisions[0]} ({first.graph[:8]})",
+                      f"{revisions[1]} ({second.graph[:8]})")
+    elif not (first.graph and second.graph) and revisions[0] != revisions[1]:
+        yield Setting("graph", str(revisions[0]), str(revisions[1]))
 
 
-def settings_of(run: Run) -> dict[str, str]:
-    """Question, method, parameters, models and version of a run, as people read them."""
+def settings_of(run: Run) -> dict[str, Any]:
+    """Question, method, parameters, models and version of a run."""
     made = run.retrieval.made_by
     return {"question": run.retrieval.query, "method": run.retrieval.method,
-            **worded(run.retrieval.params),
-            "question read by": run.plan.planner, "vectors by": made.embedder or "unknown",
-            "entities by": made.extractor or "unknown", "qafd": made.qafd}
+            **run.retrieval.params, "planner": run.plan.planner, "embedder": made.embedder,
+            "extractor": made.extractor, "qafd": made.qafd}

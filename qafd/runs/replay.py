@@ -1,6 +1,5 @@
 """Runs made from a workspace, and asked again of one: the same result, or what changed and why."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
 from qafd.errors import ParameterError, ParseError
@@ -22,14 +21,15 @@ class Replay:
 
     `deviation` is the largest difference of an importance x of any touched node, over the largest
     x of the run; `equal` that it is at most 1e-9, that the same nodes were touched and retrieved,
-    and that the same passages were ranked in the same order. `sentences` say so, and why not.
+    and that the same passages were ranked in the same order. So many of its retrieved nodes are
+    `missing` from the graph as it is now.
     """
 
     equal: bool
     deviation: float
     difference: RunDifference
     run: Run
-    sentences: tuple[str, ...]
+    missing: int
 
 
 def recorded(knowledge: KnowledgeGraph, retrieval: Retrieval, plan: QueryPlan, *,
@@ -72,32 +72,33 @@ def replayed(run: Run, knowledge: KnowledgeGraph) -> Replay:
                     default=0.0) / scale
     equal = (found.same and deviation <= RTOL and x.keys() == {n.id for n in before.nodes}
              and [p.chunk for p in before.passages] == [p.chunk for p in after.passages])
-    return Replay(equal, deviation, found, again,
-                  tuple(_sentences(run, found, equal, deviation, len(run.missing_from(graph)))))
+    return Replay(equal, deviation, found, again, len(run.missing_from(graph)))
 
 
 def method_of(run: Run) -> Retriever:
     """The method of a run with its parameters; raises ParameterError as `replayed`."""
     name, params = run.retrieval.method, run.retrieval.params
     if name not in METHODS:
-        raise ParameterError(f"this version of qafd has no method {name[:40]!r}; it has "
-                             f"{', '.join(METHODS)}")
+        raise ParameterError("this version of qafd has no method {method!r}; it has {methods}",
+                             method=name[:40], methods=", ".join(METHODS))
     own = {spec.name for spec in fields(METHODS[name])}  # type: ignore[arg-type]
     for param in params:
         if param not in own:
-            raise ParameterError(f"this version of qafd has no parameter {param[:40]!r} of "
-                                 f"{name}; the run was made by qafd {run.retrieval.made_by.qafd}")
+            raise ParameterError("this version of qafd has no parameter {parameter!r} of {method}; "
+                                 "the run was made by qafd {version}", parameter=param[:40],
+                                 method=name, version=run.retrieval.made_by.qafd)
     method: Retriever = METHODS[name](**params)
     return method
 
 
 def _check_plan(plan: QueryPlan, graph: Graph) -> None:
     """Raise ParseError unless a question, perhaps from a stranger, can be asked of a graph."""
-    many = len(plan.subqueries) + sum(len(part.keywords) + len(part.names) + len(part.subqueries)
-                                      for part in (plan, *plan.subqueries))
-    if many > READ:
-        raise ParseError(f"The run's question is read as {many:,} keywords, names and subqueries, "
-                         f"and at most {READ:,} are asked.")
+    count = 0
+    for part in (plan, *plan.subqueries):
+        count += len(part.keywords) + len(part.names) + len(part.subqueries)
+    if count > READ:
+        raise ParseError("The run's question is read as {count:,} keywords, names and subqueries, "
+                         "and at most {most:,} are asked.", count=count, most=READ)
     for part in (plan, *plan.subqueries):
         if not any(character.isalnum() for character in part.question):
             raise ParseError("The run has a question without letter or digit; it was damaged or "
@@ -105,28 +106,7 @@ def _check_plan(plan: QueryPlan, graph: Graph) -> None:
         width = graph.vectors.shape[1] if graph.vectors is not None else part.embedding.size
         if part.embedding.shape != (width,) or part.keyword_embeddings.shape != (
                 len(part.keywords), width):
-            raise ParseError(
-                f"The vectors of the run's question do not fit the {width} dimensions of this "
-                "graph, though it names the same model; it was damaged or made by another program.")
+            raise ParseError("The vectors of the run's question do not fit the {width} dimensions of "
+                             "this graph, though it names the same model; it was damaged or made "
+                             "by another program.", width=width)
 
-
-def _sentences(run: Run, found: RunDifference, equal: bool, deviation: float,
-               missing: int) -> Iterator[str]:
-    nodes = len(run.retrieved)
-    if equal:
-        near = f", to {deviation:.1e} of the largest," if deviation else ""
-        yield (f"Equal: the same {nodes:,} nodes with the same importances{near} and the same "
-               f"{len(run.retrieval.passages)} passages.")
-    else:
-        yield (f"Not equal: {len(found.shared)} of {nodes:,} nodes are retrieved again, "
-               f"{len(found.lost)} are not, {len(found.gained)} are new; "
-               f"{len(found.passages_lost)} passages are gone and {len(found.passages_gained)} "
-               f"new; importances differ by up to {deviation:.1e} of the largest.")
-    why = [f"{setting.name} {setting.before} → {setting.after}" for setting in found.settings]
-    if why:
-        yield f"What differs: {', '.join(why)}."
-    elif not equal:
-        yield ("Graph, models, settings and versions are the same; derived layers or the "
-               "machine's arithmetic are what is left.")
-    if missing:
-        yield f"{missing} of {nodes:,} nodes do not exist in this graph."

@@ -11,6 +11,7 @@ from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.rank import stated
 from qafd.runs import Run
 from qafd.wording.explanations import say_balance
+from qafd.wording.findings import say_verification
 from qafd.wording.reasons import word_reason
 
 FOREMOST = 5  # nodes whose reasons are given
@@ -76,7 +77,7 @@ def _certificate(run: Run) -> Iterator[str]:
         yield "The method gives none: what it retrieves is not the optimum of a stated problem."
         return
     checked = verify(run.retrieval.to_dict())
-    yield from (f"- {said(sentence, 600)}" for sentence in checked.sentences)
+    yield from (f"- {said(sentence, 600)}" for sentence in say_verification(checked))
 
 
 def said(text: str, length: int = 300) -> str:

@@ -28,6 +28,7 @@ from qafd.view.contraction import drawn_contracted
 from qafd.view.layout import Positions
 from qafd.view.panel import RAMPS, Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording.flaws import say_doubt
 from qafd.wording.reasons import word_notice
 
 DRAWN = 150
@@ -243,7 +244,7 @@ def status_line(view: View, following: str = "") -> None:
     full = [n for n in retrieval.nodes if n.state == SATURATED]
     certificate = view.certificate
     exact = ("exact (checked)" if certificate["optimal"]
-             else f"not converged: {certificate['reason']}")
+             else f"not converged: {say_doubt(certificate)}")
     passages = sum(n.kind == "passage" for n in full)
     kinds = f" ({counted(len(full) - passages, 'name')}, {counted(passages, 'passage')})" * (
         passages > 0)

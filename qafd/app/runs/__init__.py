@@ -22,6 +22,7 @@ from qafd.runs.bundle import bundled
 from qafd.runs.report import report
 from qafd.storage import Workspace, open_workspace
 from qafd.view.panel import Drawing, clean, counted
+from qafd.wording.runs import say_exact
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def history(knowledge: KnowledgeGraph) -> History:
         {"time (UTC)": row.made_at[:16].replace("T", " "), "question": clean(row.question, 120),
          "note": clean(row.note, runs.NOTE), "method": label_of(row.method),
          "settings": clean(settings(row.changed), 120), "nodes": row.nodes,
-         "tokens": row.tokens, "exact": runs.EXACT[row.exact]} for row in rows]
+         "tokens": row.tokens, "exact": say_exact(row.exact)} for row in rows]
     event = st.dataframe(
         table, column_order=[name for name in table[0] if any(line[name] != "" for line in table)],
         hide_index=True, on_select="rerun", selection_mode="multi-row",

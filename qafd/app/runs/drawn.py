@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from qafd import export, runs
+from qafd import export
 from qafd.app.escaping import plain, safe, said
 from qafd.app.explore import ASPECT, DRAWN, pick
 from qafd.app.explore.node import heading, held, importances
@@ -19,7 +19,9 @@ from qafd.runs.difference import NodeChange, RunDifference, difference, settings
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording.findings import say_verification
 from qafd.wording.reasons import word_notice, word_reason
+from qafd.wording.runs import say_difference, say_exact, say_setting_name, say_settings, say_value
 
 FOREMOST = 12  # names in the table beside a picture
 NOTICES, QUOTES = 8, 40  # shown of a run, which a stranger may have made
@@ -34,13 +36,13 @@ def figures_of(run: Run) -> None:
     """When a run was made, how much it retrieved and with what settings, in one line."""
     st.caption(plain(" · ".join([
         f"{clean(run.made_at[:19].replace('T', ' '), 19)} UTC",
-        f"{len(run.retrieved):,} nodes retrieved", f"{run.tokens:,} tokens", runs.EXACT[run.exact],
+        f"{len(run.retrieved):,} nodes retrieved", f"{run.tokens:,} tokens", say_exact(run.exact),
         clean(settings(run.retrieval.params), 600)])))
 
 
 def settings(params: Mapping[str, Any]) -> str:
     """Parameters in words: "mass 30, variant plain"."""
-    return ", ".join(f"{name} {value}" for name, value in runs.worded(params).items())
+    return ", ".join(f"{name} {value}" for name, value in say_settings(params).items())
 
 
 def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = None) -> None:
@@ -135,7 +137,7 @@ def _table(run: Run) -> None:
 
 
 def _settings(run: Run) -> None:
-    rows = [*settings_of(run).items(), ("graph revision", str(run.retrieval.revision)),
+    rows = [*say_settings(settings_of(run)).items(), ("graph revision", str(run.retrieval.revision)),
             ("graph SHA-256", run.graph or "unknown")]
     st.dataframe([{"setting": clean(name, 80), "value": clean(value, 300)} for name, value in rows],
                  hide_index=True)
@@ -149,7 +151,7 @@ def _certificate(run: Run, checked: Verification | None) -> None:
     checked = checked or verify(run.retrieval.to_dict())
     st.write("Checked again just now from the stored numbers, without a solver: "
              f"{'it holds' if checked.ok else 'it does not hold'}.")
-    st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in checked.sentences)
+    st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in say_verification(checked))
             + "</ul>")
 
 
@@ -159,7 +161,7 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     `key` names the two among what this app has drawn, `words` are beside their letters.
     """
     found = difference(*both)
-    st.html(f"<p style='font-size:1.1rem;margin:0'>{safe(found.sentence())}</p>")
+    st.html(f"<p style='font-size:1.1rem;margin:0'>{safe(say_difference(found))}</p>")
     st.caption(plain(f"{counted(len(found.shared), 'node')} in both · tokens "
                      f"{found.tokens[0]:,} → {found.tokens[1]:,}"))
     positions, others = _frozen((key,), both)
@@ -174,7 +176,9 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
             for letter, some in (("A", found.passages_lost), ("B", found.passages_gained))
             for p in some], "passages", "Both have the same passages.")
     with differing:
-        _table_of(("setting", "A", "B"), [(s.name, s.before, s.after) for s in found.settings],
+        _table_of(("setting", "A", "B"), [
+            (say_setting_name(s.name), say_value(s.before), say_value(s.after))
+            for s in found.settings],
                   "settings", "Both have the same settings.")
 
 

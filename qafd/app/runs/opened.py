@@ -15,6 +15,8 @@ from qafd.runs import KeptRun, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import Replay, replayed
 from qafd.view.panel import Drawing, clean, counted
+from qafd.wording.findings import say_verification
+from qafd.wording.runs import say_replay
 
 UPLOAD = 50  # MB, as the app's configuration has it
 VIEWS = ("As it was", "Compare with a kept run", "Ask again here")
@@ -108,7 +110,7 @@ def _verdict(sent: Sent) -> None:
     (st.write if found.sound else st.error)(f"{icon} **{said}**")
     with st.expander("What was checked", expanded=not found.sound):
         st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in
-                                 found.checked.sentences) + "</ul>")
+                                 say_verification(found.checked)) + "</ul>")
         st.caption("Checked without a solver, from the numbers in the file: that they agree with "
                    "each other and with their digests. Who made the file is not part of it: "
                    "anybody can write a bundle that agrees with itself.")
@@ -163,7 +165,7 @@ def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     if isinstance(result, str):
         st.error(said(result), icon=":material/error:")
         return
-    for sentence in result.sentences:
+    for sentence in say_replay(result):
         st.write(plain(clean(sentence, 2000)))
     compared((sent.found.run, result.run), f"again-{'-'.join(map(str, asked))}", drawing,
              ("the bundle", "asked again here"))

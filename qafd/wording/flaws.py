@@ -1,0 +1,33 @@
+"""Why a solution is not optimal, as sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from qafd.wording import say
+
+_FLAWS = {
+    "off": "a node is off by {times:.3g} times its tolerance",
+    "crude": "masses are off by up to {share:.2g} of a capacity, which is rounding: the weights span "
+             "too many orders of magnitude; choose plain weights or less mass",
+    "negative": "x is negative, {x:.3g} at worst",
+    "holds_too_much": "the support holds {volume:g}, more than the source mass {source:g}",
+    "edges_missing": "edges of retrieved nodes are missing: {count}",
+    "rounds": "{rounds} rounds were not enough",
+    "touched": "more than {nodes} nodes were touched",
+    "rounding": "rounding keeps the residual above the tolerance",
+    "too_dense": "the weights span {width:.0e} and {nodes} nodes are too many to solve directly; "
+                 "lower the mass",
+}
+
+
+def say_flaws(flaws: Sequence[Mapping[str, Any]]) -> str:
+    """Flaws as a certificate states them, each by its `kind` and `values`."""
+    return "; ".join(say(_FLAWS[flaw["kind"]], **flaw["values"]) for flaw in flaws)
+
+
+def say_doubt(certificate: Mapping[str, Any]) -> str:
+    """Why the diffusion of a certificate is not optimal, "" when it is.
+
+    Certificates of before flaws were typed have a sentence.
+    """
+    return certificate.get("reason") or say_flaws(certificate.get("flaws", ()))
