@@ -84,7 +84,7 @@ def test_a_bundle_is_drawn_and_checked_in_an_empty_workspace(run: Run, empty: st
     text = shown(app)
     assert "It holds." in text
     assert "from them" in text
-    assert f"0 of its {len(run.retrieved)} nodes exist in this workspace" in text
+    assert f"From a bundle of {len(run.retrieved)} nodes; in this workspace: 0." in text
     assert "Mind *this*" in text
     assert "The digest is right" in text
     nodes = {n.id: n for n in run.retrieval.nodes}
@@ -150,7 +150,7 @@ def test_keeping_it_puts_it_into_the_history_with_its_own_time(run: Run, empty: 
     assert bundled(replace(back, id="")) == bundled(run)
     text = shown(app)
     assert "Open a bundle" in [e.label for e in app.expander]
-    assert f"Made in another workspace: {len(run.retrieved)} of {len(run.retrieved)} nodes" in text
+    assert f"Of its {len(run.retrieved)} nodes this graph has all but {len(run.retrieved)}." in text
 
 
 def test_closing_it_shows_the_history_again(run: Run, empty: str) -> None:

@@ -21,8 +21,10 @@ from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, clean, counted, panel_data
+from qafd.view.panel import Caption, clean, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording import say
+from qafd.wording.counts import count
 from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
@@ -50,12 +52,12 @@ def chosen_database() -> Database:
     if st.session_state.get("database", SAMPLE) not in found:
         st.session_state["database"] = SAMPLE
     with st.sidebar:
-        name = st.selectbox("Database", list(found), key=keep("database"), bind="query-params",
-                            help="SQLite files; they are only read.")
-        with st.expander("Add a SQLite file", icon=":material/upload_file:"):
+        name = st.selectbox(say("Database"), list(found), key=keep("database"), bind="query-params",
+                            help=say("SQLite files; they are only read."))
+        with st.expander(say("Add a SQLite file"), icon=":material/upload_file:"):
             _upload(found)
-        if name != SAMPLE and st.button("Remove this database", icon=":material/delete:",
-                                        help="Deletes the app's copy; your file stays."):
+        if name != SAMPLE and st.button(say("Remove this database"), icon=":material/delete:",
+                                        help=say("Deletes the app's copy; your file stays.")):
             found[name].unlink(missing_ok=True)
             _choose(SAMPLE)
             st.rerun()
@@ -73,10 +75,10 @@ def _choose(name: str) -> None:
 
 
 def _upload(found: dict[str, Path]) -> None:
-    given = st.file_uploader("A SQLite file", key=f"dbfile{st.session_state.get('dbfiles', 0)}",
+    given = st.file_uploader(say("A SQLite file"), key=f"dbfile{st.session_state.get('dbfiles', 0)}",
                              label_visibility="collapsed")
-    st.caption(f"At most {box.LARGEST >> 20} MB. It is checked and copied; your file stays as it "
-               "is.")
+    st.caption(say("At most {LARGEST} MB. It is checked and copied; your file stays as it "
+                   "is.", LARGEST=box.LARGEST >> 20))
     if given is None:
         return
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
@@ -119,12 +121,12 @@ def question_box(database: Database) -> str:
 def method_controls() -> SchemaDiffusion:
     """How much of the schema is retrieved, in the sidebar."""
     with st.sidebar:
-        mass = st.slider("Mass for each seed", 0.5, MASS, METHOD.mass, 0.5, key=keep("dbmass"),
-                         bind="query-params", help="Seeds are what the question names. Each table "
-                         "and column holds 1 of mass: more mass retrieves more of the schema.")
-        apart = st.toggle("Take the question apart", key=keep("dbparts"), bind="query-params",
-                          help="One diffusion for each part of a complex question, united.")
-        st.toggle("Mark the joins of the draft", True, key=keep("dbpath"), bind="query-params")
+        mass = st.slider(say("Mass for each seed"), 0.5, MASS, METHOD.mass, 0.5, key=keep("dbmass"),
+                         bind="query-params", help=say("Seeds are what the question names. Each table "
+                             "and column holds 1 of mass: more mass retrieves more of the schema."))
+        apart = st.toggle(say("Take the question apart"), key=keep("dbparts"), bind="query-params",
+                          help=say("One diffusion for each part of a complex question, united."))
+        st.toggle(say("Mark the joins of the draft"), True, key=keep("dbpath"), bind="query-params")
     return replace(METHOD, mass=mass, subqueries="on" if apart else "off")
 
 
@@ -147,7 +149,7 @@ def status_line(asked: DatabaseQuestion) -> None:
     optimal = retrieval.certificate is not None and retrieval.certificate["optimal"]
     st.caption(" · ".join([
         f"{len(full)} of {len(asked.database.graph):,} nodes retrieved "
-        f"({counted(tables, 'table')}, {counted(len(full) - tables, 'column')})",
+        f"({count(tables, 'table')}, {count(len(full) - tables, 'column')})",
         "exact (checked)" if optimal else "not converged",
         f"{retrieval.work.milliseconds:.1f} ms"]))
     for number_, part in enumerate(retrieval.parts, 1):
@@ -191,8 +193,8 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
                     f"<p>{safe(_facts(asked, name))}</p>")
             return
         if node is None:
-            st.caption("Click a table or column, or press Tab, arrow keys and Enter, to see why "
-                       "it is there.")
+            st.caption(say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
+                           "it is there."))
             full = [n for n in retrieval.nodes if n.state == SATURATED]
             st.html(importances(retrieval, full[:FOREMOST]))
             return
@@ -213,7 +215,7 @@ def _facts(asked: DatabaseQuestion, name: str) -> str:
     schema = asked.database.schema
     if name in schema.table:
         table = schema.table[name]
-        return f"{_rows(table.rows)} rows, {counted(len(table.columns), 'column')}."
+        return f"{_rows(table.rows)} rows, {count(len(table.columns), 'column')}."
     column = schema.column[name]
     values = f" Values such as {', '.join(column.values)}." if column.values else ""
     joins = [f"{'refers to' if own == column.label else 'is referred to by'} "

@@ -23,7 +23,9 @@ from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
 from qafd.wording.databases import describe_draft, word_doubt
 from qafd.wording.reasons import word_seed
 
@@ -37,17 +39,19 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
     st.session_state["sql_for"] = draft.sql
     if "next_sql" in st.session_state:
         st.session_state["sql"] = st.session_state.pop("next_sql")
-    st.caption(f"The draft, made by rules without a language model, {plain(describe_draft(draft))}.")
+    st.caption(say("The draft, made by rules without a language model, {describe_draft}.",
+                   describe_draft=plain(describe_draft(draft))))
     for doubt in draft.doubts:
         st.caption(f":material/warning: {plain(word_doubt(doubt))}")
-    sql = st.text_area("SQL", key=keep("sql"), bind="query-params", height=190) or ""
+    sql = st.text_area(say("SQL"), key=keep("sql"), bind="query-params", height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Run", type="primary", icon=":material/play_arrow:"):
+        if st.button(say("Run"), type="primary", icon=":material/play_arrow:"):
             st.session_state["ran"] = (database.path, sql)
-        st.button("Back to the draft", disabled=sql == draft.sql,
+        st.button(say("Back to the draft"), disabled=sql == draft.sql,
                   on_click=st.session_state.update, kwargs={"sql": draft.sql})
         _model(knowledge, asked)
-    st.caption(f"Read-only: one SELECT, at most {box.SECONDS:g} s and 1,000 rows.")
+    st.caption(say("Read-only: one SELECT, at most {SECONDS} s and 1,000 rows.",
+                   SECONDS=f"{box.SECONDS:g}"))
     if st.session_state.get("ran") == (database.path, sql):
         _result(database, sql)
 
@@ -57,29 +61,30 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
     model = language_model(knowledge.path, "sql", asked.plan.question)
     if model is None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
-        st.page_link(page("settings"), label="Language models", icon=":material/settings:")
+        st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
         return
     model = replace(model, accepts=has_sql)
     messages = sql_messages(asked)
-    if st.button(f"Let {plain(clean(model.name, 40))} write it"):
+    if st.button(say("Let {name} write it", name=plain(clean(model.name, 40)))):
         try:
-            with st.spinner("One call"):
+            with st.spinner(say("One call")):
                 st.session_state["next_sql"] = write_sql(asked, model)
         except ModelError as error:
-            st.error(said(f"{error} The draft needs no model."))
+            st.error(said(say("{error} The draft needs no model.", error=error)))
         else:
             st.rerun()
     away = " leave this machine" if leaves_this_machine(preferences()) else " are sent"
-    st.caption(f"About {tokens_of(messages):,} tokens: the question and the retrieved part of the "
-               f"schema{away}, no rows.")
+    st.caption(say("About {tokens_of} tokens: the question and the retrieved part of the "
+                   "schema{away}, no rows.", tokens_of=f"{tokens_of(messages):,}", away=away))
     with st.popover("What it is sent"):
         st.code(messages[1].content, language=None, wrap_lines=True)
     known = model.stored(model.key(messages, None, SQL_TOKENS))
     if known is not None:
-        st.caption(f"Written by {plain(model.name)} before, {known.tokens_in:,} + "
-                   f"{known.tokens_out:,} tokens.")
+        st.caption(say("Written by {name} before, {tokens_in} + "
+                       "{tokens_out} tokens.", name=plain(model.name),
+                       tokens_in=f"{known.tokens_in:,}", tokens_out=f"{known.tokens_out:,}"))
         if read_sql(known.text) == st.session_state.get("sql"):
-            st.caption("A model can be wrong: read the SQL before you trust its rows.")
+            st.caption(say("A model can be wrong: read the SQL before you trust its rows."))
 
 
 def _result(database: Database, sql: str) -> None:
@@ -91,9 +96,10 @@ def _result(database: Database, sql: str) -> None:
     names = _distinct(rows.columns)
     st.dataframe([dict(zip(names, row, strict=True)) for row in rows.rows]
                  or {name: [] for name in names}, hide_index=True)
-    st.caption(f"{counted(len(rows.rows), 'row')} · {rows.milliseconds:.1f} ms"
+    st.caption(say("{rows} · {milliseconds} ms", rows=count(len(rows.rows), "row"),
+                   milliseconds=f"{rows.milliseconds:.1f}")
                + (f" · {rows.cut}" if rows.cut else ""))
-    st.download_button("CSV", lambda: table_csv(names, rows.rows), "result.csv", "text/csv",
+    st.download_button(say("CSV"), lambda: table_csv(names, rows.rows), "result.csv", "text/csv",
                        on_click="ignore", icon=":material/download:")
 
 
@@ -120,13 +126,13 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
         n.state != SATURATED, n.seed, -n.importance, -n.mass))]
     options = list(dict.fromkeys([*found, *graph.ids]))
     if not found:
-        st.write("Nothing was touched; raise the mass.")
+        st.write(say("Nothing was touched; raise the mass."))
         return
     picked = st.query_params.get("node")
     if picked in options and st.session_state.get("dbabout_for") != picked:
         st.session_state["dbabout"] = picked
     st.session_state["dbabout_for"] = picked
-    node = st.selectbox("Why is this here, or not?", options, key=keep("dbabout"),
+    node = st.selectbox(say("Why is this here, or not?"), options, key=keep("dbabout"),
                         bind="query-params",
                         format_func=lambda i: clean(graph.names[graph.row[i]], 120))
     st.html(f"<p>{safe(why_line(asked, node))}</p>")
@@ -135,11 +141,11 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
     left, right = st.columns(2, gap="medium")
     ways = explanation.paths(8, to=node)
     with left:
-        st.caption("The seeds that its mass was poured on")
+        st.caption(say("The seeds that its mass was poured on"))
         st.html(read_table(("seed", "why it is a seed", "share"), [
             (s.name, word_seed(s.reason), f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
     with right:
-        st.caption("The paths it came by, through the schema")
+        st.caption(say("The paths it came by, through the schema"))
         st.html(read_table(("path", "mass"), ways_listed(ways)))
 
 
@@ -147,10 +153,13 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
     """All tables with their columns, keys and row counts."""
     schema = database.schema
     found = asked.importance if asked else {}
-    st.caption(f"{counted(len(schema.tables), 'table')}, {counted(len(schema.columns), 'column')}, "
-               f"{counted(sum(not j.inferred for j in schema.joins), 'declared reference')} and "
-               f"{sum(j.inferred for j in schema.joins)} inferred from names."
-               + " Retrieved ones are marked." * bool(found))
+    st.caption(say("{tables}, {columns}, "
+                   "{declared_references} and "
+                   "{value} inferred from names.", tables=count(len(schema.tables), "table"),
+                   columns=count(len(schema.columns), "column"),
+                   declared_references=count(sum(not j.inferred for j in schema.joins), "declared reference"),
+                   value=sum(j.inferred for j in schema.joins))
+               + say(" Retrieved ones are marked.") * bool(found))
     keys = {label: f"→ {other}{' (by its name)' * join.inferred}"
             for join in schema.joins for label, other in join.pairs}
     st.dataframe([{

@@ -26,7 +26,9 @@ from qafd.pace import Pace
 from qafd.reading.parsing import parse_graph
 from qafd.storage import Workspace
 from qafd.storage.rows import clean_name
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
 
 KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
          "gexf"]
@@ -38,26 +40,27 @@ def intake(knowledge: KnowledgeGraph) -> None:
     """Upload files, a folder or a graph, or paste text."""
     if is_sample(knowledge.path):
         with st.container(border=True):
-            st.markdown(plain(f"{knowledge.path.stem} is a sample: what you add here becomes part "
-                              "of your copy of it. Make a workspace for your own documents:"))
+            st.markdown(plain(say("{stem} is a sample: what you add here becomes part "
+                                  "of your copy of it. Make a workspace for your own documents:",
+                                  stem=knowledge.path.stem)))
             new_workspace("own_workspace", labelled=False)
-    files, folder, paste, graph = st.tabs(["Files", "Folder", "Paste text", "Graph file"])
+    files, folder, paste, graph = st.tabs([say("Files"), say("Folder"), say("Paste text"), say("Graph file")])
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
-            "Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB, GraphML, GEXF; "
-            "50 MB each",
+            say("Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB, GraphML, GEXF; "
+                "50 MB each"),
             KINDS, accept_multiple_files=True)
-        if st.form_submit_button("Add to the graph", type="primary"):
+        if st.form_submit_button(say("Add to the graph"), type="primary"):
             _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
     with folder, st.form("folder", clear_on_submit=True, border=False):
-        uploads = st.file_uploader("A folder with all its files; others than the known kinds "
-                                   "are left out", KINDS, accept_multiple_files="directory")
-        if st.form_submit_button("Add the folder", type="primary"):
+        uploads = st.file_uploader(say("A folder with all its files; others than the known kinds "
+                                       "are left out"), KINDS, accept_multiple_files="directory")
+        if st.form_submit_button(say("Add the folder"), type="primary"):
             _add(knowledge, [(u.name, u.getvalue()) for u in uploads])
     with paste, st.form("paste", clear_on_submit=True, border=False):
-        name = st.text_input("Name", "note.txt", max_chars=120)
-        text = st.text_area("Text", height=160)
-        if st.form_submit_button("Add the text", type="primary"):
+        name = st.text_input(say("Name"), "note.txt", max_chars=120)
+        text = st.text_area(say("Text"), height=160)
+        if st.form_submit_button(say("Add the text"), type="primary"):
             _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
                  if text.strip() else [])
     with graph:
@@ -67,14 +70,14 @@ def intake(knowledge: KnowledgeGraph) -> None:
 def _graph_file(knowledge: KnowledgeGraph) -> None:
     """Upload a graph that exists, see what is in it, and add it."""
     uploads = st.file_uploader(
-        "A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what GraphRAG "
-        "and LightRAG wrote; 50 MB each", GRAPH_ENDINGS, accept_multiple_files=True,
+        say("A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what GraphRAG "
+            "and LightRAG wrote; 50 MB each"), GRAPH_ENDINGS, accept_multiple_files=True,
         key=f"graph{st.session_state.get('graphs', 0)}")
     st.caption(
-        "A CSV needs the columns source and target (or from and to, head and tail, subject and "
-        "object); weight, label and description are optional. Choose files together that make one "
-        "graph: tables of edges and nodes, GraphRAG's entities, relationships and text_units "
-        ".parquet, or LightRAG's .graphml and kv_store_text_chunks.json.")
+        say("A CSV needs the columns source and target (or from and to, head and tail, subject and "
+            "object); weight, label and description are optional. Choose files together that make one "
+            "graph: tables of edges and nodes, GraphRAG's entities, relationships and text_units "
+            ".parquet, or LightRAG's .graphml and kv_store_text_chunks.json."))
     if not uploads:
         return
     try:
@@ -85,7 +88,7 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
     st.markdown(plain(clean(graph.summary, 400)))
     for notice in graph.notices:
         st.caption(said(clean(notice, 400)))
-    if st.button("Add the graph", type="primary"):
+    if st.button(say("Add the graph"), type="primary"):
         _add(knowledge, [(name_of([PurePosixPath(u.name) for u in uploads]), graph.to_json())])
         # an uploader of another key is empty: the graph is not offered twice
         st.session_state["graphs"] = st.session_state.get("graphs", 0) + 1
@@ -107,7 +110,7 @@ def _free(knowledge: KnowledgeGraph, name: str) -> str:
 
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
-        st.warning("There is nothing to add yet; choose a file or write some text first.")
+        st.warning(say("There is nothing to add yet; choose a file or write some text first."))
         return
     said: list[str] = []
     files = [(file.name, file.read()) for file in told_apart(
@@ -122,8 +125,8 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     with knowledge.store() as store:
         enqueue(store, files)
     start(knowledge)
-    st.toast(f"{counted(len(files), 'file')} taken in; the graph grows as "
-             f"{'it is' if len(files) == 1 else 'they are'} read.")
+    st.toast(say("{files} taken in; the graph grows while passages are read.",
+                 files=count(len(files), "file")))
 
 
 def jobs_panel(knowledge: KnowledgeGraph) -> None:
@@ -152,9 +155,9 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
         meter(knowledge, job.id)
         if job.error:
             st.warning(said(job.error))
-        if job.state == "paused" and stop.button("Resume", key=f"resume{job.id}"):
+        if job.state == "paused" and stop.button(say("Resume"), key=f"resume{job.id}"):
             start(knowledge)
-        if stop.button("Cancel", key=f"cancel{job.id}"):
+        if stop.button(say("Cancel"), key=f"cancel{job.id}"):
             with knowledge.store() as store:
                 cancel(store, job.id)
     if busy and (not waiting or revision != st.session_state.setdefault("seen", revision)):
@@ -179,13 +182,14 @@ def _bar(path: Path, store: Workspace, job: Job) -> tuple[float, str]:
             job.state, "Starting")
     reading = job.stage in ("parsing", "extracting")
     pace = _pace(path, job.id, "extracting" if reading else job.stage)
-    total = counted(job.total, _UNITS.get(job.stage, "passage"))
+    total = count(job.total, _UNITS.get(job.stage, "passage"))
     if job.stage == "extracting":
         ahead = unparsed(store, job.id)
         pace.note(job.done, job.total + ahead)
         if 0 < ahead < float("inf"):
             # two digits: each file that is parsed would change the others
-            total = f"about {counted(int(float(f'{job.total + ahead:.2g}')), 'passage')}"
+            total = say("about {passages}", passages=count(
+                int(float(f"{job.total + ahead:.2g}")), "passage"))
     elif not reading:
         pace.note(job.done, job.total)
     left = f", {pace.left}" if pace.left else ""
@@ -196,8 +200,8 @@ def _bar(path: Path, store: Workspace, job: Job) -> tuple[float, str]:
 def _go_on(knowledge: KnowledgeGraph, job: Job) -> None:
     """Why the last job ended early, and the way to go on."""
     words, button = st.columns([6, 1], vertical_alignment="center")
-    words.warning(plain(job.error or "The last job was cancelled before the graph was up to date."))
-    if button.button("Go on", key="go_on"):
+    words.warning(plain(job.error or say("The last job was cancelled before the graph was up to date.")))
+    if button.button(say("Go on"), key="go_on"):
         with knowledge.store() as store:
             go_on(store, job.id)
         start(knowledge)

@@ -13,7 +13,9 @@ from qafd.curate.excerpt import Excerpt, Head, Passage, around, excerpt, number_
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
 STYLE = (
@@ -31,7 +33,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
     name = st.query_params.get("doc")
     if not name:
         return False
-    st.button("All documents", icon=":material/arrow_back:", type="tertiary",
+    st.button(say("All documents"), icon=":material/arrow_back:", type="tertiary",
               on_click=_leave, args=("at", "from", "passage", "doc"))
     with knowledge.store() as store:
         chunk = st.query_params.get("passage", "")
@@ -45,8 +47,8 @@ def opened(knowledge: KnowledgeGraph) -> bool:
             return True
     _head(knowledge, shown.document)
     if chunk and asked is None:
-        st.caption("The passage of the link is no longer in this document, which has changed "
-                   "since; here is its beginning.")
+        st.caption(say("The passage of the link is no longer in this document, which has changed "
+                       "since; here is its beginning."))
     _list(knowledge, shown)
     _way(shown, "top")
     st.html(STYLE + _text(shown, asked, _spans(st.query_params.get_all("at"))))
@@ -64,22 +66,22 @@ def _leave(*names: str) -> None:
 
 def _head(knowledge: KnowledgeGraph, head: Head) -> None:
     st.subheader(plain(clean(head.title or head.name, 200)), anchor=False)
-    said = [plain(clean(head.name, 200)), counted(head.passages, "passage"),
-            *([counted(head.pages, "page")] if head.pages else []),
-            counted(head.characters, "character")]
-    st.caption(" · ".join(said) + (" · deleted: not in the graph" if head.deleted_at else ""))
+    said = [plain(clean(head.name, 200)), count(head.passages, "passage"),
+            *([count(head.pages, "page")] if head.pages else []),
+            count(head.characters, "character")]
+    st.caption(" · ".join(said) + (say(" · deleted: not in the graph") if head.deleted_at else ""))
     with st.container(horizontal=True, vertical_alignment="center"):
         name = re.sub(r"[^\w.-]+", "_", head.name)[-80:]
         if head.original:
-            st.download_button("Original file", lambda: _original(knowledge, head.source),
+            st.download_button(say("Original file"), lambda: _original(knowledge, head.source),
                                re.sub(r"[^\w.-]+", "_", head.source)[-80:], on_click="ignore",
                                icon=":material/download:")
-        st.download_button("Text", lambda: _whole(knowledge, head.name),
+        st.download_button(say("Text"), lambda: _whole(knowledge, head.name),
                            name if name.endswith(".txt") else f"{name}.txt", "text/plain",
                            on_click="ignore", icon=":material/download:",
-                           help="The text as it is stored." if head.original else
-                           "The text as it is stored. The file itself is not kept once it is "
-                           "read.")
+                           help=say("The text as it is stored.") if head.original else
+                           say("The text as it is stored. The file itself is not kept once it is "
+                               "read."))
 
 
 def _original(knowledge: KnowledgeGraph, source: str) -> bytes:
@@ -95,7 +97,7 @@ def _whole(knowledge: KnowledgeGraph, name: str) -> str:
 def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
     """All passages; a chosen one is gone to."""
     many = shown.document.passages
-    if many < 2 or not st.toggle(f"List its {many:,} passages", key="passage_list"):
+    if many < 2 or not st.toggle(say("List its {many} passages", many=f"{many:,}"), key="passage_list"):
         return
     with knowledge.store() as store:
         lines = outline(store, shown.document.name)
@@ -106,7 +108,7 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
         key=f"passages {shown.document.name} {st.session_state.get('gone_to', 0)}",
         column_order=[name for name in rows[0] if any(row[name] for row in rows)],
         column_config={"passage": st.column_config.NumberColumn(width=70),
-                       "page": st.column_config.NumberColumn(width=60, help="Where it begins")})
+                       "page": st.column_config.NumberColumn(width=60, help=say("Where it begins"))})
     for row in event["selection"]["rows"]:
         # a table of another key has no row chosen, and goes nowhere by itself
         st.session_state["gone_to"] = st.session_state.get("gone_to", 0) + 1
@@ -121,11 +123,12 @@ def _way(shown: Excerpt, place: str) -> None:
     if size == many:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Earlier", icon=":material/arrow_upward:", key=f"earlier {place}",
+        st.button(say("Earlier"), icon=":material/arrow_upward:", key=f"earlier {place}",
                   disabled=shown.first == 1, on_click=_begin, args=(max(1, shown.first - size),))
-        st.button("Later", icon=":material/arrow_downward:", key=f"later {place}",
+        st.button(say("Later"), icon=":material/arrow_downward:", key=f"later {place}",
                   disabled=shown.last == many, on_click=_begin, args=(shown.last + 1,))
-        st.caption(f"Passages {shown.first:,} to {shown.last:,} of {many:,}")
+        st.caption(say("Passages {first} to {last} of {many}", first=f"{shown.first:,}",
+                       last=f"{shown.last:,}", many=f"{many:,}"))
 
 
 def _begin(first: int) -> None:

@@ -14,7 +14,9 @@ from qafd.ingest.erase import STAYS, footprint
 from qafd.ingest.jobs import enqueue, open_jobs, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage.rows import Contents
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
 
 TOLD = 5  # files whose trouble is also told below the table
 OFFERED = 2_000  # documents of a file up to which the list has them
@@ -26,8 +28,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     """All files with their state, and what can be done with the chosen ones."""
     lines = _lines(knowledge)
     if not lines:
-        st.info("No documents yet. Add one above: the graph can be used as soon as its first "
-                "passages are read.")
+        st.info(say("No documents yet. Add one above: the graph can be used as soon as its first "
+                    "passages are read."))
         return
     _held(knowledge, lines)
     chosen = _table(lines)
@@ -39,9 +41,9 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
         _read(knowledge, chosen[0])
     _replies(knowledge, [line for line in chosen or lines if line.retriable])
     if len(knowledge.graph):
-        st.page_link(page("explore"), label="Explore the graph", icon=":material/hub:")
-    st.caption("Choose rows to read, delete or retry. A deleted file leaves the graph as if it had "
-               "never been there, and can be brought back until it is erased.")
+        st.page_link(page("explore"), label=say("Explore the graph"), icon=":material/hub:")
+    st.caption(say("Choose rows to read, delete or retry. A deleted file leaves the graph as if it had "
+                   "never been there, and can be brought back until it is erased."))
 
 
 def _lines(knowledge: KnowledgeGraph) -> tuple[Line, ...]:
@@ -74,8 +76,8 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
     counts = [(sum(not line.gone for line in lines), "file"),
               (int((graph.kinds == "passage").sum()), "passage"),
               (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
-    st.caption(" · ".join(counted(*some) for some in counts)
-               + (f" · read by {plain(clean(made_by, 80))}" if made_by else ""))
+    st.caption(" · ".join(count(*some) for some in counts)
+               + (say(" · read by {made_by}", made_by=plain(clean(made_by, 80))) if made_by else ""))
 
 
 def _table(lines: Sequence[Line]) -> list[Line]:
@@ -124,8 +126,8 @@ def _told(lines: Sequence[Line]) -> None:
         st.caption(f"{mark}**{plain(clean(line.file.name, 120))}**: "
                    f"{plain(line.file.error or line.doubt)}")
     if len(told) > TOLD:
-        st.caption(f"{counted(len(told) - TOLD, 'file')} more, under “what happened” in the table; "
-                   "a click on “state” sorts by it.")
+        st.caption(say("{files} more, under “what happened” in the table; "
+                       "a click on “state” sorts by it.", files=count(len(told) - TOLD, "file")))
 
 
 def _actions(knowledge: KnowledgeGraph, lines: Sequence[Line], chosen: Sequence[Line]) -> None:
@@ -191,13 +193,13 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
                 job.state != "paused" for job in open_jobs(store))
         st.caption(plain(STAYS))
         if busy:
-            st.caption(":material/hourglass: Documents are being read, or the graph made anew: "
-                       "erase when that is done.")
+            st.caption(say(":material/hourglass: Documents are being read, or the graph made anew: "
+                           "erase when that is done."))
         with st.container(horizontal=True):
-            erase = st.button("Erase now", type="primary", key="erase_now", disabled=busy)
-            keep = st.button("Keep", key="erase_not")
+            erase = st.button(say("Erase now"), type="primary", key="erase_now", disabled=busy)
+            keep = st.button(say("Keep"), key="erase_not")
         if erase:
-            with st.spinner("Erasing, and making the graph anew"):
+            with st.spinner(say("Erasing, and making the graph anew")):
                 gone = knowledge.erase(*names)
             st.toast(plain(clean(gone.past, 600)), duration="long")
         if erase or keep:
@@ -215,12 +217,13 @@ def _read(knowledge: KnowledgeGraph, line: Line) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if line.file.documents > 1:
             name = st.selectbox(
-                f"One of its {line.file.documents:,} documents", list(names),
+                say("One of its {documents} documents", documents=f"{line.file.documents:,}"), list(names),
                 key=f"of {line.file.name}",
                 format_func=lambda one: clean(f"{names[one]} · {one}", 160),
                 help="" if line.file.documents <= OFFERED else
-                f"The first {OFFERED:,}; the search above finds the others.")
-        if st.button("Read it", icon=":material/article:", key="read") and name:
+                say("The first {offered}; the search above finds the others.",
+                    offered=f"{OFFERED:,}"))
+        if st.button(say("Read it"), icon=":material/article:", key="read") and name:
             st.query_params["doc"] = name
             st.rerun()
 
@@ -231,19 +234,22 @@ def _replies(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
         found = {line.file.name: passages for line in lines[:TOLD]
                  if (passages := unread(store, line.file.name))}
     for name, passages in found.items():
-        with st.expander(f"What the model replied for {plain(clean(name, 80))}: "
-                         f"{counted(len(passages), 'passage')}", icon=":material/troubleshoot:"):
+        with st.expander(say("What the model replied for {name}: "
+                             "{passages}", name=plain(clean(name, 80)),
+                             passages=count(len(passages), "passage")), icon=":material/troubleshoot:"):
             for one in passages[:SHOWN]:
                 _reply(one)
             if len(passages) > SHOWN:
-                st.caption(f"The first {SHOWN}; `qafd docs --errors` has all.")
+                st.caption(say("The first {shown}; `qafd docs --errors` has all.", shown=SHOWN))
 
 
 def _reply(one: Unread) -> None:
     page_of = f", page {one.page}" if one.page is not None else ""
-    st.caption(plain(f"{clean(one.document, 120)}, passage {one.number:,}{page_of}: {one.reason}"))
+    st.caption(plain(say("{document}, passage {number}{page_of}: {reason}",
+                         document=clean(one.document, 120), number=f"{one.number:,}",
+                         page_of=page_of, reason=one.reason)))
     for reply in one.replies:
         if reply:
             st.code(reply[:LONGEST] + "…" * (len(reply) > LONGEST), language=None, wrap_lines=True)
         else:
-            st.caption("No reply that could be read.")
+            st.caption(say("No reply that could be read."))

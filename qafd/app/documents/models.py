@@ -17,6 +17,7 @@ from qafd.models.address import OPENAI, check_address
 from qafd.models.estimate import RunPlan
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
+from qafd.wording import say
 
 _BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
        "purpose": "purpose", "model": "model"}
@@ -41,26 +42,26 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
     wanted = preferences()
     model = wanted.model if wanted.provider != "offline" else now.model
     url = wanted.base_url if wanted.provider != "offline" else now.base_url
-    with st.expander(f"Read by {_name(now)}"):
+    with st.expander(say("Read by {name}", name=_name(now))):
         if not model:
-            st.caption("Documents are read on this machine, and nothing leaves it. A language "
-                       "model describes what it finds, at a price; choose one in Settings.")
-            st.page_link(page("settings"), label="Choose a language model",
+            st.caption(say("Documents are read on this machine, and nothing leaves it. A language "
+                           "model describes what it finds, at a price; choose one in Settings."))
+            st.page_link(page("settings"), label=say("Choose a language model"),
                          icon=":material/settings:")
             return
         other = ModelChoice(model, url) if now.model != model or now.base_url != url else now
         options = [ModelChoice(), other] if not now.model or other == now else [ModelChoice(), now, other]
         with st.form("reader", border=False):
-            at = st.radio("Names and relations are found by", range(len(options)),
+            at = st.radio(say("Names and relations are found by"), range(len(options)),
                           index=options.index(now) if now in options else 0, key="reader",
                           format_func=lambda i: _name(options[i]))
-            types = st.text_input("Entity types", ", ".join(other.types))
+            types = st.text_input(say("Entity types"), ", ".join(other.types))
             left, right = st.columns(2)
-            language = left.text_input("Language of descriptions", other.language)
-            gleanings = right.number_input("Ask again for what was missed", 0, 3,
+            language = left.text_input(say("Language of descriptions"), other.language)
+            gleanings = right.number_input(say("Ask again for what was missed"), 0, 3,
                                            other.gleanings)
-            st.caption("With another choice all passages are read anew, when you start it below.")
-            if st.form_submit_button("Use this"):
+            st.caption(say("With another choice all passages are read anew, when you start it below."))
+            if st.form_submit_button(say("Use this")):
                 pick = options[at]
                 if pick.model:
                     allow(pick.base_url)
@@ -139,7 +140,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
         return
     kept = st.session_state.get("plan")
     if kept is None or kept[0] != stamp:  # it parses all files that wait
-        with st.spinner("Estimating what this will cost"):
+        with st.spinner(say("Estimating what this will cost")):
             kept = st.session_state["plan"] = (stamp, plan(knowledge.path, (), choice))
     planned: RunPlan = kept[1]
     waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
@@ -148,17 +149,20 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
         return
     with st.container(border=True):
         if choice.model:
-            st.markdown(f"**To be read by {_name(choice)}**")
+            st.markdown(say("**To be read by {name}**", name=_name(choice)))
             st.markdown(plain(planned.sentence))
         if vectors is not None:
-            st.markdown(f"**To be embedded by {plain(embedder_name(choice))}**")
+            st.markdown(say("**To be embedded by {embedder_name}**",
+                            embedder_name=plain(embedder_name(choice))))
             st.markdown(plain(vectors.sentence))
         st.caption(plain(
-            f"{choice.cap.sentence} Caps and prices are in Settings; ~ marks estimates."))
+            say("{sentence} Caps and prices are in Settings; ~ marks estimates.",
+                sentence=choice.cap.sentence)))
         if doubted:
             many = sum(map(len, doubted.values()))
-            st.caption(f"Also {many:,} passages again that were not read as they should be.")
-        if st.button("Start reading", type="primary"):
+            st.caption(say("Also {many} passages again that were not read as they should be.",
+                           many=f"{many:,}"))
+        if st.button(say("Start reading"), type="primary"):
             with knowledge.store() as store:
                 retry(store, waiting)
             start(knowledge)
@@ -170,7 +174,7 @@ def meter(knowledge: KnowledgeGraph, job: int) -> None:
     with knowledge.store() as store:
         totals = store.ledger.totals("run", f"job {job}")
     for total in totals:
-        st.caption(plain(f"{_words(total)} so far"))
+        st.caption(plain(say("{words} so far", words=_words(total))))
 
 
 def ledger(knowledge: KnowledgeGraph) -> None:
@@ -178,8 +182,8 @@ def ledger(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         if not store.ledger.totals("model"):
             return
-        with st.expander("What language models have cost"):
-            by = st.segmented_control("Sum up by", list(_BY), default="run", required=True,
+        with st.expander(say("What language models have cost")):
+            by = st.segmented_control(say("Sum up by"), list(_BY), default="run", required=True,
                                       format_func=_BY.__getitem__, key="ledger_by") or "run"
             totals = store.ledger.totals(by)
             names = {}
@@ -193,8 +197,8 @@ def ledger(knowledge: KnowledgeGraph) -> None:
                   "counted": "~ by qafd" if t.estimated else "by the endpoint",
                   "dollars": None if t.unpriced else t.cost, "seconds": round(t.seconds, 1)}
                  for t in totals], hide_index=True)
-            st.caption("A request for vectors is for many passages; it counts for their document, "
-                       "or for none where there are several.")
+            st.caption(say("A request for vectors is for many passages; it counts for their document, "
+                           "or for none where there are several."))
 
 
 def _words(total: Total) -> str:

@@ -11,7 +11,8 @@ from qafd.app.session import keep
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
 from qafd.storage.rows import SEARCHED, Hit
-from qafd.view.panel import counted
+from qafd.wording import say
+from qafd.wording.counts import count
 
 
 def search(knowledge: KnowledgeGraph) -> None:
@@ -20,10 +21,10 @@ def search(knowledge: KnowledgeGraph) -> None:
     if not len(knowledge.graph):
         return
     words = st.text_input(
-        "Search", key="within" if document else keep("search"), bind="query-params",
+        say("Search"), key="within" if document else keep("search"), bind="query-params",
         icon=":material/search:",
-        placeholder="Find words in " + ("this document" if document else "the documents"),
-        label_visibility="collapsed", help="Words in quotation marks are a phrase.") or ""
+        placeholder=say("Find words in ") + (say("this document") if document else say("the documents")),
+        label_visibility="collapsed", help=say("Words in quotation marks are a phrase.")) or ""
     if not words.strip():
         return
     # as many more as were asked for, of these words
@@ -41,10 +42,10 @@ def search(knowledge: KnowledgeGraph) -> None:
             f"<div class='found'>{''.join(_shown(hit, marks) for hit in found.hits)}"
             "</div>")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(counted(found.total, "passage") + (
-            f", the best {len(found.hits)} of them" if found.total > len(found.hits) else ""))
+        st.caption(count(found.total, "passage") + (
+            say(", the best {hits} of them", hits=len(found.hits)) if found.total > len(found.hits) else ""))
         if found.total > len(found.hits):
-            st.button("More", type="tertiary", on_click=st.session_state.update,
+            st.button(say("More"), type="tertiary", on_click=st.session_state.update,
                       kwargs={"found_more": ((words, document), many)})
 
 

@@ -23,8 +23,9 @@ from qafd.pace import Pace
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import PAPER, configured, label_of
-from qafd.view.panel import clean, counted
-from qafd.wording import say_some
+from qafd.view.panel import clean
+from qafd.wording import say, say_some
+from qafd.wording.counts import count
 
 Result = TypeVar("Result")
 Work = Callable[[Callable[[Progress], None], Callable[[], bool]], Result]
@@ -89,14 +90,14 @@ def chosen_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
     """The methods to measure; the first is what the others are compared with."""
     options = [*METHODS, PAPER]
     specs = st.multiselect(
-        "Methods", options, [name for name in USUAL if name in options],
+        say("Methods"), options, [name for name in USUAL if name in options],
         # what is typed comes back from the browser as it is shown
         format_func=lambda spec: label_of(spec) if spec in options else spec,
         key=keep("measure"), bind="query-params", accept_new_options=True,
-        help="The others are compared with the first. Type a variant to measure it: "
-        "qafd(mass=30,variant=plain), qafd:paper(seeds=20).")
+        help=say("The others are compared with the first. Type a variant to measure it: "
+            "qafd(mass=30,variant=plain), qafd:paper(seeds=20)."))
     if not specs:
-        st.caption("Choose at least one method.")
+        st.caption(say("Choose at least one method."))
     return configured(",".join(specs), knowledge.graph) if specs else {}
 
 
@@ -115,10 +116,10 @@ def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
     key = (str(knowledge.path), knowledge.version(knowledge.graph), asked.digest, *methods)
     known = _measurings()
     work = len(asked.questions) * len(methods)
-    size = f"{counted(len(asked.questions), 'question')}, {counted(len(methods), 'method')}"
+    size = f"{count(len(asked.questions), 'question')}, {count(len(methods), 'method')}"
     current = known.get(key)
     if current is None or (current.over() and current.cancel.is_set()):
-        asked_for = st.button(f"Measure {size}", type="primary") if (
+        asked_for = st.button(say("Measure {size}", size=size), type="primary") if (
             current is not None or work > AT_ONCE) else False
         if asked_for or (current is None and work <= AT_ONCE):
             current = known[key] = measuring(knowledge, asked.questions, methods)
@@ -145,7 +146,7 @@ def watch(current: Running[Any], units: str) -> None:
             if at.stage == current.stage else
             f"{at.stage.capitalize()}: {at.done:,} of {at.total:,} texts")
     bar.progress(at.done / max(at.total, 1), plain(what))
-    if stop.button("Cancel", disabled=current.cancel.is_set()):
+    if stop.button(say("Cancel"), disabled=current.cancel.is_set()):
         current.cancel.set()
     if current.over():
         st.rerun()
@@ -156,21 +157,24 @@ def verdict(result: Evaluation) -> str:
 
     Returns the chosen one of `qafd.evaluate.MEASURES`.
     """
-    st.caption(f"{counted(len(result.questions), 'question')}, "
-               f"{counted(result.passages, 'passage')}. Intervals are 95% bootstrap intervals over "
-               "the questions.")
+    st.caption(say("{questions}, "
+                   "{passages}. Intervals are 95% bootstrap intervals over "
+                   "the questions.", questions=count(len(result.questions), "question"),
+                   passages=count(result.passages, "passage")))
     for notice in result.notices:
         st.caption(f":material/info: {said(notice)}")
     for score in result.scores:
         if score.errors:
             refused = next(trial.error for trial in score.trials if trial.error)
-            st.caption(f":material/error: {plain(score.label)} refused {score.errors} of "
-                       f"{counted(len(score.trials), 'question')}, which count as missed: "
-                       f"{plain(refused)}")
+            st.caption(say(":material/error: {label} refused {errors} of "
+                           "{questions}, which count as missed: "
+                           "{refused}", label=plain(score.label), errors=score.errors,
+                           questions=count(len(score.trials), "question"),
+                           refused=plain(refused)))
     if st.session_state.get("by") not in (None, *result.measures):
         del st.session_state["by"]
     measure = st.segmented_control(
-        "Compare by", result.measures, default=result.measures[0], required=True,
+        say("Compare by"), result.measures, default=result.measures[0], required=True,
         format_func=lambda key: MEASURES[key].label, key=keep("by"),
         bind="query-params") or result.measures[0]
     st.caption(MEASURES[measure].meaning)
@@ -187,7 +191,7 @@ def numbers(result: Evaluation, measure: str) -> None:
         "Compared": ([_compared(score, measure, score is not first) for score in scores], {
             _column(measure): _gold(measure),
             "difference (95%)": st.column_config.TextColumn(
-                help="Minus that of the first method, question by question")}),
+                help=say("Minus that of the first method, question by question"))}),
         "Passages": ([_found(score) for score in scores], {
             "found in 5": _gold("recall@5"),
             "precision": _gold("precision@5"), "F1": _gold("f1@5"),
@@ -207,21 +211,21 @@ def numbers(result: Evaluation, measure: str) -> None:
             "exact": _shares("Exact match of the same")}
     tables["Work"] = [_cost(score) for score in scores], {
         "nodes": st.column_config.NumberColumn(
-            help="Retrieved, mean: entities, passages and what layers add", format="%.0f"),
-        "tokens": st.column_config.NumberColumn(help="Of the retrieved nodes, mean",
+            help=say("Retrieved, mean: entities, passages and what layers add"), format="%.0f"),
+        "tokens": st.column_config.NumberColumn(help=say("Of the retrieved nodes, mean"),
                                                 format="localized"),
         "ms": st.column_config.NumberColumn(
-            help="Median time of a retrieval once the question was read", format="%.1f")}
+            help=say("Median time of a retrieval once the question was read"), format="%.1f")}
     for tab, (name, (rows, columns)) in zip(st.tabs(list(tables)), tables.items(), strict=True):
         with tab:
             st.dataframe(rows, hide_index=True, column_config=columns)
             if name == "Answers":
                 st.caption(
-                    "contains: how often the quoted sentences hold the known answer; F1 and exact: "
-                    "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
-                    "small because whole sentences are quoted.")
+                    say("contains: how often the quoted sentences hold the known answer; F1 and exact: "
+                        "how well all their words match it, normalized as SQuAD and HotpotQA do, and "
+                        "small because whole sentences are quoted."))
     st.download_button(
-        "Everything as JSON", lambda: json.dumps(result.to_dict(), ensure_ascii=False),
+        say("Everything as JSON"), lambda: json.dumps(result.to_dict(), ensure_ascii=False),
         "evaluation.json", "application/json", on_click="ignore", icon=":material/download:")
 
 
@@ -299,8 +303,9 @@ def chart(result: Evaluation, measure: str) -> None:
     highest = (f"Highest: {say_some([s.label for s in best], len(best))} with "
                f"{best[0].intervals[measure].mean:.2f}." if len(best) < max(len(scores), 2) else
                f"All {len(best)} methods are equal.")
-    st.caption(f"Bars: mean {MEASURES[measure].words}; whiskers: 95%. {plain(highest)}")
-    st.download_button("Chart as CSV", lambda: table_csv(
+    st.caption(say("Bars: mean {words}; whiskers: 95%. {highest}", words=MEASURES[measure].words,
+                   highest=plain(highest)))
+    st.download_button(say("Chart as CSV"), lambda: table_csv(
         ["method", measure, "low", "high"],
         [[s.label, share.mean, share.low, share.high]
          for s, share in zip(result.scores, found[::-1], strict=True)]),
@@ -310,7 +315,7 @@ def chart(result: Evaluation, measure: str) -> None:
 
 def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str) -> None:
     """Question by question, failures first; a chosen one shows all of its gold and its ranks."""
-    st.subheader("Question by question")
+    st.subheader(say("Question by question"))
     order = result.failures_first(measure)
     nodes = measure.startswith("node")
     rows = [{"question": clean(result.questions[i].text, 300),
@@ -323,10 +328,10 @@ def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str)
                              s.label: st.column_config.TextColumn(clean(s.name, 40), help=plain(
                                  s.label)) for s in result.scores})
     st.caption(
-        ("Places of the gold nodes among the retrieved entities, – where one is not retrieved"
-         if nodes else "Ranks of the gold passages, – where one is not ranked")
-        + "; failures first. Choose a row to see what was missed.")
-    st.download_button("Ranks as CSV", lambda: table_csv(
+        (say("Places of the gold nodes among the retrieved entities, – where one is not retrieved")
+         if nodes else say("Ranks of the gold passages, – where one is not ranked"))
+        + say("; failures first. Choose a row to see what was missed."))
+    st.download_button(say("Ranks as CSV"), lambda: table_csv(
         ["question", "kind", "gold", *(score.label for score in result.scores)],
         [[q.text, kind, name, *(getattr(score.trials[i], ranks)[place] for score in result.scores)]
          for i, q in enumerate(result.questions)
@@ -359,8 +364,8 @@ def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None
              **dict(zip(names, map(_rank, score.trials[place].node_ranks), strict=True)),
              "retrieved": score.trials[place].entities} for score in result.scores],
             hide_index=True, column_config={"retrieved": st.column_config.NumberColumn(
-                help="Entities that the method retrieved; the gold nodes are looked for among "
-                     "them")})
+                help=say("Entities that the method retrieved; the gold nodes are looked for among "
+                         "them"))})
     if question.answers:
         st.html("<small>Known answer: " + safe(" or ".join(question.answers)) + "</small>")
         st.html("<table style='font-size:.85rem'><tr><th>method<th>contains it<th>quoted answer"

@@ -11,6 +11,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
 from qafd.samples import SAMPLES
 from qafd.view.panel import clean
+from qafd.wording import say
 
 BUNDLED, UPLOADED, WRITTEN = "Bundled", "Upload", "Write"
 
@@ -23,10 +24,10 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if st.session_state.get("gold") not in (None, *choices):
         del st.session_state["gold"]
     source = st.segmented_control(
-        "Questions", choices, default=BUNDLED if bundled else WRITTEN, required=True,
+        say("Questions"), choices, default=BUNDLED if bundled else WRITTEN, required=True,
         key=keep("gold"), bind="query-params",
-        help="A question comes with its gold: the documents that a good answer needs, and where "
-        "they are stated the nodes.")
+        help=say("A question comes with its gold: the documents that a good answer needs, and where "
+            "they are stated the nodes."))
     if source == BUNDLED:
         return bundled
     return _uploaded(knowledge) if source == UPLOADED else _written(knowledge)
@@ -64,15 +65,15 @@ def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if key in st.session_state:
         name, content = st.session_state[key]
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"From {plain(clean(name, 120))}", width="content")
-            if st.button("Remove the file"):
+            st.caption(say("From {name}", name=plain(clean(name, 120))), width="content")
+            if st.button(say("Remove the file")):
                 del st.session_state[key]
                 st.rerun()
         return read_questions(content, name)
     upload = st.file_uploader(
-        "JSON or JSON lines: question, gold (titles or names of documents), answer, nodes",
+        say("JSON or JSON lines: question, gold (titles or names of documents), answer, nodes"),
         ["json", "jsonl"])
-    st.download_button("Template", TEMPLATE, "questions.jsonl", "application/jsonl",
+    st.download_button(say("Template"), TEMPLATE, "questions.jsonl", "application/jsonl",
                        on_click="ignore", icon=":material/download:")
     if upload is not None:
         asked = read_questions(upload.getvalue(), upload.name)
@@ -92,14 +93,14 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         titles = list(dict.fromkeys(row.title or row.name for row in store.documents.all()
                                     if row.deleted_at is None))
     with st.form("write_gold", clear_on_submit=True):
-        text = st.text_input("Question")
-        gold = st.multiselect("Documents that answer it", titles)
-        answer = st.text_input("Answer, if known", help="Other accepted answers after |")
-        nodes = st.text_input("Names of nodes that matter, if known", help="Entities that a good "
-                              "subgraph has; several with | between them")
-        if st.form_submit_button("Add the question", type="primary"):
+        text = st.text_input(say("Question"))
+        gold = st.multiselect(say("Documents that answer it"), titles)
+        answer = st.text_input(say("Answer, if known"), help=say("Other accepted answers after |"))
+        nodes = st.text_input(say("Names of nodes that matter, if known"), help=say("Entities that a good "
+                                  "subgraph has; several with | between them"))
+        if st.form_submit_button(say("Add the question"), type="primary"):
             if not text.strip() or not gold:
-                st.warning("A question needs a text and at least one document that answers it.")
+                st.warning(say("A question needs a text and at least one document that answers it."))
             else:
                 known, named = (tuple(dict.fromkeys(filter(None, map(str.strip, typed.split(
                     "|"))))) for typed in (answer, nodes))
@@ -108,8 +109,8 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
                     number, text.strip(), tuple(gold), known, named)])
                 st.rerun()
     if not saved:
-        st.caption("Write questions about your own documents, each with the documents that a good "
-                   "answer needs; ten or more tell methods apart.")
+        st.caption(say("Write questions about your own documents, each with the documents that a good "
+                       "answer needs; ten or more tell methods apart."))
         return None
     event = st.dataframe(
         [{"question": clean(q.text, 300), "documents": [clean(name, 160) for name in q.gold],
@@ -118,9 +119,9 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
         hide_index=True, on_select="rerun", selection_mode="multi-row", key="written")
     chosen = event["selection"]["rows"]
     with st.container(horizontal=True):
-        if st.button("Remove", disabled=not chosen, help="The chosen rows"):
+        if st.button(say("Remove"), disabled=not chosen, help=say("The chosen rows")):
             save_questions(knowledge, [q for i, q in enumerate(saved) if i not in chosen])
             st.rerun()
-        st.download_button("Download the questions", lambda: to_jsonl(saved), "questions.jsonl",
+        st.download_button(say("Download the questions"), lambda: to_jsonl(saved), "questions.jsonl",
                            "application/jsonl", on_click="ignore", icon=":material/download:")
     return QuestionSet(saved)

@@ -20,7 +20,9 @@ from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.methods import label_of
 from qafd.storage.rows import now
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
 
 USUAL = 10  # questions
 
@@ -30,11 +32,11 @@ def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     model = language_model(knowledge.path, "judge")
     if model is None:
         return
-    st.subheader("A model's opinion")
-    st.caption("Optional. A language model grades what each method quotes, 0 to 100 by each of the "
-               "paper's five criteria, without knowing which method quoted it. Grades are "
-               "opinions: they vary from call to call, and measure no truth.")
-    if not st.toggle("Let a model grade the quoted answers", key=keep("opinion")):
+    st.subheader(say("A model's opinion"))
+    st.caption(say("Optional. A language model grades what each method quotes, 0 to 100 by each of the "
+                   "paper's five criteria, without knowing which method quoted it. Grades are "
+                   "opinions: they vary from call to call, and measure no truth."))
+    if not st.toggle(say("Let a model grade the quoted answers"), key=keep("opinion")):
         return
     with knowledge.store():  # else each look at the ledger would open and close the file
         _asked(result, knowledge, methods, model)
@@ -44,11 +46,11 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
            model: Metered) -> None:
     """What is to be judged and what that costs, the button, and what came of it."""
     many, times = st.columns(2)
-    questions = int(many.number_input("Questions, from the first", 1, len(result.questions),
+    questions = int(many.number_input(say("Questions, from the first"), 1, len(result.questions),
                                       min(USUAL, len(result.questions)), key=keep("judged")))
     repeats = int(times.number_input(
-        "Rounds for each", 1, 20, 2, key=keep("repeats"), help="The order of the answers is drawn "
-        "for each question and reversed from one round to the next, so take an even number."))
+        say("Rounds for each"), 1, 20, 2, key=keep("repeats"), help=say("The order of the answers is drawn "
+            "for each question and reversed from one round to the next, so take an even number.")))
     answers = _answers(result, knowledge, methods, questions)
     names = [score.name for score in result.scores][:AT_ONCE]
     model = replace(model, accepts=graded(len(names)), run=f"judge {now()}")
@@ -58,15 +60,15 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     st.caption(f"{plain(model.name)}: {plain(cost.sentence)} "
                f"{plain(model.meter.cap.sentence)}{away}")
     if len(result.scores) > AT_ONCE:
-        st.caption(f"The first {AT_ONCE} methods are judged, side by side.")
+        st.caption(say("The first {at_once} methods are judged, side by side.", at_once=AT_ONCE))
     asked: dict[object, tuple[Running[Opinions], Metered]] = st.session_state.setdefault(
         "judging", {})
     running, by = asked.get(_key(result, knowledge), (None, model))
     if running is not None and not running.over(0.5):
         st.fragment(watch, run_every=0.5)(running, "questions")
         return
-    st.page_link(page("settings"), label="Caps and prices", icon=":material/settings:")
-    if st.button(f"Ask {plain(clean(model.name, 40))}", key="ask_judge"):
+    st.page_link(page("settings"), label=say("Caps and prices"), icon=":material/settings:")
+    if st.button(say("Ask {name}", name=plain(clean(model.name, 40))), key="ask_judge"):
         asked[_key(result, knowledge)] = Running(
             lambda progress, stopped: _asking(knowledge, answers, model, names, repeats,
                                               progress, stopped),
@@ -92,7 +94,7 @@ def _answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str
     key = *_key(result, knowledge), most
     kept = st.session_state.get("quoted")
     if kept is None or kept[0] != key:
-        with st.spinner("Quoting answers"):
+        with st.spinner(say("Quoting answers")):
             kept = st.session_state["quoted"] = key, quoted(knowledge, result, methods, most)
     found: tuple[Answers, ...] = kept[1]
     return found
@@ -129,18 +131,21 @@ def _grades(found: Opinions, spent: str) -> None:
          for one in found.opinions], hide_index=True, column_config={
             name: st.column_config.NumberColumn(format="%.0f")
             for name in ("overall", *first.criteria)})
-    st.caption(f"In the opinion of {plain(found.model)}, of "
-               f"{counted(len(found.questions), 'question')}; intervals are 95% bootstrap "
-               "intervals over them, differences to the first method, question by question. "
-               f"{spent}")
+    st.caption(say("In the opinion of {model}, of "
+                   "{questions}; intervals are 95% bootstrap "
+                   "intervals over them, differences to the first method, question by question. "
+                   "{spent}", model=plain(found.model),
+                   questions=count(len(found.questions), "question"), spent=spent))
     if found.stopped:
         st.caption(f":material/info: {said(found.stopped)}")
     if found.unread:
-        st.caption(f":material/warning: {counted(found.unread, 'round')} could not be read.")
+        st.caption(say(":material/warning: {rounds} could not be read.",
+                       rounds=count(found.unread, "round")))
     if len(found.questions) < FEW:
-        st.caption(f":material/info: {counted(len(found.questions), 'question')} cannot tell "
-                   f"methods apart; let {FEW} or more be judged.")
-    st.download_button("Grades as CSV", lambda: table_csv(
+        st.caption(say(":material/info: {questions} cannot tell "
+                       "methods apart; let {few} or more be judged.",
+                       questions=count(len(found.questions), "question"), few=FEW))
+    st.download_button(say("Grades as CSV"), lambda: table_csv(
         ["method", "overall", "low", "high", *first.criteria],
         [[label_of(one.name), one.overall.mean, one.overall.low, one.overall.high,
           *(grade.mean for grade in one.criteria.values())] for one in found.opinions]),

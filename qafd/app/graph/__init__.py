@@ -33,8 +33,9 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
 from qafd.reading.text import canonical
 from qafd.storage import Workspace, open_workspace
-from qafd.view.panel import clean, counted
-from qafd.wording import say_some
+from qafd.view.panel import clean
+from qafd.wording import say, say_some
+from qafd.wording.counts import count
 
 ROWS = 500  # entities of the table
 LISTED = 2000  # names that a box lists
@@ -51,7 +52,7 @@ ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
 
 def view() -> str:
     """Which of `VIEWS` is shown."""
-    return str(st.segmented_control("View", VIEWS, default=ENTITIES, required=True,
+    return str(st.segmented_control(say("View"), VIEWS, default=ENTITIES, required=True,
                                     key=keep("part"), bind="query-params",
                                     label_visibility="collapsed"))
 
@@ -80,21 +81,21 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     """All entities, or those with the words that are looked for, and the chosen one's card."""
     known = _entities(*_state(knowledge))
     finding, typing, ordering = st.columns([3, 1, 1])
-    words = finding.text_input("Find", key=keep("find"), bind="query-params",
-                               placeholder="a name, or the beginnings of its words")
-    kind = typing.selectbox("Type", sorted({_type(one) for one in known}), index=None,
-                            placeholder="all", key=keep("type"), bind="query-params",
+    words = finding.text_input(say("Find"), key=keep("find"), bind="query-params",
+                               placeholder=say("a name, or the beginnings of its words"))
+    kind = typing.selectbox(say("Type"), sorted({_type(one) for one in known}), index=None,
+                            placeholder=say("all"), key=keep("type"), bind="query-params",
                             format_func=lambda name: name or "(none)")
-    which = ordering.selectbox("Show", list(ORDERS), key=keep("show"), bind="query-params",
-                               help="Hubs are in most relations. Orphans connect nothing: they "
-                               "are in one passage and in no relation.")
+    which = ordering.selectbox(say("Show"), list(ORDERS), key=keep("show"), bind="query-params",
+                               help=say("Hubs are in most relations. Orphans connect nothing: they "
+                                   "are in one passage and in no relation."))
     found = ORDERS[which](tuple(
         one for one in find(known, words) if kind in (None, _type(one))))
     if not known:
-        st.write("No name was found in these documents.")
+        st.write(say("No name was found in these documents."))
         return
     if not found:
-        st.caption(f"None of {counted(len(known), 'entity')} is like this.")
+        st.caption(say("None of {entities} is like this.", entities=count(len(known), "entity")))
         return
     linked = st.query_params.get("entity")
     first = [row for row, one in enumerate(found[:ROWS]) if one.id == linked]
@@ -109,9 +110,10 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
             key=f"entities {words} {kind} {which}", height=min(420, 37 + 35 * len(found)),
             column_config={"name": st.column_config.TextColumn(width="medium")})
         shown = f"The first {ROWS} of " if len(found) > ROWS else ""
-        st.caption(f"{shown}{counted(len(found), 'entity')}. Choose a row to read what the "
-                   "documents say of it, to rename it, to make it one with another or to say "
-                   "its type: types are guesses of the tagger.")
+        st.caption(say("{shown}{entities}. Choose a row to read what the "
+                       "documents say of it, to rename it, to make it one with another or to say "
+                       "its type: types are guesses of the tagger.", shown=shown,
+                       entities=count(len(found), "entity")))
     # A choice outlives a change to a smaller graph, which may not have its row.
     chosen = [found[row] for row in event["selection"]["rows"] if row < len(found)]
     if chosen:
@@ -121,7 +123,7 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
 
 
 def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
-    facts = [_type(one), counted(one.passages, "passage"), counted(one.relations, "relation"),
+    facts = [_type(one), count(one.passages, "passage"), count(one.relations, "relation"),
              f"also {', '.join(one.also[:6])}" if one.also else ""]
     st.html(f"{STYLE}<h4 style='margin:0'>{safe(one.name)}</h4>"
             f"<small>{safe(' · '.join(filter(None, facts)))}</small>")
@@ -132,8 +134,8 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
         name = _name("Call it", known, one, "another name, or another entity", True,
                      "A new name renames it. The name of another entity makes the two one.")
         with st.container(horizontal=True):
-            called = st.form_submit_button("Rename or merge", type="primary")
-            hidden = st.form_submit_button("Hide", help="This is no entity: it leaves the graph.")
+            called = st.form_submit_button(say("Rename or merge"), type="primary")
+            hidden = st.form_submit_button(say("Hide"), help=say("This is no entity: it leaves the graph."))
     kind = _typing(known, one)
     if called and name and _meant(knowledge, known, one, name):
         _put_right(knowledge, lambda store: curate.call(store, one.name, name))
@@ -141,9 +143,9 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
         _put_right(knowledge, lambda store: curate.hide(store, one.name))
     if kind:
         _put_right(knowledge, lambda store: curate.retype(store, one.name, kind))
-    st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
+    st.page_link(page("explore"), label=say("Ask about it"), icon=":material/hub:",
                  query_params={"ws": knowledge.path.stem, "q": about(one.name)})
-    sentences, edges = st.tabs(["Sentences", "Neighbors"])
+    sentences, edges = st.tabs([say("Sentences"), say("Neighbors")])
     with sentences:
         said_of(knowledge, one.id, SENTENCES, MOST)
     with edges:
@@ -158,11 +160,11 @@ def _typing(known: Sequence[Entity], one: Entity) -> str:
     with st.form(f"type {one.id} {one.type}", border=False), st.container(
             horizontal=True, vertical_alignment="bottom"):
         kind = st.selectbox(
-            "Type", options, index=options.index(own) if own else None,
-            accept_new_options=True, placeholder="person, organization, place or a word of yours",
-            help="It counts in lists, exports and answers to questions for a person or a place. "
-            "The last name of a person alone means that person.")
-        pressed = st.form_submit_button("Set type")
+            say("Type"), options, index=options.index(own) if own else None,
+            accept_new_options=True, placeholder=say("person, organization, place or a word of yours"),
+            help=say("It counts in lists, exports and answers to questions for a person or a place. "
+                "The last name of a person alone means that person."))
+        pressed = st.form_submit_button(say("Set type"))
     return kind or "" if pressed else ""
 
 
@@ -190,9 +192,10 @@ def _meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name
     near = [other.name for other in similar(known, name) if other.id != one.id]
     if near:
         st.session_state["meant"] = one.id, name
-        st.caption(plain(f"No entity is called “{clean(name, 60)}”. Names like it: "
-                         f"{clean(say_some(near, 5), 300)}. Type one of them to make the two one, or "
-                         "press again to give this new name."))
+        st.caption(plain(say("No entity is called “{name}”. Names like it: "
+                             "{listed}. Type one of them to make the two one, or "
+                             "press again to give this new name.", name=clean(name, 60),
+                             listed=clean(say_some(near, 5), 300))))
     return not near
 
 
@@ -202,32 +205,36 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
     with knowledge.store() as store:
         near = neighbors(store, one)
     if not near:
-        st.caption("No edge joins it to another entity, only passages that name both may.")
+        st.caption(say("No edge joins it to another entity, only passages that name both may."))
     for other in near[:NEIGHBORS]:
         _neighbor(knowledge, one, other, said.get(other.id, ()))
     if more := near[NEIGHBORS:]:
-        with st.expander(f"{len(more):,} more"):
+        with st.expander(say("{more} more", more=f"{len(more):,}")):
             for other in more[:MOST]:
                 _neighbor(knowledge, one, other, said.get(other.id, ()))
             if len(more) > MOST:
-                st.caption(f"The first {MOST} of them; each of the others lists this one too.")
+                st.caption(say("The first {most} of them; each of the others lists this one too.",
+                               most=MOST))
     # another name empties the form once an edge is added, and not where it was refused
     with st.form(f"connect {one.id} {sum(len(other.joined) for other in near)}"):
         other_name = _name("Connect to", known, one, "another entity", False)
-        label = st.text_input("How it is related to that", max_chars=LABEL, placeholder="founded",
-                              help=f"The edge leads from {plain(clean(one.name, 60))} to the other "
-                              "entity and says this. Empty: related somehow.")
-        note = st.text_input("Note", max_chars=NOTE, placeholder="where you know it from",
-                             help="Shown with the date where a sentence would be quoted.")
-        joined = st.form_submit_button("Connect")
-        st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
-                   "What is removed stays away when documents are read again, but passages that "
-                   "name both still lead from one to the other. Edits takes both back.")
+        label = st.text_input(say("How it is related to that"), max_chars=LABEL, placeholder=say("founded"),
+                              help=say("The edge leads from {name} to the other "
+                                  "entity and says this. Empty: related somehow.",
+                                       name=plain(clean(one.name, 60))))
+        note = st.text_input(say("Note"), max_chars=NOTE, placeholder=say("where you know it from"),
+                             help=say("Shown with the date where a sentence would be quoted."))
+        joined = st.form_submit_button(say("Connect"))
+        st.caption(say("Its strength is {strength}, as of a name in a passage that it fits well. "
+                       "What is removed stays away when documents are read again, but passages that "
+                       "name both still lead from one to the other. Edits takes both back.",
+                       strength=f"{STRENGTH:g}"))
     if joined and other_name and len(known) > LISTED and not _is_called(
             knowledge, known, other_name):
         like = [other.name for other in similar(known, other_name)]
-        st.caption(plain(f"No entity is called “{clean(other_name, 60)}”" + (
-            f"; names like it: {clean(say_some(like, 5), 300)}." if like else ".")))
+        st.caption(plain(say("No entity is called “{other_name}”",
+                             other_name=clean(other_name, 60)) + (
+            say("; names like it: {listed}.", listed=clean(say_some(like, 5), 300)) if like else ".")))
     elif joined and other_name:
         _put_right(knowledge, partial(connect, one=one.name, other=other_name, label=label,
                                       note=note))
@@ -240,7 +247,7 @@ def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
             st.html(f"{safe(', '.join(other.labels[:LABELS]), 200)} <b>{safe(other.name, 120)}</b>"
                     f"<br><small style='opacity:.75'>{safe(other.grounds, 700)}</small>"
                     + "".join(map(remark, said[:REMARKS])))
-        if st.button("Remove", key=f"cut {one.id} {other.id}", type="tertiary",
+        if st.button(say("Remove"), key=f"cut {one.id} {other.id}", type="tertiary",
                      help=plain(clean(other.evidence, 300)) or None):
             _put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
 
@@ -253,14 +260,14 @@ def pairs(knowledge: KnowledgeGraph) -> None:
     """Pairs that may be one entity, with a sentence about each, to accept or to refuse."""
     found = _suggestions(*_state(knowledge))
     if not found:
-        st.write("No two names look like one entity.")
+        st.write(say("No two names look like one entity."))
         return
-    st.caption("Two names may mean one entity: in one or both of its spellings. Nothing is merged "
-               "by itself, and Edits takes back what you decide here.")
+    st.caption(say("Two names may mean one entity: in one or both of its spellings. Nothing is merged "
+                   "by itself, and Edits takes back what you decide here."))
     for pair in found[:PAIRS]:
         _pair(knowledge, pair)
     if len(found) > PAIRS:
-        st.caption(f"{len(found) - PAIRS} more wait behind these.")
+        st.caption(say("{found} more wait behind these.", found=len(found) - PAIRS))
 
 
 def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
@@ -268,21 +275,22 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
     with st.container(border=True):
         for column, entity in zip(st.columns(2, gap="medium"), (one, other), strict=True):
             column.html(f"<b>{safe(entity.name)}</b> <small style='opacity:.75'>"
-                        f"{safe(_type(entity))} · {counted(entity.passages, 'passage')}</small>"
+                        f"{safe(_type(entity))} · {count(entity.passages, 'passage')}</small>"
                         f"<p style='margin:.3em 0 0'>"
                         f"{safe(entity.evidence, 300) or 'Only in titles.'}</p>")
         clash = (f" · types differ: {_type(one)}, {_type(other)}"
                  if one.type and other.type and _type(one) != _type(other) else "")
-        both = (f" · {counted(pair.together, 'sentence')} with both names"
+        both = (f" · {count(pair.together, 'sentence')} with both names"
                 if pair.together else "")
-        st.caption(plain(f"{pair.why} · names alike by {pair.similarity:.2f}{clash}{both}"))
+        st.caption(plain(say("{why} · names alike by {similarity}{clash}{both}", why=pair.why,
+                             similarity=f"{pair.similarity:.2f}", clash=clash, both=both)))
         with st.container(horizontal=True):
             key = f"{one.id} {other.id}"
-            if st.button(plain(f"Both are {clean(one.name, 60)}"), key=f"first {key}"):
+            if st.button(plain(say("Both are {name}", name=clean(one.name, 60))), key=f"first {key}"):
                 _put_right(knowledge, lambda store: curate.call(store, other.name, one.name))
-            if st.button(plain(f"Both are {clean(other.name, 60)}"), key=f"second {key}"):
+            if st.button(plain(say("Both are {name}", name=clean(other.name, 60))), key=f"second {key}"):
                 _put_right(knowledge, lambda store: curate.call(store, one.name, other.name))
-            if st.button("Different", key=f"apart {key}"):
+            if st.button(say("Different"), key=f"apart {key}"):
                 _put_right(knowledge, lambda store: curate.keep_apart(store, one.name, other.name))
 
 
@@ -291,7 +299,7 @@ def history(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         edits, merged = store.edits.all(), store.edits.merged()
     if not edits:
-        st.write("Nothing was edited yet.")
+        st.write(say("Nothing was edited yet."))
         return
     known = {one.key: one.name for one in _entities(*_state(knowledge))}
     for edit in reversed(edits):
@@ -303,7 +311,7 @@ def history(knowledge: KnowledgeGraph) -> None:
                  if lost and any(map(edit.holds, ("join", "cut", "type"))) else "")
         words.html(f"{safe(sentence(edit, known))}<br><small style='opacity:.75'>"
                    f"{edit.made_at[:16].replace('T', ' ')}{undone}{waits}</small>")
-        if not edit.undone_at and button.button("Undo", key=f"undo {edit.id}"):
+        if not edit.undone_at and button.button(say("Undo"), key=f"undo {edit.id}"):
             _put_right(knowledge, partial(_undo, number=edit.id))
 
 
@@ -333,5 +341,5 @@ def _put_right(knowledge: KnowledgeGraph, change: Callable[[Workspace], object])
         st.error(said(error), icon=":material/error:")
         return
     start(knowledge)
-    st.toast("Noted; the graph is made anew. Edits takes it back.")
+    st.toast(say("Noted; the graph is made anew. Edits takes it back."))
     st.rerun()

@@ -9,7 +9,8 @@ import streamlit as st
 from qafd.export.whole import whole
 from qafd.export.whole_files import DRAWN, MIME, ending, write
 from qafd.knowledge import KnowledgeGraph
-from qafd.view.panel import counted
+from qafd.wording import say
+from qafd.wording.counts import count
 
 PACKED = 20_000  # edges from which files are packed
 LABELS = {"graphml": "GraphML", "gexf": "GEXF", "json": "Node-link JSON", "csv": "CSV",
@@ -24,8 +25,9 @@ def exports(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store, whole(store) as graph:
         nodes, edges, stale = graph.node_count, graph.edge_count, graph.stale
     packed = edges > PACKED
-    st.write(f"The whole graph: {counted(nodes, 'node')}, {counted(edges, 'edge')}. What one "
-             "question retrieves is exported on Explore, in the tab Table.")
+    st.write(say("The whole graph: {nodes}, {edges}. What one "
+                 "question retrieves is exported on Explore, in the tab Table.",
+                 nodes=count(nodes, "node"), edges=count(edges, "edge")))
     with st.container(horizontal=True):
         for form, label in LABELS.items():
             large = form == "html" and nodes > DRAWN
@@ -33,17 +35,17 @@ def exports(knowledge: KnowledgeGraph) -> None:
                 label, partial(_file, knowledge, form, packed), f"graph.{ending(form, packed)}",
                 "application/zip" if packed else MIME[form], on_click="ignore",
                 icon=":material/download:", disabled=large, key=f"whole {form}",
-                help=f"For graphs of up to {DRAWN} nodes." if large else MEANT[form])
+                help=say("For graphs of up to {drawn} nodes.", drawn=DRAWN) if large else MEANT[form])
     st.caption(
-        f"The file is made when you press a button{', and packed' * packed}. Nodes: entities and "
-        "passages with their texts. Edges: mentions, relations, names alike, with weight, label, "
-        "number of sentences, and where those stand; what was added by hand says so. All but the "
-        f"picture, which is of graphs of up to {DRAWN} nodes, are read again by Documents, Graph "
-        "file.")
+        say("The file is made when you press a button. Nodes: entities and "
+            "passages with their texts. Edges: mentions, relations, names alike, with weight, label, "
+            "number of sentences, and where those stand; what was added by hand says so. All but the "
+            "picture, which is of graphs of up to {drawn} nodes, are read again by Documents, Graph "
+            "file.", drawn=DRAWN) + (" " + say("It is packed.") if packed else ""))
     if stale:
-        st.caption(":material/info: Documents or edits are still being taken in; a file holds what "
-                   "the graph has now.")
-    with st.expander("From the command line and Python"):
+        st.caption(say(":material/info: Documents or edits are still being taken in; a file holds what "
+                       "the graph has now."))
+    with st.expander(say("From the command line and Python")):
         st.code(f"qafd export --graph --db {quote(str(knowledge.path))} --format graphml "
                 "--out graph.graphml", language="bash", wrap_lines=True)
         st.code("from qafd import KnowledgeGraph\n"

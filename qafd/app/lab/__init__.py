@@ -26,7 +26,8 @@ from qafd.lab.movie import Movie, film, states
 from qafd.lab.sweep import Cell, masses_for, sweep
 from qafd.lab.timeline import reach, timeline
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
 
 LISTED = 3000  # passages that may be named as gold
 NOTE = {"budget": "mass, in nodes"}
@@ -41,7 +42,7 @@ def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
         on_select) else {}
     st.plotly_chart(figure, theme="streamlit", alt=alt, key=key,
                     config={"displayModeBar": False}, **chosen)
-    st.download_button("Data as CSV", lambda: table_csv(columns, rows), f"{key}.csv", "text/csv",
+    st.download_button(say("Data as CSV"), lambda: table_csv(columns, rows), f"{key}.csv", "text/csv",
                        key=f"{key}-csv", on_click="ignore", icon=":material/download:")
 
 
@@ -74,11 +75,11 @@ def seeds_label(method: FlowDiffusion) -> str:
 def sweep_tab(view: View) -> None:
     """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
-    st.caption("Each cell is an exact solve of this question. Click one to load its settings; "
-               "the controls at the left and on Explore then have them. The settings now are "
-               "outlined.")
+    st.caption(say("Each cell is an exact solve of this question. Click one to load its settings; "
+                   "the controls at the left and on Explore then have them. The settings now are "
+                   "outlined."))
     left, middle, right = st.columns([3, 3, 4], gap="medium")
-    variants = left.pills("Edge weights", VARIANTS, selection_mode="multi",
+    variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
                           bind="query-params", wrap=True)
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
@@ -88,11 +89,11 @@ def sweep_tab(view: View) -> None:
     passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
     names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
     gold = right.multiselect(
-        "Gold passages, if you know them", list(names), format_func=names.__getitem__,
+        say("Gold passages, if you know them"), list(names), format_func=names.__getitem__,
         key=f"gold-{view.knowledge.path.stem}-{view.version}",
-        help="The passages that answer the question: needed for recall and leakage.")
+        help=say("The passages that answer the question: needed for recall and leakage."))
     if not variants or not seeds:
-        st.write("Choose at least one edge weight and one number of seeds.")
+        st.write(say("Choose at least one edge weight and one number of seeds."))
         return
     masses = masses_for(_problem(view))
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
@@ -102,11 +103,12 @@ def sweep_tab(view: View) -> None:
         _corpus(view), view.plan, base, masses, sorted(seeds), variants, gold, progress))
     metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
     metric = st.segmented_control(
-        "Color and number", metrics, default="size", required=True, key=keep("sweep_metric"),
+        say("Color and number"), metrics, default="size", required=True, key=keep("sweep_metric"),
         bind="query-params", format_func=lambda m: figures.METRICS[m][0]) or "size"
     values = [getattr(cell, metric) for cell in cells]
-    st.caption(f"{figures.METRICS[metric][1].capitalize()}. {len(cells)} solves took "
-               f"{sum(c.milliseconds for c in cells) / 1000:.2f} s.")
+    st.caption(say("{capitalize}. {cells} solves took "
+                   "{value} s.", capitalize=figures.METRICS[metric][1].capitalize(),
+                   cells=len(cells), value=f"{sum(c.milliseconds for c in cells) / 1000:.2f}"))
     for place, variant in zip(st.columns(len(variants), gap="small"), variants, strict=True):
         mine = [cell for cell in cells if cell.variant == variant]
         now = next((cell for cell in mine if (cell.mass, cell.seeds, cell.variant) == (
@@ -123,8 +125,8 @@ def sweep_tab(view: View) -> None:
                   [f.name for f in Cell.__dataclass_fields__.values()],
                   [astuple(cell) for cell in mine], partial(_load, key, mine, method))
     if "loaded" in st.session_state:
-        st.caption(f"Loaded: {st.session_state['loaded']}.")
-        st.page_link(page("explore"), label="See it in Explore", icon=":material/hub:")
+        st.caption(say("Loaded: {session_state}.", session_state=st.session_state['loaded']))
+        st.page_link(page("explore"), label=say("See it in Explore"), icon=":material/hub:")
 
 
 def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
@@ -148,13 +150,13 @@ def timeline_tab(view: View) -> None:
     limit = reach(problem, problem.end())
     found = timeline(problem, limit)
     if not found.entries:
-        st.write("Nothing fills up: no seed of this question has a neighbor.")
+        st.write(say("Nothing fills up: no seed of this question has a neighbor."))
         return
-    st.caption("A bar begins at the exact mass at which its node is full, and it never empties "
-               "again. A node's lane is the first seed upstream along the strongest inflows; Why "
-               "counts all inflows, so another seed may have the largest share there.")
+    st.caption(say("A bar begins at the exact mass at which its node is full, and it never empties "
+                   "again. A node's lane is the first seed upstream along the strongest inflows; Why "
+                   "counts all inflows, so another seed may have the largest share there."))
     count = len(found.entries)
-    drawn = count if count <= 10 else st.slider("Nodes shown", 10, min(count, 150),
+    drawn = count if count <= 10 else st.slider(say("Nodes shown"), 10, min(count, 150),
                                                 min(count, 40), key=keep("lanes_shown"),
                                                 bind="query-params")
     unit = mass_label(view.method)
@@ -165,7 +167,9 @@ def timeline_tab(view: View) -> None:
           ("node", "kind", "full from", "lane", "seed"),
           [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
     if found.next_mass is not None:
-        st.caption(f"Next: {plain(clean(found.next_name, 60))} at {found.next_mass:.4g}.")
+        st.caption(say("Next: {next_name} at {next_mass}.",
+                       next_name=plain(clean(found.next_name, 60)),
+                       next_mass=f"{found.next_mass:.4g}"))
 
 
 def movie_tab(view: View) -> None:
@@ -179,14 +183,15 @@ def movie_tab(view: View) -> None:
     movie(movie_data(filmed, names, {i: positions[node] for i, node in enumerate(ids)
                                      if node in positions},
                      order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp), key="movie")
-    st.caption(f"The released code stops after {RELEASED_PUSHES} pushes, whatever is left above "
-               "capacity then; the exact solution leaves nothing.")
+    st.caption(say("The released code stops after {released_pushes} pushes, whatever is left above "
+                   "capacity then; the exact solution leaves nothing.",
+                   released_pushes=RELEASED_PUSHES))
     st.html(read_table(
         ("order", "pushes", "excess below 0.1%",
          f"mass above capacity after {RELEASED_PUSHES} pushes"),
         [(ORDERS[take.order], f"{len(take.pushed):,}", "yes" if take.converged else "no",
           f"{take.left:.2%}") for take in filmed.takes]))
-    st.download_button("Data as CSV", lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
+    st.download_button(say("Data as CSV"), lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
                        key="movie-csv", on_click="ignore", icon=":material/download:")
 
 
@@ -203,12 +208,12 @@ def gates_tab(view: View) -> None:
     problem = _problem(view)
     found = gates(problem, problem.solve())
     if not found:
-        st.write("No gate was read: nothing is retrieved. Raise the mass.")
+        st.write(say("No gate was read: nothing is retrieved. Raise the mass."))
         return
     closed = sum(gate.closed for gate in found)
-    st.caption(f"{len(found):,} gates were read, {closed:,} of them closed: narrower than a "
-               "hundredth of the widest. A closed gate still leaks when everything before it is "
-               "full.")
+    st.caption(say("{found} gates were read, {closed} of them closed: narrower than a "
+                   "hundredth of the widest. A closed gate still leaks when everything before it is "
+                   "full.", found=f"{len(found):,}", closed=f"{closed:,}"))
     chart(figures.gate_histogram(found),
           f"Histogram of {len(found)} edge weights from {found[-1].weight:.1e} to "
           f"{found[0].weight:.1e}.", "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
@@ -218,36 +223,36 @@ def gates_tab(view: View) -> None:
                   strict=True)) for g in found],
         hide_index=True, column_config=dict.fromkeys(GATE_COLUMNS[2:7], number) | {
             GATE_COLUMNS[2]: st.column_config.NumberColumn(format="%.3g", help=(
-                "The part of the weight that no question changes: how similar the ends are, for "
-                "all that joins them. It can exceed 1: a name in a passage's title counts four "
-                "times."))})
+                say("The part of the weight that no question changes: how similar the ends are, for "
+                    "all that joins them. It can exceed 1: a name in a passage's title counts four "
+                    "times.")))})
 
 
 def robustness_tab(view: View) -> None:
     """How often each node returns when the embeddings are jittered."""
     left, middle, right = st.columns(3, gap="medium")
-    noise = left.slider("Noise, relative to an embedding's length", 0.0, 1.0, 0.5, 0.01,
+    noise = left.slider(say("Noise, relative to an embedding's length"), 0.0, 1.0, 0.5, 0.01,
                         key=keep("noise"), bind="query-params")
-    draws = middle.slider("Draws", 5, 50, 20, key=keep("draws"), bind="query-params")
-    seed = right.number_input("Seed of the noise", 0, 9999, 0, key=keep("noise_seed"),
+    draws = middle.slider(say("Draws"), 5, 50, 20, key=keep("draws"), bind="query-params")
+    seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, key=keep("noise_seed"),
                               bind="query-params")
     asked = (view.knowledge.path, view.version, view.question, view.method, noise, draws, seed)
     found = remembered("robustness", asked, lambda progress: returns(
         _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
     usual = [r for r in found if r.usual]
     if not found:
-        st.write("Nothing is retrieved, with or without noise. Raise the mass.")
+        st.write(say("Nothing is retrieved, with or without noise. Raise the mass."))
         return
     steady = sum(r.share == 1 for r in usual)
     others = len(found) - len(usual)
-    st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw; "
-               f"{counted(others, 'other')} {'comes' if others == 1 else 'come'} in at least one.")
+    st.caption(say("{steady} of {usual} retrieved nodes return in every draw. Others that come in at "
+                   "least one: {others}.", steady=steady, usual=len(usual), others=others))
     chart(figures.return_bars(found, 60, _ink()),
           f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
           [(r.name, r.kind, r.share, r.usual) for r in found])
     if len(found) > 60:
-        st.caption(f"The first 60 of {len(found)} are drawn; the CSV has all.")
+        st.caption(say("The first 60 of {found} are drawn; the CSV has all.", found=len(found)))
 
 
 def _corpus(view: View) -> Any:

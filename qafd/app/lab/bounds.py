@@ -11,6 +11,7 @@ from qafd.flow.guarantees import Model
 from qafd.flow.weights import VARIANTS
 from qafd.lab.planted import PLACES, Experiment, Place, experiment
 from qafd.lab.scale import Size, scale
+from qafd.wording import say
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 SLIDERS = {
@@ -30,10 +31,10 @@ SLIDERS = {
 def guarantees_tab() -> None:
     """Theorem 7 and Lemma 6 on drawn graphs, also where they do not hold."""
     by_title = {place.title: place for place in PLACES}
-    st.caption("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem 7 "
-               "promises that a diffusion poured inside R retrieves all of it and leaks at most "
-               "beta. Start where it holds, or at one of the places where it does not.")
-    title = st.pills("Start from", list(by_title), default=PLACES[0].title, required=True,
+    st.caption(say("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem 7 "
+                   "promises that a diffusion poured inside R retrieves all of it and leaks at most "
+                   "beta. Start where it holds, or at one of the places where it does not."))
+    title = st.pills(say("Start from"), list(by_title), default=PLACES[0].title, required=True,
                      key=keep("place"), bind="query-params", on_change=_move)
     place = by_title[title or PLACES[0].title]
     st.write(f"**{place.title}.** {place.remark}")
@@ -47,12 +48,12 @@ def guarantees_tab() -> None:
     columns = ("separation", "gamma", "beta", "source inside", "R connected", "covered",
                "share of R", "leakage", "converged", "smallest inside", "largest across")
     with left:
-        st.caption("Theorem 7: retrieved share of R against leakage, one point per draw")
+        st.caption(say("Theorem 7: retrieved share of R against leakage, one point per draw"))
         chart(figures.recovery_points(found),
               f"R was covered in {found.covered} of {draws} draws; the leakage stayed below beta "
               f"in {found.within}.", "recovery", columns, rows)
     with right:
-        st.caption("Lemma 6: the smallest weight inside R and the largest that leaves it")
+        st.caption(say("Lemma 6: the smallest weight inside R and the largest that leaves it"))
         chart(figures.separation_points(found),
               f"Weights inside exceeded all weights across in {found.separated} of {draws} draws.",
               "separation", columns, rows)
@@ -65,13 +66,13 @@ def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
         chosen[name] = columns[i % 3].slider(label, low, high, getattr(place.model, name), step,
                                              key=keep(f"planted_{name}"), bind="query-params",
                                              help=why)
-    beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, key=keep("planted_beta"),
-                             bind="query-params", help="How much more is poured than R can hold, "
-                             "as a share of that: all of it that leaves R is leakage.")
-    inside = columns[0].toggle("Source inside R", place.source_inside, key=keep("planted_source"),
+    beta = columns[2].slider(say("beta, extra mass"), 0.05, 1.0, 0.2, 0.05, key=keep("planted_beta"),
+                             bind="query-params", help=say("How much more is poured than R can hold, "
+                                 "as a share of that: all of it that leaves R is leakage."))
+    inside = columns[0].toggle(say("Source inside R"), place.source_inside, key=keep("planted_source"),
                                bind="query-params")
-    draws = columns[1].slider("Draws", 1, 30, 10, key=keep("planted_draws"), bind="query-params")
-    seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, key=keep("planted_seed"),
+    draws = columns[1].slider(say("Draws"), 1, 30, 10, key=keep("planted_draws"), bind="query-params")
+    seed = columns[2].number_input(say("Seed of the draws"), 0, 9999, 0, key=keep("planted_seed"),
                                    bind="query-params")
     return replace(place.model, **chosen), beta, inside, draws, seed
 
@@ -104,16 +105,16 @@ def _verdicts(found: Experiment) -> list[dict[str, str]]:
 
 def scale_tab() -> None:
     """Support and time against the size of the graph."""
-    st.caption("Synthetic graphs of clusters of about 150 nodes; the same mass and seeds on each. "
-               "A local method's work depends on the mass, not on the graph.")
+    st.caption(say("Synthetic graphs of clusters of about 150 nodes; the same mass and seeds on each. "
+                   "A local method's work depends on the mass, not on the graph."))
     columns = st.columns(4, gap="medium")
-    largest = columns[0].select_slider("Largest graph, nodes", SIZES[1:], SIZES[2],
+    largest = columns[0].select_slider(say("Largest graph, nodes"), SIZES[1:], SIZES[2],
                                        key=keep("largest"), bind="query-params",
                                        format_func=lambda n: f"{n:,}")
-    mass = columns[1].slider("Mass, in nodes", 10, 300, 60, 10, key=keep("scale_mass"),
+    mass = columns[1].slider(say("Mass, in nodes"), 10, 300, 60, 10, key=keep("scale_mass"),
                              bind="query-params")
-    seeds = columns[2].slider("Seeds", 1, 40, 10, key=keep("scale_seeds"), bind="query-params")
-    variant = columns[3].selectbox("Edge weight", VARIANTS, VARIANTS.index("product"),
+    seeds = columns[2].slider(say("Seeds"), 1, 40, 10, key=keep("scale_seeds"), bind="query-params")
+    variant = columns[3].selectbox(say("Edge weight"), VARIANTS, VARIANTS.index("product"),
                                    key=keep("scale_variant"), bind="query-params")
     sizes = [n for n in SIZES if n <= largest]
     found: tuple[Size, ...] = remembered(
@@ -125,4 +126,4 @@ def scale_tab() -> None:
           f"in {last.milliseconds:.1f} ms.", "scale",
           ("nodes", "edges", "retrieved", "touched", "milliseconds"),
           [astuple(size) for size in found])
-    st.caption("Medians of 5 questions; processor time of one solve, in this app's process.")
+    st.caption(say("Medians of 5 questions; processor time of one solve, in this app's process."))

@@ -18,6 +18,7 @@ from qafd.knowledge import KnowledgeGraph, local_embedder
 from qafd.lab.embeddings import NEAREST, NeighborShare, Side, neighbors_kept, side
 from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.view.panel import clean
+from qafd.wording import say
 
 
 def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
@@ -26,22 +27,23 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
         name, dimension = store.vectors.embedder
         earlier, size = store.vectors.earlier
     if not name:
-        st.write("This workspace has no embedding yet.")
+        st.write(say("This workspace has no embedding yet."))
         return
-    st.caption("An embedding turns each text into a list of numbers; the closer two texts are in "
-               "meaning, the larger the cosine of their lists. It decides which edges a question "
-               "opens.")
+    st.caption(say("An embedding turns each text into a list of numbers; the closer two texts are in "
+                   "meaning, the larger the cosine of their lists. It decides which edges a question "
+                   "opens."))
     if not earlier:
-        st.write(f"This workspace has one embedding: {plain(clean(name, 80))}. Compute all "
-                 "vectors anew with another model, and both can be compared here: the vectors "
-                 "there are now are kept.")
-        st.page_link(page("settings"), label="Choose another embedding model in Settings",
+        st.write(say("This workspace has one embedding: {name}. Compute all "
+                     "vectors anew with another model, and both can be compared here: the vectors "
+                     "there are now are kept.", name=plain(clean(name, 80))))
+        st.page_link(page("settings"), label=say("Choose another embedding model in Settings"),
                      icon=":material/settings:")
         st.code(f"qafd index --db {knowledge.path} --embed-model NAME --embed-url URL --re-embed",
                 language="bash", wrap_lines=True)
         return
-    st.write(f"Now: {plain(clean(name, 80))}, {dimension} dimensions. Earlier: "
-             f"{plain(clean(earlier, 80))}, {size} dimensions.")
+    st.write(say("Now: {name}, {dimension} dimensions. Earlier: "
+                 "{earlier}, {size} dimensions.", name=plain(clean(name, 80)), dimension=dimension,
+                 earlier=plain(clean(earlier, 80)), size=size))
     try:
         before = _earlier(knowledge, name, earlier)
     except StoreError as error:
@@ -50,8 +52,8 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
     _neighbors(knowledge, before, earlier)
     if view is not None:
         _sides(view, before, earlier)
-    if st.button("Drop the earlier vectors", help="They take room in the file; to compare again, "
-                 "embed anew."):
+    if st.button(say("Drop the earlier vectors"), help=say("They take room in the file; to compare again, "
+                     "embed anew.")):
         with knowledge.store() as store:
             store.vectors.drop_earlier()
         st.rerun()
@@ -64,17 +66,18 @@ def _earlier(knowledge: KnowledgeGraph, name: str, earlier: str) -> Graph:
 
 
 def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
-    st.subheader("Neighbors", anchor=False)
+    st.subheader(say("Neighbors"), anchor=False)
     asked = knowledge.path, knowledge.version(knowledge.graph), earlier
     kept: tuple[NeighborShare, ...] = remembered("neighbors", asked, lambda _: neighbors_kept(
         before, knowledge.graph, np.random.default_rng(0)))
     if not kept:
-        st.write("There are too few nodes to have neighbors.")
+        st.write(say("There are too few nodes to have neighbors."))
         return
     mean = float(np.mean([node.share for node in kept]))
-    st.caption(f"Of the {NEAREST} nodes nearest to a node with the earlier model, {mean:.0%} are "
-               f"still among its nearest now: mean of {len(kept):,} nodes. The table has those "
-               "that changed most.")
+    st.caption(say("Of the {nearest} nodes nearest to a node with the earlier model, {mean} are "
+                   "still among its nearest now: mean of {kept} nodes. The table has those "
+                   "that changed most.", nearest=NEAREST, mean=f"{mean:.0%}",
+                   kept=f"{len(kept):,}"))
     left, right = st.columns(2, gap="medium")
     with left:
         chart(figures.kept_histogram([node.share for node in kept]),
@@ -90,11 +93,12 @@ def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
 def _sides(view: View, before: Graph, earlier: str) -> None:
     knowledge = view.knowledge
     embedder = _embedder(knowledge, earlier)
-    st.subheader("Gates and what is retrieved", anchor=False)
+    st.subheader(say("Gates and what is retrieved"), anchor=False)
     if embedder is None:
-        st.write(f"To see what {plain(clean(earlier, 80))} retrieves, the question must be "
-                 "embedded with it too: name it and its endpoint in Settings.")
-        st.page_link(page("settings"), label="Settings", icon=":material/settings:")
+        st.write(say("To see what {earlier} retrieves, the question must be "
+                     "embedded with it too: name it and its endpoint in Settings.",
+                     earlier=plain(clean(earlier, 80))))
+        st.page_link(page("settings"), label=say("Settings"), icon=":material/settings:")
         return
     asked = knowledge.path, view.version, view.question, view.method, earlier
     both: tuple[Side, Side] = remembered("sides", asked, lambda _: (
@@ -104,8 +108,10 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
                                        ("Earlier", "Now"), strict=True):
         with place:
             closed = sum(gate.closed for gate in one.gates)
-            st.caption(f"{word}, {plain(clean(one.model, 60))}: {len(one.gates):,} gates were "
-                       f"read, {closed:,} of them closed.")
+            st.caption(say("{word}, {model}: {gates} gates were "
+                           "read, {closed} of them closed.", word=word,
+                           model=plain(clean(one.model, 60)), gates=f"{len(one.gates):,}",
+                           closed=f"{closed:,}"))
             if one.gates:
                 chart(figures.gate_histogram(one.gates, other.gates),
                       f"Histogram of {len(one.gates)} edge weights with {clean(one.model, 60)}.",

@@ -21,7 +21,9 @@ from qafd.runs import KeptRun, Run
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
 from qafd.storage import Workspace, open_workspace
-from qafd.view.panel import Drawing, clean, counted
+from qafd.view.panel import Drawing, clean
+from qafd.wording import say
+from qafd.wording.counts import count
 from qafd.wording.runs import say_exact
 
 
@@ -43,15 +45,15 @@ def history(knowledge: KnowledgeGraph) -> History:
         rows, deleted = runs.kept(store), runs.deleted(store)
     if deleted:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{counted(deleted, 'run')} deleted.")
-            st.button("Undo", on_click=partial(_change, knowledge, runs.undo), type="tertiary")
+            st.caption(say("{runs} deleted.", runs=count(deleted, "run")))
+            st.button(say("Undo"), on_click=partial(_change, knowledge, runs.undo), type="tertiary")
     if not rows and not len(knowledge.graph):
         empty_workspace(knowledge)
         return History(knowledge, rows)
     if not rows:
-        st.write("No run is kept yet. Ask a question on Explore and press *Keep this run*: its "
-                 "question, settings and result stay here as they were.")
-        st.page_link(page("explore"), label="Ask a question", icon=":material/hub:")
+        st.write(say("No run is kept yet. Ask a question on Explore and press *Keep this run*: its "
+                     "question, settings and result stay here as they were."))
+        st.page_link(page("explore"), label=say("Ask a question"), icon=":material/hub:")
         return History(knowledge, rows)
     linked = st.query_params.get_all("run")
     places = {row.id: place for place, row in enumerate(rows)}
@@ -73,7 +75,7 @@ def history(knowledge: KnowledgeGraph) -> History:
         st.query_params["run"] = list(chosen)
     else:
         st.query_params.pop("run", None)
-        st.caption("Choose a run to see it again, or two to see what differs.")
+        st.caption(say("Choose a run to see it again, or two to see what differs."))
     return History(knowledge, rows, chosen)
 
 
@@ -93,29 +95,34 @@ def _status(knowledge: KnowledgeGraph, run: Run) -> None:
     if now == made_on:
         return
     gone, own = len(run.missing_from(graph)), now.split("-")[0] == made_on.split("-")[0]
-    which, lost, there = (
-        ("on an earlier graph", "no longer exist", "still exist") if own else
-        ("in another workspace", "do not exist in this one", "exist here too"))
-    st.caption(f":material/history: Made {which}: {gone} of "
-               f"{counted(len(run.retrieved), 'node')} {lost}." if gone else
-               f":material/history: Made {which}; all of its nodes {there}.")
+    if own:
+        made = say("Made on an earlier graph.")
+    else:
+        made = say("Made in another workspace.")
+    if gone:
+        left = say("Of its {nodes} this graph has all but {gone}.", gone=gone,
+                   nodes=count(len(run.retrieved), "node"))
+    else:
+        left = say("This graph has all of its nodes.")
+    st.caption(f":material/history: {made} {left}")
 
 
 def _actions(past: History, run: Run) -> None:
     name = run.id
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         target, link = _link(past.knowledge, run)
-        st.page_link(page(target), label=f"Open in {target.capitalize()}",
+        st.page_link(page(target), label=say("Open in {capitalize}",
+                                             capitalize=target.capitalize()),
                      icon=":material/open_in_new:", query_params=link)
-        st.download_button("Bundle", lambda: bundled(run), f"run-{name}.zip", "application/zip",
-                           on_click="ignore", icon=":material/download:", help="Settings, "
-                           "subgraph, passages, report and certificate in one file; `qafd verify` "
-                           "checks it and `qafd replay` asks it again.")
-        st.download_button("Report", lambda: report(run), f"run-{name}.md", "text/markdown",
+        st.download_button(say("Bundle"), lambda: bundled(run), f"run-{name}.zip", "application/zip",
+                           on_click="ignore", icon=":material/download:", help=say("Settings, "
+                               "subgraph, passages, report and certificate in one file; `qafd verify` "
+                               "checks it and `qafd replay` asks it again."))
+        st.download_button(say("Report"), lambda: report(run), f"run-{name}.md", "text/markdown",
                            on_click="ignore", icon=":material/description:")
         with st.popover("Note", icon=":material/edit:"), st.form(f"note {name}", border=False):
-            note = st.text_input("Note", run.note, max_chars=runs.NOTE, key=f"note of {name}")
-            if st.form_submit_button("Save"):
+            note = st.text_input(say("Note"), run.note, max_chars=runs.NOTE, key=f"note of {name}")
+            if st.form_submit_button(say("Save")):
                 _change(past.knowledge, lambda store: runs.annotate(store, name, note))
                 st.rerun()
         delete_button(past)
@@ -124,7 +131,7 @@ def _actions(past: History, run: Run) -> None:
 def delete_button(past: History) -> None:
     """Take the chosen runs out of the history; the page offers to bring them back."""
     many = len(past.chosen)
-    st.button("Delete" if many == 1 else f"Delete these {many}", icon=":material/delete:",
+    st.button(say("Delete") if many == 1 else say("Delete these {many}", many=many), icon=":material/delete:",
               type="secondary" if many == 1 else "tertiary", on_click=partial(
         _change, past.knowledge, lambda store: runs.delete(store, past.chosen)))
 
@@ -174,5 +181,6 @@ def two_runs(past: History, drawing: Drawing) -> None:
 
 def many_runs(past: History) -> None:
     """What can be done with more than two runs."""
-    st.caption(f"{len(past.chosen)} runs are chosen: one is shown again, two are compared.")
+    st.caption(say("{chosen} runs are chosen: one is shown again, two are compared.",
+                   chosen=len(past.chosen)))
     delete_button(past)

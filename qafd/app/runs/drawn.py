@@ -11,14 +11,17 @@ from qafd.app.escaping import plain, safe, said
 from qafd.app.explore import ASPECT, DRAWN, pick
 from qafd.app.explore.node import heading, held, importances
 from qafd.app.explore.tabs import EXPORTED, edges_table, nodes_table, ranked
+from qafd.app.tables import download_csv
 from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run
 from qafd.runs.difference import NodeChange, RunDifference, difference, settings_of
 from qafd.view.layout import Positions
-from qafd.view.panel import Caption, Drawing, clean, counted, panel_data
+from qafd.view.panel import Caption, Drawing, clean, panel_data
 from qafd.view.placement import freeze, with_new
+from qafd.wording import say
+from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
 from qafd.wording.reasons import word_notice, word_reason
 from qafd.wording.runs import say_difference, say_exact, say_setting_name, say_settings, say_value
@@ -91,7 +94,7 @@ def _reasons(run: Run, picked: str | None) -> None:
         if node.capacity > 0:
             held(run.retrieval, node)
         return
-    st.caption("The most important names. Click a node to see why it was there.")
+    st.caption(say("The most important names. Click a node to see why it was there."))
     names = [n for n in run.retrieved if n.kind != "passage"]
     st.html(importances(run.retrieval, names[:FOREMOST]))
 
@@ -119,20 +122,20 @@ def _answer(run: Run) -> None:
 def _passages(run: Run) -> None:
     ranked(run.retrieval.passages)
     if not run.retrieval.passages:
-        st.write("No passage was retrieved.")
+        st.write(say("No passage was retrieved."))
 
 
 def _table(run: Run) -> None:
     retrieval = run.retrieval
-    nodes, edges = st.tabs([counted(len(retrieval.nodes), "node"),
-                            counted(len(retrieval.edges), "edge")])
+    nodes, edges = st.tabs([count(len(retrieval.nodes), "node"),
+                            count(len(retrieval.edges), "edge")])
     with nodes:
         nodes_table(retrieval)
-        st.download_button("Nodes CSV", lambda: export.nodes_csv(retrieval), "nodes.csv",
+        st.download_button(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv",
                            "text/csv", on_click="ignore", help=EXPORTED)
     with edges:
         edges_table(retrieval)
-        st.download_button("Edges CSV", lambda: export.edges_csv(retrieval), "edges.csv",
+        st.download_button(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv",
                            "text/csv", on_click="ignore")
 
 
@@ -145,12 +148,14 @@ def _settings(run: Run) -> None:
 
 def _certificate(run: Run, checked: Verification | None) -> None:
     if run.retrieval.certificate is None:
-        st.write("The method gives no certificate: what it retrieves is not the optimum of a "
-                 "stated problem.")
+        st.write(say("The method gives no certificate: what it retrieves is not the optimum of a "
+                     "stated problem."))
         return
     checked = checked or verify(run.retrieval.to_dict())
-    st.write("Checked again just now from the stored numbers, without a solver: "
-             f"{'it holds' if checked.ok else 'it does not hold'}.")
+    st.write(say("Checked again just now from the stored numbers, without a solver: it holds.")
+             if checked.ok else
+             say("Checked again just now from the stored numbers, without a solver: it does not "
+                 "hold."))
     st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in say_verification(checked))
             + "</ul>")
 
@@ -162,12 +167,13 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     """
     found = difference(*both)
     st.html(f"<p style='font-size:1.1rem;margin:0'>{safe(say_difference(found))}</p>")
-    st.caption(plain(f"{counted(len(found.shared), 'node')} in both · tokens "
-                     f"{found.tokens[0]:,} → {found.tokens[1]:,}"))
+    st.caption(plain(say("{nodes} in both · tokens "
+                         "{before} → {after}", nodes=count(len(found.shared), "node"),
+                         before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))
     positions, others = _frozen((key,), both)
     _picture(both, positions, drawing,
              [Caption(letter, said) for letter, said in zip("AB", words, strict=True)], key, others)
-    nodes, passages, differing = st.tabs(["Nodes", "Passages", "Settings"])
+    nodes, passages, differing = st.tabs([say("Nodes"), say("Passages"), say("Settings")])
     with nodes:
         _changes(found)
     with passages:
@@ -193,7 +199,7 @@ def _changes(found: RunDifference) -> None:
                "change, points"),
               [*(row(c, "B only") for c in found.gained), *(row(c, "A only") for c in found.lost),
                *(row(c, "both") for c in found.shared)], "nodes", "Neither retrieved a node.")
-    st.caption("100% is the largest importance of a run.")
+    st.caption(say("100% is the largest importance of a run."))
 
 
 def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str,
@@ -204,5 +210,5 @@ def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str
     st.dataframe([{column: clean(value, 200) if isinstance(value, str) else value
                    for column, value in zip(columns, row, strict=True)} for row in rows],
                  hide_index=True, placeholder="")
-    st.download_button(f"{name.capitalize()} CSV", lambda: export.table_csv(columns, rows),
-                       f"difference-{name}.csv", "text/csv", on_click="ignore")
+    download_csv(say("Data as CSV"), columns, lambda: rows, f"difference-{name}.csv",
+                 key=f"difference-{name}")

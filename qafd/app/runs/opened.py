@@ -14,7 +14,9 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.runs import KeptRun, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
 from qafd.runs.replay import Replay, replayed
-from qafd.view.panel import Drawing, clean, counted
+from qafd.view.panel import Drawing, clean
+from qafd.wording import say
+from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
 from qafd.wording.runs import say_replay
 
@@ -37,17 +39,19 @@ def open_bundle() -> Sent | None:
     if sent is not None:
         return sent
     place = st.empty()
-    with place.container(), st.expander("Open a bundle", icon=":material/folder_zip:"):
+    with place.container(), st.expander(say("Open a bundle"), icon=":material/folder_zip:"):
         # another number makes an empty box
         upload = st.file_uploader(
-            "The .zip of a run that was sent to you", type="zip",
+            say("The .zip of a run that was sent to you"), type="zip",
             key=f"bundle{st.session_state.get('bundles', 0)}",
-            help="Bundle on Explore and Runs writes such a file.")
+            help=say("Bundle on Explore and Runs writes such a file."))
         st.caption(
-            f"At most {UPLOAD} MB, {bundle.LARGEST // 2**20} MB unpacked; "
-            f"{bundle.DRAWABLE['nodes']:,} nodes and {bundle.DRAWABLE['edges']:,} edges. It is "
-            "checked and drawn from its own numbers; nothing of it goes into the workspace unless "
-            "you keep it.")
+            say("At most {upload} MB, {LARGEST} MB unpacked; "
+                "{DRAWABLE} nodes and {DRAWABLE_2} edges. It is "
+                "checked and drawn from its own numbers; nothing of it goes into the workspace unless "
+                "you keep it.", upload=UPLOAD, LARGEST=bundle.LARGEST // 2**20,
+                DRAWABLE=f"{bundle.DRAWABLE['nodes']:,}",
+                DRAWABLE_2=f"{bundle.DRAWABLE['edges']:,}"))
         if upload is None:
             return None
         try:
@@ -73,13 +77,13 @@ def bundle_view(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None
     _here(run, knowledge)
     _verdict(sent)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Keep", icon=":material/bookmark_add:", disabled=not sent.found.sound,
+        st.button(say("Keep"), icon=":material/bookmark_add:", disabled=not sent.found.sound,
                   on_click=partial(_keep, knowledge, run),
-                  help="Put it into the history of this workspace, as it is." if sent.found.sound
-                  else "What does not hold is not kept.")
-        st.button("Close", icon=":material/close:", on_click=_close)
+                  help=say("Put it into the history of this workspace, as it is.") if sent.found.sound
+                  else say("What does not hold is not kept."))
+        st.button(say("Close"), icon=":material/close:", on_click=_close)
         st.caption(plain(clean(sent.name, 80)))
-    view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True,
+    view = st.segmented_control(say("View"), VIEWS, default=VIEWS[0], required=True,
                                 label_visibility="collapsed", key="bundle_view")
     if view == VIEWS[1]:
         _beside_kept(sent, knowledge, drawing)
@@ -93,8 +97,8 @@ def _here(run: Run, knowledge: KnowledgeGraph) -> None:
     """How much of the run the present workspace has."""
     many = len(run.retrieved)
     here = many - len(run.missing_from(knowledge.graph))
-    st.caption(f":material/folder_zip: From a bundle. {here:,} of its {counted(many, 'node')} "
-               f"{'exists' if here == 1 else 'exist'} in this workspace.")
+    st.caption(say(":material/folder_zip: From a bundle of {nodes}; in this workspace: {here}.",
+                   here=f"{here:,}", nodes=count(many, "node")))
 
 
 def _verdict(sent: Sent) -> None:
@@ -108,12 +112,12 @@ def _verdict(sent: Sent) -> None:
     else:
         said, icon = "It does not hold.", ":material/gpp_bad:"
     (st.write if found.sound else st.error)(f"{icon} **{said}**")
-    with st.expander("What was checked", expanded=not found.sound):
+    with st.expander(say("What was checked"), expanded=not found.sound):
         st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in
                                  say_verification(found.checked)) + "</ul>")
-        st.caption("Checked without a solver, from the numbers in the file: that they agree with "
-                   "each other and with their digests. Who made the file is not part of it: "
-                   "anybody can write a bundle that agrees with itself.")
+        st.caption(say("Checked without a solver, from the numbers in the file: that they agree with "
+                       "each other and with their digests. Who made the file is not part of it: "
+                       "anybody can write a bundle that agrees with itself."))
 
 
 def _keep(knowledge: KnowledgeGraph, run: Run) -> None:
@@ -134,11 +138,11 @@ def _beside_kept(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     with knowledge.store() as store:
         rows = runs.kept(store)
     if not rows:
-        st.write("No run is kept in this workspace to compare it with; press *Keep this run* on "
-                 "Explore to keep one.")
+        st.write(say("No run is kept in this workspace to compare it with; press *Keep this run* on "
+                     "Explore to keep one."))
         return
     by_id = {row.id: row for row in rows}
-    chosen = st.selectbox("Kept run", list(by_id), key="bundle_beside",
+    chosen = st.selectbox(say("Kept run"), list(by_id), key="bundle_beside",
                           format_func=lambda key: _line(by_id[key]))
     with knowledge.store() as store:
         run = runs.load(store, chosen)
@@ -153,13 +157,13 @@ def _line(row: KeptRun) -> str:
 
 def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None:
     if not len(knowledge.graph):
-        st.write("This workspace is empty: there is nothing to ask. Choose another one at the "
-                 "left, or add documents.")
+        st.write(say("This workspace is empty: there is nothing to ask. Choose another one at the "
+                     "left, or add documents."))
         return
     asked = sent.key, knowledge.path, knowledge.version(knowledge.graph)
     last: tuple[object, Replay | str] | None = st.session_state.get("bundle_again")
     if last is None or last[0] != asked:
-        with st.spinner("Asking again"):
+        with st.spinner(say("Asking again")):
             last = st.session_state["bundle_again"] = asked, _replay(sent.found.run, knowledge)
     result = last[1]
     if isinstance(result, str):

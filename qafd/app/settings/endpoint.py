@@ -20,18 +20,19 @@ from qafd.errors import QafdError
 from qafd.models.cost import Price
 from qafd.models.probe import Probe, probe
 from qafd.preferences import PROVIDERS, Preferences, save
+from qafd.wording import say
 
 
 def endpoint_settings() -> None:
     """Which model answers, plans and judges; without one everything stays on this machine."""
-    st.subheader("Language models")
+    st.subheader(say("Language models"))
     chosen = preferences()
-    st.caption("Optional. A model writes answers, names keywords, reads documents and judges "
-               "answers. Without one, all of it is done on this machine by rules and quoting.")
+    st.caption(say("Optional. A model writes answers, names keywords, reads documents and judges "
+                   "answers. Without one, all of it is done on this machine by rules and quoting."))
     names = [name for name, p in PROVIDERS.items()
              if addresses_are_free() or name in ("offline", "openai", chosen.provider)]
     provider = st.selectbox(
-        "Provider", names, index=names.index(chosen.provider), key="provider",
+        say("Provider"), names, index=names.index(chosen.provider), key="provider",
         format_func=lambda name: PROVIDERS[name].label)
     if provider == "offline":
         if chosen.provider != "offline":
@@ -40,25 +41,25 @@ def endpoint_settings() -> None:
         return
     same = provider == chosen.provider
     left, right = st.columns(2)
-    url = left.text_input("Address", chosen.base_url if same else PROVIDERS[provider].base_url,
-                          key=f"url_{provider}", placeholder="http://host:port/v1",
+    url = left.text_input(say("Address"), chosen.base_url if same else PROVIDERS[provider].base_url,
+                          key=f"url_{provider}", placeholder=say("http://host:port/v1"),
                           disabled=provider == "openai" or not addresses_are_free()).strip()
-    model = right.text_input("Model", chosen.model if same else "", key=f"model_{provider}",
-                             placeholder="as the endpoint calls it").strip()
+    model = right.text_input(say("Model"), chosen.model if same else "", key=f"model_{provider}",
+                             placeholder=say("as the endpoint calls it")).strip()
     left, right = st.columns(2)  # anew, so that a narrow screen keeps this order
     embed = left.text_input(
-        "Embedding model (optional)", chosen.embed_model if same else "", key=f"embed_{provider}",
-        help="For the connection test and for indexing with another embedding model.").strip()
+        say("Embedding model (optional)"), chosen.embed_model if same else "", key=f"embed_{provider}",
+        help=say("For the connection test and for indexing with another embedding model.")).strip()
     with right:
         _key(url)
     wanted = replace(chosen, provider=provider, base_url=url, model=model, embed_model=embed)
     if wanted != chosen:
         save(preferences_file(), wanted)
     if leaves_this_machine(wanted):
-        st.caption(":material/cloud: Questions and passages that a model is shown leave this "
-                   "machine for that address.")
+        st.caption(say(":material/cloud: Questions and passages that a model is shown leave this "
+                       "machine for that address."))
     _connection(wanted)
-    with st.expander("Caps and prices"):
+    with st.expander(say("Caps and prices")):
         _caps(wanted)
         _prices(wanted)
 
@@ -72,24 +73,24 @@ def _key(url: str) -> None:
         st.session_state.pop("probe", None)
 
     typed = (session().secret or ("",))[0] == url
-    st.text_input("API key", type="password", key="typed_key", on_change=take,
-                  placeholder="held for this session" if typed else "taken from OPENAI_API_KEY"
-                  if key_for(url) else "not needed by local servers",
-                  help="Kept in memory for this session only, or taken from OPENAI_API_KEY. It is "
-                  "never stored and never shown.")
+    st.text_input(say("API key"), type="password", key="typed_key", on_change=take,
+                  placeholder=say("held for this session") if typed else say("taken from OPENAI_API_KEY")
+                  if key_for(url) else say("not needed by local servers"),
+                  help=say("Kept in memory for this session only, or taken from OPENAI_API_KEY. It is "
+                      "never stored and never shown."))
     if typed:
-        st.button("Forget the key", on_click=forget_key, type="tertiary")
+        st.button(say("Forget the key"), on_click=forget_key, type="tertiary")
 
 
 def _connection(wanted: Preferences) -> None:
     """The connection test and what it found."""
-    if st.button("Test the connection", key="probe_button", type="primary",
+    if st.button(say("Test the connection"), key="probe_button", type="primary",
                  disabled=not wanted.base_url):
         from qafd.models.endpoint import Endpoint
 
         try:
             allow(wanted.base_url)
-            with st.spinner("Asking the endpoint"):
+            with st.spinner(say("Asking the endpoint")):
                 key = key_for(wanted.base_url)
                 st.session_state["probe"] = (wanted, probe(
                     Endpoint(wanted.model, wanted.base_url, key, deadline=30.0, attempts=1),
@@ -108,26 +109,26 @@ def _found(probed: Probe) -> None:
         icon = ":material/check_circle:" if check.ok else ":material/error:"
         st.caption(f"{icon} **{check.name}** — {plain(check.sentence)}")
     if probed.models:
-        with st.expander(f"Models: {len(probed.models)}"):
+        with st.expander(say("Models: {models}", models=len(probed.models))):
             st.dataframe({"model": list(probed.models)}, hide_index=True)
 
 
 def _caps(chosen: Preferences) -> None:
-    st.caption("A run and a session stop before the call that could exceed a cap. 0 is no cap.")
+    st.caption(say("A run and a session stop before the call that could exceed a cap. 0 is no cap."))
     calls, tokens, dollars = st.columns(3)
     capped = replace(
         chosen,
-        most_calls=int(calls.number_input("Calls", 0, 10_000_000, chosen.most_calls, 100)),
-        most_tokens=int(tokens.number_input("Tokens", 0, 10_000_000_000, chosen.most_tokens,
+        most_calls=int(calls.number_input(say("Calls"), 0, 10_000_000, chosen.most_calls, 100)),
+        most_tokens=int(tokens.number_input(say("Tokens"), 0, 10_000_000_000, chosen.most_tokens,
                                             100_000)),
-        most_dollars=float(dollars.number_input("Dollars", 0.0, 1e6, chosen.most_dollars, 1.0,
-                                                help="Counts where the model has a price below.")))
+        most_dollars=float(dollars.number_input(say("Dollars"), 0.0, 1e6, chosen.most_dollars, 1.0,
+                                                help=say("Counts where the model has a price below."))))
     if capped != chosen:
         save(preferences_file(), capped)
 
 
 def _prices(chosen: Preferences) -> None:
-    st.caption("Dollars for a million tokens. Prices change: enter those of your contract.")
+    st.caption(say("Dollars for a million tokens. Prices change: enter those of your contract."))
     rows: list[dict[str, Any]] = [
         {"model": name, "sent": price.tokens_in, "received": price.tokens_out}
         for name, price in chosen.prices]
@@ -142,7 +143,7 @@ def _prices(chosen: Preferences) -> None:
             "sent": st.column_config.NumberColumn("Sent, $", min_value=0.0, format="%.4f"),
             "received": st.column_config.NumberColumn("Received, $", min_value=0.0,
                                                       format="%.4f")})
-    if st.button("Save prices"):
+    if st.button(say("Save prices")):
         prices = tuple((str(row["model"]), Price(float(row["sent"]), float(row["received"])))
                        for row in table if row.get("model") and row.get("sent") is not None
                        and row.get("received") is not None)
