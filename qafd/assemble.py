@@ -15,7 +15,18 @@ from scipy.sparse import csr_matrix
 from qafd.pace import silent
 from qafd.reading.text import NameIndex, canonical, count_tokens, title_of_file
 from qafd.reading.text.scripts import is_latin
-from qafd.records import WEIGHT, Chunk, Edge, Extraction, Floats, Mention, Node, Nodes, Vectors
+from qafd.records import (
+    GUESS,
+    WEIGHT,
+    Chunk,
+    Edge,
+    Extraction,
+    Floats,
+    Mention,
+    Node,
+    Nodes,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     from qafd.models.embedder import PassageEmbedder
@@ -255,7 +266,7 @@ def _aliases(log: Sequence[Reading]) -> dict[str, dict[str, str]]:
             if own != mention.key:
                 document[own].add(mention.key)
             words = mention.key.split()
-            if mention.kind == "PERSON" and 1 < len(words) < 5:
+            if mention.kind.rstrip(GUESS) == "PERSON" and 1 < len(words) < 5:
                 document[words[-1]].add(mention.key)
     return {
         document: {name: next(iter(keys)) for name, keys in names.items() if len(keys) == 1}

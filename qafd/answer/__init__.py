@@ -10,8 +10,8 @@ from qafd.answer.context import BUDGET, Context, Source, build_context
 from qafd.models import Message, Reply
 from qafd.models.embedder import Embedder
 from qafd.models.prompts_answer import ABSENT, answer_messages
-from qafd.reading.names.columns import is_row
 from qafd.reading.text.markdown import CITED, numbers
+from qafd.reading.text.table_rows import is_row
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace

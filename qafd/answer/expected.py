@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from qafd.assemble import node_id
 from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.bm25 import words
+from qafd.records import GUESS
 from qafd.storage import Workspace
 
 PERSON, PLACE, TIME, NUMBER = "person", "place", "time", "number"
@@ -112,7 +113,7 @@ def names_in(store: Workspace, chunks: Iterable[str]) -> Mapping[tuple[str, int]
         for chunk, end, key, text, kind in rows:
             node = node_id("entity", merged.get(key, key))
             if kind not in MENTION_KINDS and node not in types:
-                found.setdefault((chunk, end), []).append(Name(node, text, kind.casefold()))
+                found.setdefault((chunk, end), []).append(Name(node, text, kind.rstrip(GUESS).casefold()))
         rows = connection.execute(
             'SELECT live.id, sentences."end", nodes.id, nodes.name FROM edges '
             "JOIN nodes ON nodes.id = source JOIN json_each(evidence) AS place "

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from qafd.answer.expected import ASKING, FOUND, GENERIC, TIME, asked_for
 from qafd.answer.forms import PREFIX, families
-from qafd.reading.names.columns import is_row, is_table
 from qafd.reading.text.bm25 import FUNCTION_WORDS, words
+from qafd.reading.text.table_rows import is_row, is_table
 from qafd.records import Vectors
 from qafd.retrieve.base import RetrievedPassage
 

@@ -15,6 +15,7 @@ from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.plaintext import one_line
 from qafd.reading.text.scripts import is_unspaced
+from qafd.records import GUESS
 from qafd.storage import Workspace
 
 ALIKE = 0.5  # of the pairs of letters of two names
@@ -27,7 +28,7 @@ _SMALL = frozenset(("and", "de", "for", "in", "of", "on", "the", "to", "von"))
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity: its type, by hand or as the tagger sees it ("" for none), and how well it is
+    """An entity: its type, by hand or as the tagger guesses it ("PERSON?", "" for none), and how well it is
     connected.
 
     `also` are other spellings in the documents, `evidence` is a sentence about it.
@@ -184,7 +185,7 @@ def retype(store: Workspace, known: str, kind: str) -> int:
         There is no entity `known`, this is its type already, or it is no word or too long for one.
     """
     one = entity(store, known)
-    words = one_line(kind.replace("_", " "))
+    words = one_line(kind.replace("_", " ")).rstrip(GUESS)
     if not any(letter.isalpha() for letter in words) or len(words) > TYPE:
         raise ParameterError(f"{one_line(kind, TYPE + 20)!r} cannot be a type; give a word or two, "
                              f"such as person, of at most {TYPE} characters")
@@ -209,8 +210,10 @@ def _tag(store: Workspace, words: str) -> str:
 
 
 def type_words(kind: str) -> str:
-    """A type as people say it: "ORG" is an organization, "SPACE_STATION" a space station."""
-    return _TYPES.get(kind, kind.lower().replace("_", " "))
+    """A type as people say it: "ORG" is an organization, "SPACE_STATION" a space station, and
+    "PERSON?", which is a guess, "person?"."""
+    sure = kind.rstrip(GUESS)
+    return _TYPES.get(sure, sure.lower().replace("_", " ")) + kind[len(sure):]
 
 
 def hide(store: Workspace, known: str) -> int:

@@ -9,6 +9,7 @@ from qafd.curate.entities import Entity, entities
 from qafd.graph import Graph, kind_bit
 from qafd.reading.names.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.reading.text import canonical
+from qafd.records import GUESS
 from qafd.storage import Workspace
 
 LONGEST = 60  # characters of a name in a question
@@ -55,10 +56,9 @@ def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[s
     if language not in _ABOUT:
         return ()
     weights = {_UNTYPED: _UNTYPED_SHARE} | dict.fromkeys(_TELLING, 1.0)
-    found = sorted((one for one in known if one.type.casefold() in weights and one.id in graph.row
+    found = sorted((one for one in known if _kind(one) in weights and one.id in graph.row
                     and len(one.name) <= LONGEST),
-                   key=lambda one: (-one.passages * weights[one.type.casefold()], -one.relations,
-                                    one.name))
+                   key=lambda one: (-one.passages * weights[_kind(one)], -one.relations, one.name))
     if not found:
         return questions(graph)
     asked = [_ABOUT[language].format(one.name) for one in found[:2]]
@@ -70,6 +70,10 @@ def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[s
             asked.insert(1, _BETWEEN[language].format(one.name, found[other].name))
             break
     return tuple(asked)
+
+
+def _kind(one: Entity) -> str:
+    return one.type.rstrip(GUESS).casefold()
 
 
 def _related(graph: Graph, row: int) -> list[int]:

@@ -81,8 +81,8 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noq
         raise ParseError("The file is empty; nothing was added.")
     if len(data) > limits.input_bytes:
         raise ParseError(
-            f"The file has {len(data) / 1e6:.1f} MB, more than {limits.input_bytes / 1e6:g} MB; "
-            "split it and add the parts."
+            "The file has {size:.1f} MB, more than {most:g} MB; split it and add the parts.",
+            size=len(data) / 1e6, most=limits.input_bytes / 1e6
         )
     reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits, ask)
     documents: list[Document] = []
@@ -117,8 +117,8 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
     """
     data = b"".join(files)
     if len(data) > limits.input_bytes:
-        raise ParseError(f"The graph has {len(data) / 1e6:.1f} MB, more than "
-                         f"{limits.input_bytes / 1e6:g} MB; import a part of it.")
+        raise ParseError("The graph has {size:.1f} MB, more than {most:g} MB; import a part of it.",
+                         size=len(data) / 1e6, most=limits.input_bytes / 1e6)
     reply = _ask_child({"name": "", "limits": asdict(limits), "sizes": [*map(len, files)]}, data,
                        limits)
     return graph_of([read_node_link(reply["graph"])], limits)
@@ -129,19 +129,19 @@ def _ask_child(request: dict[str, Any], data: bytes, limits: Limits,
     """The reply of a fresh child; it dies with this call in any case."""
     most = 4 * limits.text_characters + 4000 * min(limits.pieces, limits.text_characters)
     reply = ask(json.dumps(request).encode() + b"\n" + data, most + 1, limits.wall_seconds)
-    if reply.late or reply.code == _SIGXCPU:
-        computing = f"{limits.cpu_seconds} s of computing time"
-        spent = f"{limits.wall_seconds:g} s" if reply.late else computing
-        raise ParseError(
-            f"Reading the file took more than {spent}; split it or save it in a simpler form."
-        )
+    if reply.late:
+        raise ParseError("Reading the file took more than {seconds:g} s; split it or save it in a "
+                         "simpler form.", seconds=limits.wall_seconds)
+    if reply.code == _SIGXCPU:
+        raise ParseError("Reading the file took more than {seconds} s of computing time; split it "
+                         "or save it in a simpler form.", seconds=limits.cpu_seconds)
     try:
         answer: dict[str, Any] = json.loads(reply.content)
     except ValueError:
         raise ParseError(
-            f"The reader broke down on this file (exit code {reply.code}), so it is probably "
-            "damaged; save it again or in another form."
-        ) from None
+            "The reader broke down on this file (exit code {code}), so it is probably damaged; "
+            "save it again or in another form.", code=reply.code) from None
     if "error" in answer:
-        raise ParseError(answer["error"])
+        template, values = answer["error"]
+        raise ParseError(template, **values)
     return answer

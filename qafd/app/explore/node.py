@@ -16,7 +16,7 @@ from qafd.app.pages import page
 from qafd.curate.neighbors import added
 from qafd.explain import Balance, mass_balance
 from qafd.knowledge import KnowledgeGraph
-from qafd.reading.names.columns import is_row
+from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name

@@ -8,25 +8,34 @@ Third-party readers are imported where they are used, so that a text file costs 
 import re
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import SAVE_AS, Draft, Limits, too_much, unsupported
+from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, Limits, too_much, unsupported
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
-from qafd.reading.formats.markup import looks_like_markdown, read_html, read_markdown
+from qafd.reading.formats.markdown_file import looks_like_markdown, read_markdown
+from qafd.reading.formats.markup import read_html
 from qafd.reading.formats.packages import read_package
 from qafd.reading.formats.pdf import read_pdf
+from qafd.reading.formats.rst import looks_like_rst, read_rst
 from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
 from qafd.reading.text import title_of_file
 from qafd.reading.text.plaintext import decode, label, one_line
 
-__all__ = ["ENDINGS", "Draft", "Limits", "read"]
+__all__ = ["ENDINGS", "DocumentDraft", "Limits", "read"]
 
 ENDINGS = (
     "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "csv", "tsv", "json",
-    "jsonl", "ndjson", "epub", "graphml", "gexf",
+    "jsonl", "ndjson", "epub", "graphml", "gexf", "rst",
 )  # fmt: skip
+MARKDOWN = 2_000_000  # characters from which Markdown is read as plain text, for want of time
+
+_MARKDOWN, _RST, _LINES = ("md", "markdown"), ("rst", "rest"), ("txt", "text")
+_PAGES, _JSON = ("html", "htm", "xhtml"), ("json", "jsonl", "ndjson")
+_START = re.compile(r"^(?:\s|<!--.{0,5000}?-->)+", re.DOTALL)
+_ROOT = re.compile(r"<(?:\w+:)?([a-zA-Z]\w*)")
+_PAGE = re.compile(r"<(!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
 
 
-def read(name: str, data: bytes, limits: Limits) -> tuple[list[Draft], list[str]]:
+def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], list[str]]:
     """The documents of a file and notices about what was left out or guessed.
 
     Raises
@@ -47,7 +56,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[Draft], list[str]
         draft.name = draft.name or label(name)
         draft.title = one_line(draft.title) or title_of_file(label(name))
     if not any(draft.text for draft in drafts):
-        raise ParseError(f"The {drafts[0].kind} file holds no text; nothing was added.")
+        raise ParseError("The {kind} file holds no text; nothing was added.", kind=drafts[0].kind)
     return drafts, notices
 
 
@@ -79,14 +88,10 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Draft]:
+def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     """Documents of a file that is neither PDF nor zip."""
     if min(data[:512]) < 9:
-        for magic, what, advice in _FOREIGN:
-            if data.startswith(magic):
-                raise unsupported(what, advice)
-        if data[4:8] == b"ftyp":
-            raise unsupported("a video or sound file")
+        _refuse(data)
     declared = re.search(rb"""(?:charset|encoding)\s*=\s*["']?([\w-]{2,20})""", data[:2048])
     try:
         text, guessed = decode(data, declared and declared[1].decode())
@@ -95,33 +100,49 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Dr
     if guessed:
         notices.append("The character set was guessed; if letters are wrong, save it as UTF-8.")
     text = text.lstrip("\ufeff")
-    ending = name.rsplit(".", 1)[-1].lower() if "." in name else ""
-    start = re.sub(r"^(\s|<!--.{0,5000}?-->)+", "", text[:10000], flags=re.DOTALL)
+    start = _START.sub("", text[:10000])
     if start.startswith("{\\rtf"):
         raise unsupported("a rich text (RTF) file", SAVE_AS)
     if start.startswith("%!PS"):
         raise unsupported("a PostScript file", "save it as pdf and add that")
-    root = re.search(r"<(?:\w+:)?([a-zA-Z]\w*)", start)
-    if start.startswith("<") and root and root[1].lower() in ("graphml", "gexf"):
+    ending = name.rsplit(".", 1)[-1].lower() if "." in name else ""
+    root = _ROOT.search(start) if start.startswith("<") else None
+    if root and root[1].lower() in ("graphml", "gexf"):
         return draft_graph(read_graph_markup(text), name, limits, notices)
-    if re.match(r"<(!doctype|html|head|body|\?xml)\b", start, re.IGNORECASE) or (
-        ending in ("html", "htm", "xhtml") and re.search(r"<[a-zA-Z][^<>]*>", text)
-    ):
+    if _PAGE.match(start) or ending in _PAGES and re.search(r"<[a-zA-Z][^<>]*>", text):
         return [read_html(text, limits)]
     if start[:1] in ("{", "["):
         if drafts := read_json(name, ending, text, limits, notices):
             return drafts
-    elif ending in ("json", "jsonl", "ndjson"):
+    elif ending in _JSON:
         notices.append(f"The content is no {ending.upper()}; it was read as plain text.")
     if len(text) > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
     if ending in ("pdf", "docx", "epub"):
         notices.append(f"This is no {ending.upper()} inside; it was read as text.")
-    delimiter = delimiter_of(text, certain=ending not in ("csv", "tsv"))
-    if delimiter and ending not in ("txt", "text", "md", "markdown"):
-        return read_csv(name, text, delimiter, limits, notices)
-    if ending in ("md", "markdown") or (ending not in ENDINGS and looks_like_markdown(text)):
+    return _plain(name, ending, text, limits, notices)
+
+
+def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
+    """Documents of a text without a grammar of its own: a table, light markup, or lines."""
+    if ending not in (*_LINES, *_MARKDOWN, *_RST):
+        delimiter = delimiter_of(text, certain=ending not in ("csv", "tsv"))
+        if delimiter:
+            return read_csv(name, text, delimiter, limits, notices)
+    unnamed = ending not in ENDINGS
+    if ending in _RST or unnamed and looks_like_rst(text):
+        return [read_rst(text, limits)]
+    if len(text) <= MARKDOWN and (ending in _MARKDOWN or unnamed and looks_like_markdown(text)):
         return [read_markdown(text, limits)]
-    draft = Draft("txt", limits)
+    draft = DocumentDraft("txt", limits)
     draft.add(text)
     return [draft]
+
+
+def _refuse(data: bytes) -> None:
+    """Raise ParseError where the first bytes are those of a program's own format."""
+    for magic, what, advice in _FOREIGN:
+        if data.startswith(magic):
+            raise unsupported(what, advice) if advice else unsupported(what)
+    if data[4:8] == b"ftyp":
+        raise unsupported("a video or sound file")

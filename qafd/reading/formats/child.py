@@ -10,7 +10,7 @@ from typing import Any
 from qafd.child import limit
 from qafd.errors import ParseError
 from qafd.reading.formats import Limits, read
-from qafd.reading.formats.draft import Draft
+from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import read_graph_files
 from qafd.reading.text import cut
 from qafd.records import Assertion, Description, Document, Mark, Mention
@@ -26,8 +26,8 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def main() -> None:
     """Answer a JSON line {"name", "limits"} followed by the file's bytes.
 
-    The reply is {"documents", "notices"} or {"error"}. With "sizes", those of the files that
-    follow one another, it is {"graph"}, in node-link JSON.
+    The reply is {"documents", "notices"} or {"error"}, a template and its values. With "sizes",
+    those of the files that follow one another, it is {"graph"}, in node-link JSON.
     """
     request = json.loads(sys.stdin.buffer.readline())
     limits = Limits(**request["limits"])
@@ -67,7 +67,7 @@ def _cut(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
         at += size
 
 
-def _document(draft: Draft) -> dict[str, Any]:
+def _document(draft: DocumentDraft) -> dict[str, Any]:
     document = Document(draft.name, draft.title, draft.kind, draft.text,
                         tuple(Mark(*mark) for mark in draft.marks))
     fields: dict[str, Any] = {
@@ -85,22 +85,17 @@ def _values(records: Sequence[Mention | Assertion | Description]) -> list[list[A
 
 
 def _guarded(work: Callable[[], dict[str, Any]], limits: Limits) -> bytes:
-    reply: dict[str, Any]
     try:
         return _encoded(work())
-    except ParseError as error:
-        reply = {"error": str(error)}
+    except ParseError as mendable:
+        error = mendable
     except MemoryError:
-        reply = {
-            "error": f"Reading the file takes more than {limits.memory_bytes >> 20} MB of memory; "
-            "split it or save it in a simpler form."
-        }
-    except Exception as error:  # noqa: BLE001 parsers raise nearly every type on damaged files
-        reply = {
-            "error": f"The file is damaged ({type(error).__name__}); open it in the program it "
-            "comes from, save it again and retry."
-        }
-    return _encoded(reply)
+        error = ParseError("Reading the file takes more than {most} MB of memory; split it or save "
+                           "it in a simpler form.", most=limits.memory_bytes >> 20)
+    except Exception as damage:  # noqa: BLE001 parsers raise nearly every type on damaged files
+        error = ParseError("The file is damaged ({what}); open it in the program it comes from, "
+                           "save it again and retry.", what=type(damage).__name__)
+    return _encoded({"error": [error.template, error.values]})
 
 
 def _encoded(reply: dict[str, Any]) -> bytes:

@@ -8,7 +8,7 @@ from qafd.errors import ParseError
 from qafd.reading.text.plaintext import COLUMN, clean, one_line
 from qafd.records import Extraction
 
-SUPPORTED = "txt, md, html, pdf, docx, csv, json, jsonl and epub"
+SUPPORTED = "txt, md, rst, html, pdf, docx, csv, json, jsonl and epub"
 SAVE_AS = "save it as docx or pdf and add that"
 
 
@@ -31,7 +31,7 @@ class Limits:
 
 
 @dataclass
-class Draft:
+class DocumentDraft:
     """A document as it grows: canonical text and (start, page, heading) marks.
 
     `given` is its extraction where the file itself says what is in the text.
@@ -116,15 +116,14 @@ def is_period(cell: str) -> bool:
 
 def too_much(most: int, what: str) -> ParseError:
     """The refusal of a file with more than `most` of something."""
-    return ParseError(f"The file has more than {most:,} {what}; split it and add the parts.")
+    return ParseError("The file has more than {most:,} {what}; split it and add the parts.",
+                      most=most, what=what)
 
 
-def unsupported(what: str, advice: str = "") -> ParseError:
+def unsupported(what: str, advice: str = "add a file of a kind that can") -> ParseError:
     """The refusal of a kind of file, with what to do instead."""
-    return ParseError(
-        f"The file is {what}, which cannot be read; "
-        f"{advice or 'add a file of a kind that can'} ({SUPPORTED})."
-    )
+    return ParseError("The file is {what}, which cannot be read; {advice} ({kinds}).",
+                      what=what, advice=advice, kinds=SUPPORTED)
 
 
 _NUMBER = re.compile(r"\d")

@@ -1,11 +1,10 @@
-"""HTML and Markdown: headings become marks, hidden text stays out."""
+"""HTML: headings become marks, hidden text stays out."""
 
 import re
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import Draft, Limits, worthy_title
-from qafd.reading.text.plaintext import clean
+from qafd.reading.formats.draft import DocumentDraft, Limits, worthy_title
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -29,14 +28,14 @@ _CELL = "\x1f"  # ends a cell; no text has it
 _SELF_CLOSED = re.compile(r"<(script|title|style|iframe|textarea|[a-z]{1,4})\b([^<>]*)/>")
 
 
-def read_html(text: str, limits: Limits) -> Draft:
+def read_html(text: str, limits: Limits) -> DocumentDraft:
     """The document on a page."""
-    draft = Draft("html", limits)
+    draft = DocumentDraft("html", limits)
     draft.title = read_markup(text, draft)
     return draft
 
 
-def read_markup(text: str, draft: Draft) -> str:
+def read_markup(text: str, draft: DocumentDraft) -> str:
     """Append what a page shows to `draft`; its own title, or ""."""
     from lxml import etree
 
@@ -94,7 +93,7 @@ def _parsed(text: str) -> "_Element | None":
 class _Lines:
     """The pieces of the open line of a page, and the rows of a table that stand above it."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: DocumentDraft) -> None:
         self.draft = draft
         self.open: list[str] = []
         self._rows: list[list[str]] = []
@@ -144,85 +143,3 @@ def _is_hidden(element: "_Element") -> bool:
         or element.get("aria-hidden") == "true"
         or re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style) is not None
     )
-
-
-_FENCE = re.compile(r"^\s{0,3}(```|~~~)")
-_ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
-_RULE = re.compile(r"[\s>]*\|?(\s*:?-+:?\s*\|)+\s*:?-*:?\s*")
-_INLINE = (
-    (re.compile(r"<!--.*?-->"), ""),
-    (re.compile(r"\[!\[[^\[\]]*\]\([^()]*\)\]\([^()]*\)"), ""),  # a badge: a picture that is a link
-    (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"), r"\1"),
-    (re.compile(r"!?\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
-    (re.compile(r"<(https?://[^<>\s]+)>"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^<>]*>"), ""),
-    (re.compile(r"`+"), ""),
-    (re.compile(r"(?<!\\)(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(?<![\w\\])(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
-)
-
-
-def looks_like_markdown(text: str) -> bool:
-    """Whether a heading, a code fence or a link is near the start."""
-    return bool(re.search(r"^#{1,6} \S|^```|\]\(https?://", text[:20000], re.MULTILINE))
-
-
-def read_markdown(text: str, limits: Limits) -> Draft:
-    """The document without its markup; headings of both kinds, title from the front matter."""
-    draft = Draft("md", limits)
-    text = clean(text)
-    if front := re.match(r"---\n(.*?)\n(---|\.\.\.)(\n|$)", text[:20000], re.DOTALL):
-        text = text[front.end() :]
-        if title := re.search(r"^title:\s*[\"']?(.+?)[\"']?\s*$", front[1], re.MULTILINE):
-            draft.title = title[1]
-    block: list[str] = []
-    rows: list[list[str]] = []  # of the table that is being read
-
-    def flush() -> None:
-        draft.add("\n".join(block))
-        block.clear()
-        draft.table(rows, headed=True)
-        rows.clear()
-
-    code = False
-    for line in text.split("\n"):
-        if _FENCE.match(line):
-            if rows:
-                flush()
-            code = not code
-        elif code:
-            block.append(line)
-        elif atx := _ATX.match(line):
-            flush()
-            draft.head(_inline(atx[2]))
-        elif block and block[-1] and re.fullmatch(r" {0,3}(=+|-{2,})\s*", line):
-            heading = block.pop()
-            flush()
-            draft.head(heading)
-        elif block and "|" in block[-1] and _RULE.fullmatch(line):
-            names = _cells(block.pop())
-            flush()
-            rows.append(names)
-        elif rows and "|" in line:
-            rows.append(_cells(line))
-        elif not re.fullmatch(r"\s*\[[^\]]+\]:\s+\S+.*", line):
-            if rows:
-                flush()
-            block.append(_inline(re.sub(r"^\s*(>\s?)+", "", line)))
-    flush()
-    return draft
-
-
-def _cells(line: str) -> list[str]:
-    """The cells of a table's line, without their markup."""
-    line = re.sub(r"^[\s>]*\|?|\|\s*$", "", line)
-    return [_inline(cell.strip().replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", line)]
-
-
-def _inline(line: str) -> str:
-    if len(line) > 100_000:  # the patterns take quadratic time on one endless line
-        return line
-    for pattern, replacement in _INLINE:
-        line = pattern.sub(replacement, line)
-    return line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import SAVE_AS, Draft, Limits, unsupported, worthy_title
+from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, Limits, unsupported, worthy_title
 from qafd.reading.formats.markup import read_markup
 from qafd.reading.text.plaintext import decode
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
-def read_package(data: bytes, limits: Limits) -> Draft:
+def read_package(data: bytes, limits: Limits) -> DocumentDraft:
     """The document in a zip file, after its directory has been checked."""
     package = _opened(data, limits)
     names = set(package.names)
@@ -54,10 +54,9 @@ def _opened(data: bytes, limits: Limits) -> "Package":
         or unpacked > 1_000_000 + limits.ratio * len(data)
         or len(entries) > limits.pieces
     ):
-        raise ParseError(
-            f"The file would unpack from {len(data):,} to {unpacked:,} bytes in {len(entries):,} "
-            f"parts, more than is safe; it was not read."
-        )
+        raise ParseError("The file would unpack from {packed:,} to {unpacked:,} bytes in {parts:,} "
+                         "parts, more than is safe; it was not read.",
+                         packed=len(data), unpacked=unpacked, parts=len(entries))
     return Package(archive, limits, len(data))
 
 
@@ -114,8 +113,8 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _OFF = ("0", "false", "off")  # values of a property that is not set
 
 
-def _docx(package: Package) -> Draft:
-    draft = Draft("docx", package.limits)
+def _docx(package: Package) -> DocumentDraft:
+    draft = DocumentDraft("docx", package.limits)
     main = "word/document.xml"
     if "_rels/.rels" in package:
         for relation in package.xml("_rels/.rels"):
@@ -147,7 +146,7 @@ def _heading_styles(package: Package) -> frozenset[str]:
     )
 
 
-def _paragraphs(data: bytes, headings: frozenset[str], draft: Draft) -> None:
+def _paragraphs(data: bytes, headings: frozenset[str], draft: DocumentDraft) -> None:
     """Append paragraphs and table rows, freeing each element after it was read."""
     from lxml import etree
 
@@ -214,8 +213,8 @@ def _runs(paragraph: "_Element") -> Iterator[str]:
                 yield "-"
 
 
-def _epub(package: Package) -> Draft:
-    draft = Draft("epub", package.limits)
+def _epub(package: Package) -> DocumentDraft:
+    draft = DocumentDraft("epub", package.limits)
     if "META-INF/encryption.xml" in package:
         protection = package.xml("META-INF/encryption.xml")
         methods = (e.get("Algorithm", "") for e in protection.iter("{*}EncryptionMethod"))

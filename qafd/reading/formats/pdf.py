@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import Draft, Limits, too_much, worthy_title
+from qafd.reading.formats.draft import DocumentDraft, Limits, too_much, worthy_title
 from qafd.reading.text.plaintext import clean, one_line
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ T = TypeVar("T")
 _LIGATURES = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
 
 
-def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
+def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     """The document in a PDF that needs no password; marks are its pages and bookmarks."""
     reader = _opened(data)
     texts, broken = _page_texts(reader, limits)
     count = len(texts)
     nowhere: dict[int, list[str]] = {}
     bookmarks = _survive(lambda: _outline(reader), nowhere)
-    draft = Draft("pdf", limits)
+    draft = DocumentDraft("pdf", limits)
     draft.title = worthy_title(_survive(lambda: _metadata_title(reader), "")) or worthy_title(
         _survive(lambda: _only_bookmark(reader), ""))
     for number, text in enumerate(_without_running_lines(texts)):
@@ -40,14 +40,11 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> Draft:
         draft.add(_unwrapped(text))
     if not draft.text:
         if broken or not count:
-            raise ParseError(
-                f"The PDF is damaged: of {count} pages none can be read; "
-                "open it in a PDF program, save it again and retry."
-            )
-        raise ParseError(
-            f"The PDF has {count} page{'s' * (count != 1)} but no text, so it is probably scanned; "
-            "run text recognition (OCR) on it, for example with ocrmypdf, and add the result."
-        )
+            raise ParseError("The PDF is damaged: of {pages} pages none can be read; open it in a "
+                             "PDF program, save it again and retry.", pages=count)
+        raise ParseError("The PDF has no text (pages: {pages}), so it is probably scanned; run text "
+                         "recognition (OCR) on it, for example with ocrmypdf, and add the result.",
+                         pages=count)
     empty = sum(not text for text in texts)
     if empty:
         notices.append(f"Left out: {empty} of {count} pages without text that can be read.")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import Draft, Limits, is_period, too_much
+from qafd.reading.formats.draft import DocumentDraft, Limits, is_period, too_much
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
 from qafd.reading.text.plaintext import label, one_line
@@ -24,7 +24,7 @@ _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid"
 
 def read_json(
     name: str, ending: str, text: str, limits: Limits, notices: list[str]
-) -> list[Draft]:
+) -> list[DocumentDraft]:
     """Documents of JSON or of JSON lines; none when the text is neither."""
     try:
         value = _loads(text)
@@ -51,7 +51,8 @@ def read_json(
             notices.append(f"{len(broken)} {what} not JSON and left out: {numbers}.")
         return _from_records("jsonl", name, records, limits, notices)
     if ending in ("json", "jsonl", "ndjson"):
-        raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
+        raise ParseError("The {kind} is damaged ({why}); mend it and retry.", kind=ending.upper(),
+                         why=one_line(why))
     return []
 
 
@@ -60,7 +61,7 @@ def _loads(text: str) -> Any:
     return json.loads(text, parse_int=str, parse_float=str)
 
 
-def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> list[Draft]:
+def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     if is_node_link(value):
         return draft_graph(read_node_link(value), name, limits, notices)
     if isinstance(value, dict) and not _text_field(value):
@@ -84,20 +85,20 @@ def _text_field(record: Any) -> str:
 
 def _from_records(
     kind: str, name: str, records: list[Any], limits: Limits, notices: list[str]
-) -> list[Draft]:
+) -> list[DocumentDraft]:
     """One document per record when records have a text, else one of "column: value" lines."""
     if len(records) > limits.pieces:
         raise too_much(limits.pieces, "records")
     if not any(_text_field(record) for record in records):
-        draft = Draft(kind, limits)
+        draft = DocumentDraft(kind, limits)
         for record in records:
             draft.add("\n".join(_flatten(record)))
         return [draft]
-    drafts: list[Draft] = []
+    drafts: list[DocumentDraft] = []
     names: Counter[str] = Counter()
     length = 0
     for row, record in enumerate(records, 1):
-        draft = Draft(kind, limits)
+        draft = DocumentDraft(kind, limits)
         if key := _text_field(record):
             draft.add(_plain(record[key]))
         if not draft.text:
@@ -115,7 +116,7 @@ def _from_records(
         drafts.append(draft)
     if skipped := len(records) - len(drafts):
         notices.append(f"Left out: {skipped} of {len(records)} records without text.")
-    return drafts or [Draft(kind, limits)]
+    return drafts or [DocumentDraft(kind, limits)]
 
 
 def _plain(value: Any) -> str:
@@ -168,12 +169,12 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 def read_csv(
     name: str, text: str, delimiter: str, limits: Limits, notices: list[str]
-) -> list[Draft]:
+) -> list[DocumentDraft]:
     csv.field_size_limit(limits.text_characters)
     text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     rows = [row for row in _rows(text, delimiter) if any(cell.strip() for cell in row)]
     if not rows:
-        return [Draft("csv", limits)]
+        return [DocumentDraft("csv", limits)]
     header = [cell.strip() for cell in rows[0]]
     # The first column has no name where its values name the rows.
     named = all(header[1:]) and any(header) and len(set(header)) == len(header) and not any(

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from qafd.reading.names import capitals, cjk
-from qafd.reading.names.columns import ITEM, column_names, is_row, is_table, without_bullet
-from qafd.reading.names.kinds import PERSON, TITLES, UNKNOWN, is_given, kind_of
+from qafd.reading.names.entry import entry_of, names_something
 from qafd.reading.names.languages import CAPITALIZED, CHINESE, JAPANESE
-from qafd.reading.names.relations import extraction
 from qafd.reading.text import canonical
+from qafd.reading.text.table_rows import ITEM, column_names, is_row, is_table, without_bullet
 from qafd.records import Chunk, Extraction, Mention
+
+UNTYPED = "PROPN"
 
 _PARAGRAPH = re.compile(rf"\n[ \t]*\n\s*|\n(?={ITEM.pattern})")
 _END = re.compile(r"[。！？]+[」』”’）》】]*\s*|[.!?؟।…]+[\"'”’»)]*\s+(?=[\W\d]*[^\W\d_])")
@@ -21,7 +22,7 @@ _SHORT = re.compile(  # what a dot after it does not end a sentence
 
 
 def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
-             ) -> tuple[Sequence[cjk.Found], Sequence[cjk.Word]]:
+             ) -> tuple[Sequence[cjk.NameFound], Sequence[cjk.Word]]:
     """The names and terms of a text in a language other than English, and its verbs if known.
 
     Parameters
@@ -32,7 +33,7 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
     if language in (CHINESE, JAPANESE):
         return cjk.read(text, language)
     if language in CAPITALIZED:
-        return [cjk.Found(start, end, _kind(text, start, end))
+        return [cjk.NameFound(start, end, UNTYPED)
                 for start, end in capitals.names(text, bounds, language)], ()
     return (), ()
 
@@ -40,32 +41,34 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
 def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     """The entry of the extraction log for a chunk in a language other than English.
 
-    Names are what a dictionary of Chinese or Japanese says are names (`qafd.reading.names.cjk`), runs of
-    words with a capital in European languages (`qafd.reading.names.capitals`), and nothing but title and
-    heading where neither helps. Relations of Chinese and Japanese are labeled by a verb.
+    Names are what a dictionary of Chinese or Japanese says are names (`qafd.reading.names.cjk`),
+    runs of words with a capital in European languages (`qafd.reading.names.capitals`), and nothing
+    but title and heading where neither helps. Relations of Chinese and Japanese are labeled by a
+    verb.
     """
     text = chunk.text
     bounds = sentences(text)
-
-    def sentence_at(offset: int) -> int:
-        return max(0, bisect_right(bounds, offset, key=itemgetter(0)) - 1)
-
-    columns = {start + at for start, end in bounds for at in column_names(text[start:end])}
+    columns: set[int] = set()
+    for start, end in bounds:
+        columns.update(start + at for at in column_names(text[start:end]))
     found, verbs = names_of(text, bounds, language)
-    mentions = [
-        Mention(key, text[start:end], start, end, sentence_at(start), kind)
-        for start, end, kind in found
-        if start not in columns and any(first <= start < last for first, last in bounds)
-        and names_something(key := canonical(text[start:end]))]
+    named: list[Mention] = []
+    terms: list[Mention] = []
+    for start, end, kind in found:
+        number = max(0, bisect_right(bounds, start, key=itemgetter(0)) - 1)
+        key = canonical(text[start:end])
+        if start in columns or start >= bounds[number][1] or not names_something(key):
+            continue
+        mention = Mention(key, text[start:end], start, end, number, kind)
+        (terms if kind == cjk.TERM else named).append(mention)
 
-    def label(end: int, start: int) -> str:
+    def label(source: Mention, target: Mention) -> str:
+        start, end = source.end, target.start
         if language == JAPANESE:  # verbs end a sentence
-            end, start = start, bounds[sentence_at(start)][1]
-        return next((verb.base for verb in verbs if end <= verb.start < start), "")
+            start, end = target.start, bounds[source.sentence][1]
+        return next((verb.base for verb in verbs if start <= verb.start < end), "")
 
-    named = [(m, m.start, m.end) for m in mentions if m.kind != cjk.TERM]
-    terms = [m for m in mentions if m.kind == cjk.TERM]
-    return extraction(chunk, extractor, bounds, named, terms, names_something, label)
+    return entry_of(chunk, extractor, bounds, named, terms, label)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -82,19 +85,6 @@ def sentences(text: str) -> list[tuple[int, int]]:
             if last > first:
                 found.append((first, last))
     return found
-
-
-def names_something(key: str) -> bool:
-    """Whether a key can be a name: 2 to 100 characters, letters among them."""
-    return 2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)
-
-
-def _kind(text: str, start: int, end: int) -> str:
-    """A person after "Herr" or with a first name, what the name itself says, else "PROPN"."""
-    name = text[start:end]
-    before = text[max(0, start - 20):start].split()
-    titled = bool(before) and before[-1].casefold().rstrip(".") in TITLES
-    return kind_of(name) or (PERSON if titled or is_given(name) else UNKNOWN)
 
 
 def _split(text: str, start: int, end: int, at: "re.Pattern[str]") -> Iterator[tuple[int, int]]:

@@ -151,14 +151,14 @@ def canonical(name: str) -> str:
     return " ".join(key.split())
 
 
-class _Branch:
+class _NameBranch:
     """A node of the tree of names: the words that may follow and the name that ends here."""
 
     __slots__ = ("key", "next")
 
     def __init__(self) -> None:
         self.key = ""
-        self.next: dict[str, _Branch] = {}
+        self.next: dict[str, _NameBranch] = {}
 
 
 def as_typed(text: str) -> str:
@@ -191,7 +191,7 @@ class NameIndex:
 
     def __init__(self, keys: Iterable[str], common: Collection[str] = ()) -> None:
         self._common = frozenset(common)
-        self._tree: _Branch = _Branch()
+        self._tree: _NameBranch = _NameBranch()
         for key in keys:
             words = [form_of(word) for word, _, _ in words_of(key)]
             if not words or (len(words) == 1 and len(words[0]) < 2 + (
@@ -199,7 +199,7 @@ class NameIndex:
                 continue
             branch = self._tree
             for word in words:
-                branch = branch.next.setdefault(word, _Branch())
+                branch = branch.next.setdefault(word, _NameBranch())
             branch.key = min(key, branch.key or key)
 
     def find(

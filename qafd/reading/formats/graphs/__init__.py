@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import Draft, Limits
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.graphs.graph import ImportedGraph, Rows, graph_of
 from qafd.reading.formats.graphs.markup import read_markup
 from qafd.reading.formats.graphs.passages import drafts_of
@@ -28,7 +28,7 @@ def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
                     limits)
 
 
-def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> list[Draft]:
+def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     """The documents of a graph among other files, and notices that say it was read as one."""
     graph = graph_of([rows], limits)
     notices.append(f"Read as a graph: {graph.summary}.")

@@ -132,8 +132,8 @@ class Rows:
 def _check_size(nodes: int, edges: int) -> None:
     for many, most, what in ((nodes, NODES, "nodes"), (edges, EDGES, "edges")):
         if many > most:
-            raise ParseError(f"The graph has more than {most:,} {what}; import a part of it, "
-                             "for instance the neighborhood you ask about.")
+            raise ParseError("The graph has more than {most:,} {what}; import a part of it, for "
+                             "instance the neighborhood you ask about.", most=most, what=what)
 
 
 def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:

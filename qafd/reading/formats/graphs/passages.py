@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from qafd.reading.formats.draft import Draft, Limits
+from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.reading.text import NameIndex, canonical
 from qafd.reading.text.plaintext import label, one_line
@@ -24,7 +24,7 @@ _LEAST, _MOST = 1e-2, 1e2  # of a weight, relative to the mean
 
 def drafts_of(
     graph: ImportedGraph, name: str, limits: Limits, notices: list[str]
-) -> list[Draft]:
+) -> list[DocumentDraft]:
     """The documents of a graph, called "name#id"; each with the extraction that is given."""
     maker = _Maker(graph, notices)
     drafts = list(chain(maker.texts(limits), maker.nodes(limits)))
@@ -88,7 +88,7 @@ class _Maker:
         weights = [edge.weight for edge in graph.edges if edge.weight is not None]
         self._mean = math.exp(sum(map(math.log, weights)) / len(weights)) if weights else 1.0
 
-    def texts(self, limits: Limits) -> Iterable[Draft]:
+    def texts(self, limits: Limits) -> Iterable[DocumentDraft]:
         """A document for each text that the graph is from."""
         nodes: dict[str, list[ImportedNode]] = defaultdict(list)
         edges: dict[str, list[ImportedEdge]] = defaultdict(list)
@@ -104,7 +104,7 @@ class _Maker:
             here = {node.id: node for node in (*nodes[text.id], *ends)}
             if not here:
                 continue
-            draft = Draft("graph", limits, name=text.id, title=text.title)
+            draft = DocumentDraft("graph", limits, name=text.id, title=text.title)
             draft.add(text.text)
             given = _Given(draft.text)
             given.sentence(0, draft.text)
@@ -122,7 +122,7 @@ class _Maker:
             draft.given = given.extraction()
             yield draft
 
-    def nodes(self, limits: Limits) -> Iterable[Draft]:
+    def nodes(self, limits: Limits) -> Iterable[DocumentDraft]:
         """A document for each node that has something of its own to say."""
         begins: dict[str, list[ImportedEdge]] = defaultdict(list)
         mentioned: set[str] = set()
@@ -138,9 +138,9 @@ class _Maker:
                 yield self._document(node, own, begins[node.id], limits)
 
     def _document(self, node: ImportedNode, description: str, edges: Sequence[ImportedEdge],
-                  limits: Limits) -> Draft:
+                  limits: Limits) -> DocumentDraft:
         name, key = self._names[node.id], self._keys[node.id]
-        draft = Draft("graph", limits, name=node.id, title=name)
+        draft = DocumentDraft("graph", limits, name=node.id, title=name)
         given = _Given(description or ("" if edges else name))
         given.sentence(0, given.text)
         if given.text:

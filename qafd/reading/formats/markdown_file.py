@@ -1,0 +1,81 @@
+"""Markdown: headings become marks, what remains is the text."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qafd.reading.formats.draft import DocumentDraft, Limits
+from qafd.reading.text.plaintext import clean
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_FRONT_MATTER = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)(?:\n|$)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+_TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]*>", re.DOTALL)
+
+
+def looks_like_markdown(text: str) -> bool:
+    """Whether a heading, a code fence or a link is near the start."""
+    return bool(re.search(r"^#{1,6} \S|^```|\]\(https?://", text[:20000], re.MULTILINE))
+
+
+def read_markdown(text: str, limits: Limits) -> DocumentDraft:
+    """The document without its markup; the title is that of the front matter, else a heading."""
+    from markdown_it import MarkdownIt
+
+    draft = DocumentDraft("md", limits)
+    text = clean(text)
+    if front := _FRONT_MATTER.match(text[:20000]):
+        text = text[front.end():]
+        if title := _FRONT_TITLE.search(front[1]):
+            draft.title = title[1]
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    rows: list[list[str]] = []
+    block, gap = "", "\n\n"
+    for token in parser.parse(text):
+        if token.type == "list_item_open":
+            block = "item"
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "table_close":
+            draft.table(rows, headed=True)
+            rows = []
+        elif token.type in ("heading_open", "th_open", "td_open"):
+            block = token.type
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            gap = "\n\n"
+        elif token.type in ("fence", "code_block"):
+            draft.add(token.content)
+        elif token.type == "html_block":
+            draft.add(_TAG.sub("", token.content))
+        elif token.type == "inline":
+            shown = _plain(token.children or ())
+            if block == "heading_open":
+                draft.head(shown)
+            elif rows:
+                rows[-1].append(shown)
+            elif block == "item":
+                draft.add(f"- {shown}", gap)
+                gap = "\n"
+            else:
+                draft.add(shown)
+            block = ""
+    return draft
+
+
+def _plain(tokens: Sequence["Token"]) -> str:
+    """The text of inline tokens; a badge, which is a picture that is a link, has none."""
+    shown = []
+    linked = 0
+    for token in tokens:
+        linked += (token.type == "link_open") - (token.type == "link_close")
+        if token.type in ("text", "code_inline"):
+            shown.append(token.content)
+        elif token.type == "softbreak":
+            shown.append(" ")
+        elif token.type == "hardbreak":
+            shown.append("\n")
+        elif token.type == "image" and not linked:
+            shown.append(token.content)
+    return "".join(shown)

@@ -1,0 +1,69 @@
+"""Lines of a text that are no prose: rows of "column: value" lines, and items of lists."""
+
+import re
+
+from qafd.reading.text.plaintext import COLUMN
+
+ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)")
+"""How an item of a list begins."""
+_LINE = re.compile(  # an item, a stamp of a chat or log, or who speaks or what follows
+    r"(?m)^[ \t>]*((?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?=\S)|\[[^\[\]\n]{4,30}\][ \t]"
+    r"|\(?\d{1,2}:\d{2}(?::\d{2})?\)?[ \t]|[^\W\d_][^:\n]{0,40}:(?:[ \t]|$))")
+_BULLET = re.compile(r"^\s*(?:[-*+\u2022][ \t]+(?=\S))?")
+_COLUMN = re.compile(r"(?m)^[^:\n]+(?=: )")
+
+
+def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a sentence stands without the blanks around it and the bullet before it."""
+    body = _BULLET.sub("", text[start:end])
+    return end - len(body), end - len(body) + len(body.rstrip())
+
+
+def line_starts(text: str) -> set[int]:
+    """Where the lines begin that are sentences of their own: items of lists, what is said in a
+    chat, what follows a label; not the lines of a table's row."""
+    starts: set[int] = set()
+    offset = 0
+    for paragraph in text.split("\n\n"):
+        if not is_row(paragraph):
+            starts.update(offset + line.start(1) for line in _LINE.finditer(paragraph))
+        offset += len(paragraph) + 2
+    return starts
+
+
+def is_table(text: str) -> bool:
+    """Whether a text is rows of "column: value" lines, with a blank line between two rows."""
+    rows = re.split(r"\n{2,}", text.strip())
+    return all(map(_has_columns, rows)) if len(rows) > 1 else is_row(text)
+
+
+def is_row(text: str) -> bool:
+    """Whether a paragraph is the row of a table: two "column: value" lines or more."""
+    row = text.strip()
+    return "\n" in row and _has_columns(row)
+
+
+def column_names(text: str) -> set[int]:
+    """Where the names of columns stand in a row of a table, as offsets in the text."""
+    offsets: set[int] = set()
+    if is_row(text):
+        for name in _COLUMN.finditer(text):
+            offsets.update(range(*name.span()))
+    return offsets
+
+
+def _has_columns(row: str) -> bool:
+    """Whether each line of a paragraph is "column: value", no column twice.
+
+    A table whose first column has no name begins its rows with a value alone.
+    """
+    lines = row.split("\n")
+    if ": " not in lines[0] and len(lines) > 2 and len(lines[0]) <= COLUMN:
+        lines = lines[1:]
+    columns = set()
+    for line in lines:
+        column, _, value = line.partition(": ")
+        if not 0 < len(column) <= COLUMN or ":" in column or not value.strip():
+            return False
+        columns.add(column)
+    return len(columns) == len(lines)
