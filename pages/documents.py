@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from qafd.app.documents import intake, jobs_panel
+from qafd.app.documents import intake
 from qafd.app.documents.document import opened
 from qafd.app.documents.listing import documents_table
 from qafd.app.documents.models import ledger, plan_card, reading_controls
 from qafd.app.documents.search import search
+from qafd.app.documents.work import jobs_panel
 from qafd.app.workspaces import workspace
 
 knowledge = workspace()

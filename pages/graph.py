@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.app.documents import jobs_panel
+from qafd.app.documents.work import jobs_panel
 from qafd.app.explore import empty_workspace
 from qafd.app.explore.overview import overview_map
 from qafd.app.graph import ALIKE, ENTITIES, EXPORT, MAP, entity_table, history, pairs, view

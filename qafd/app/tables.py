@@ -36,6 +36,7 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
             config[name] = st.column_config.Column(help=meaning)
     cells = {say(name): list(values) for name, values in columns.items()}
     said = {say(name): settings for name, settings in config.items()}
+    options.setdefault("placeholder", "")
     return st.dataframe(cells, hide_index=True, column_config=said, **options)
 
 

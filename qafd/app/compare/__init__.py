@@ -10,8 +10,8 @@ from typing import Any, cast
 import streamlit as st
 
 from qafd.app.controls import controls, start_anew
-from qafd.app.documents import jobs_panel
 from qafd.app.documents.models import start
+from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import capital, said
 from qafd.app.explore import pick, plan_of, retrieved, span_of
 from qafd.app.session import forget_all_but, keep, put, session

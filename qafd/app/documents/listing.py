@@ -8,6 +8,8 @@ import streamlit as st
 from qafd.app.documents.models import notices, start
 from qafd.app.escaping import plain
 from qafd.app.pages import page
+from qafd.app.session import empty, fresh_key, session
+from qafd.app.tables import table
 from qafd.curate.filelist import Line, listing
 from qafd.curate.unread import Unread, nameless, unread
 from qafd.ingest.erase import STAYS, footprint
@@ -73,49 +75,52 @@ def _held(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
     graph = knowledge.graph
     with knowledge.store() as store:
         made_by = store.log.extractor
-    counts = [(sum(not line.gone for line in lines), "file"),
-              (int((graph.kinds == "passage").sum()), "passage"),
-              (int((graph.kinds == "entity").sum()), "entity"), (graph.edge_count, "edge")]
-    st.caption(" · ".join(count(*some) for some in counts)
-               + (say(" · read by {made_by}", made_by=plain(clean(made_by, 80))) if made_by else ""))
+    held = [count(sum(not line.gone for line in lines), "file"),
+            count(int((graph.kinds == "passage").sum()), "passage"),
+            count(int((graph.kinds == "entity").sum()), "entity"), count(graph.edge_count, "edge")]
+    if made_by:
+        held.append(say("read by {made_by}", made_by=plain(clean(made_by, 80))))
+    st.caption(" · ".join(held))
+
+
+STATES = {"waiting": "waiting", "reading": "reading", "extracting": "extracting", "done": "done",
+          "failed": "failed", "cancelled": "cancelled", "deleted": "deleted",
+          "interrupted": "interrupted", "not begun": "not begun"}
+MEANINGS = {"entities": "Entities that its passages mention, in the graph as it is now",
+            "relations": "Relations that its sentences state, in the graph as it is now",
+            "tokens": "Length of its passages", "passages": "Pieces of text",
+            "pages": "Pages of its documents", "documents": "Records in the file"}
+DULL: dict[str, set[Any]] = {"documents": {0, 1}, "pages": {None}, "read": {None, 1.0}, "what happened": {""}}
+"""Values that say nothing where all files have them."""
 
 
 def _table(lines: Sequence[Line]) -> list[Line]:
     """The table; returns the chosen lines."""
-    event = st.dataframe(
-        _telling([_row(line) for line in lines]), hide_index=True, on_select="rerun",
-        selection_mode="multi-row", key=f"files_table{st.session_state.get('acted', 0)}",
+    columns: dict[str, list[Any]] = {
+        "file": [clean(line.file.name, 160) for line in lines],
+        "state": [say(STATES[line.state]) for line in lines],
+        "documents": [line.file.documents for line in lines],
+        "pages": [line.contents.pages or None for line in lines],
+        "passages": [line.file.passages for line in lines],
+        "entities": [line.contents.entities for line in lines],
+        "relations": [line.contents.relations for line in lines],
+        "tokens": [line.contents.tokens for line in lines],
+        "size": [line.file.size for line in lines], "read": [line.read for line in lines],
+        "what happened": [clean(line.happened, 400) for line in lines]}
+    for name, values in DULL.items():
+        if set(columns[name]) <= values:
+            del columns[name]
+    event = table(
+        columns, formats=dict.fromkeys(MEANINGS, "localized"), meanings=MEANINGS,
+        on_select="rerun", selection_mode="multi-row", key=fresh_key("files_table"),
         column_config={
             "file": st.column_config.TextColumn(width=180),
             "state": st.column_config.TextColumn(width=80),
-            "entities": _count("Entities that its passages mention, in the graph as it is now"),
-            "relations": _count("Relations that its sentences state, in the graph as it is now"),
-            "tokens": _count("Length of its passages"), "passages": _count("Pieces of text"),
-            "pages": _count("Pages of its documents"), "documents": _count("Records in the file"),
             "size": st.column_config.NumberColumn(format="bytes"),
             "read": st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent"),
-            "what happened": st.column_config.TextColumn(width="large")})
+            "what happened": st.column_config.TextColumn(width=500)})
     # a choice outlives a change to a shorter list
     return [lines[row] for row in event["selection"]["rows"] if row < len(lines)]
-
-
-def _count(meaning: str) -> Any:
-    return st.column_config.NumberColumn(help=meaning, format="localized")
-
-
-def _row(line: Line) -> dict[str, Any]:
-    file, held = line.file, line.contents
-    return {"file": clean(file.name, 160), "state": line.state, "documents": file.documents,
-            "pages": held.pages or None, "passages": file.passages, "entities": held.entities,
-            "relations": held.relations, "tokens": held.tokens, "size": file.size,
-            "read": line.read, "what happened": clean(line.happened, 400)}
-
-
-def _telling(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without columns that would say the same of every file: one document, all read."""
-    dull = {"documents": (0, 1), "pages": (None,), "read": (None, 1.0), "what happened": ("",)}
-    silent = {name for name, values in dull.items() if all(row[name] in values for row in rows)}
-    return [{name: value for name, value in row.items() if name not in silent} for row in rows]
 
 
 def _told(lines: Sequence[Line]) -> None:
@@ -131,31 +136,45 @@ def _told(lines: Sequence[Line]) -> None:
 
 
 def _actions(knowledge: KnowledgeGraph, lines: Sequence[Line], chosen: Sequence[Line]) -> None:
+    """Buttons for the chosen files; without a choice for all that failed or were deleted last."""
     gone = [line for line in lines if line.gone]
-    latest = max((line.file.deleted_at or "" for line in gone), default="")
-    failed = [line for line in lines if line.file.status == "failed" and not line.gone]
+    marked = [line for line in chosen if line.gone]
     with st.container(horizontal=True):
-        if _button("Delete", kept := [line for line in chosen if not line.gone], "delete"):
-            _act(knowledge, "delete", kept)
-        again = [line for line in chosen if line.retriable] if chosen or not failed else failed
-        if _button("Retry" if chosen or not failed else "Retry failed", again, "retry"):
+        if _button(say("Delete"), [line for line in chosen if not line.gone], "delete"):
+            _act(knowledge, "delete", [line for line in chosen if not line.gone])
+        failed = [line for line in lines if line.file.status == "failed" and not line.gone]
+        if chosen or not failed:
+            again, label = [line for line in chosen if line.retriable], say("Retry")
+        else:
+            again, label = failed, say("Retry failed")
+        if _button(label, again, "retry"):
             _act(knowledge, "retry", again)
-        back = [line for line in chosen if line.gone] or [
-            line for line in gone if line.file.deleted_at == latest]
-        if _button("Undo delete", back, "undo"):
+        back = marked or _last_deleted(gone)
+        if _button(say("Undo delete"), back, "undo"):
             _act(knowledge, "undo", back)
-        if gone and _button("Erase for good", marked := [line for line in chosen if line.gone] or
-                            ([] if chosen else gone), "erase"):
-            st.session_state["erasing"] = knowledge.path, [line.file.name for line in marked]
-    where, asked = st.session_state.get("erasing", (None, ()))
-    if where == knowledge.path and (
-            names := [line.file.name for line in gone if line.file.name in asked]):
+        erasable = marked if chosen else gone
+        if gone and _button(say("Erase for good"), erasable, "erase"):
+            session().erasing = knowledge.path, [line.file.name for line in erasable]
+    _confirm_erasing(knowledge, gone)
+
+
+def _last_deleted(gone: Sequence[Line]) -> list[Line]:
+    """The files that were deleted together, last of all."""
+    latest = max((line.file.deleted_at or "" for line in gone), default="")
+    return [line for line in gone if line.file.deleted_at == latest]
+
+
+def _confirm_erasing(knowledge: KnowledgeGraph, gone: Sequence[Line]) -> None:
+    where, asked = session().erasing or (None, [])
+    names = [line.file.name for line in gone if line.file.name in asked]
+    if where == knowledge.path and names:
         _erase(knowledge, names)
 
 
 def _button(label: str, lines: Sequence[Line], key: str) -> bool:
-    many = f" {len(lines)} files" if len(lines) > 1 else ""
-    return st.button(label + many, disabled=not lines, key=key)
+    if len(lines) > 1:
+        label = say("{action} {files}", action=label, files=count(len(lines), "file"))
+    return st.button(label, disabled=not lines, key=key)
 
 
 def _act(knowledge: KnowledgeGraph, action: str, lines: Sequence[Line]) -> None:
@@ -179,8 +198,7 @@ def apply(knowledge: KnowledgeGraph, action: str, names: Sequence[str]) -> None:
 
 
 def _anew() -> None:
-    # A table of another key has no rows chosen: the next action is for rows chosen anew.
-    st.session_state["acted"] = st.session_state.get("acted", 0) + 1
+    empty("files_table")  # the next action is for rows chosen anew
     st.rerun()
 
 
@@ -203,7 +221,7 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
                 gone = knowledge.erase(*names)
             st.toast(plain(clean(gone.past, 600)), duration="long")
         if erase or keep:
-            del st.session_state["erasing"]
+            session().erasing = None
             _anew()
 
 
@@ -231,9 +249,10 @@ def _read(knowledge: KnowledgeGraph, line: Line) -> None:
 def _replies(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
     """What models really replied where they did not read as they should, file by file."""
     with knowledge.store() as store:
-        found = {line.file.name: passages for line in lines[:TOLD]
-                 if (passages := unread(store, line.file.name))}
+        found = {line.file.name: unread(store, line.file.name) for line in lines[:TOLD]}
     for name, passages in found.items():
+        if not passages:
+            continue
         with st.expander(say("What the model replied for {name}: "
                              "{passages}", name=plain(clean(name, 80)),
                              passages=count(len(passages), "passage")), icon=":material/troubleshoot:"):
@@ -244,12 +263,15 @@ def _replies(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
 
 
 def _reply(one: Unread) -> None:
-    page_of = f", page {one.page}" if one.page is not None else ""
-    st.caption(plain(say("{document}, passage {number}{page_of}: {reason}",
-                         document=clean(one.document, 120), number=f"{one.number:,}",
-                         page_of=page_of, reason=one.reason)))
+    place = say("{document}, passage {number}", document=clean(one.document, 120),
+                number=f"{one.number:,}")
+    if one.page is not None:
+        place = say("{place}, page {page}", place=place, page=one.page)
+    st.caption(plain(f"{place}: {one.reason}"))
     for reply in one.replies:
-        if reply:
-            st.code(reply[:LONGEST] + "…" * (len(reply) > LONGEST), language=None, wrap_lines=True)
-        else:
+        if not reply:
             st.caption(say("No reply that could be read."))
+        elif len(reply) > LONGEST:
+            st.code(reply[:LONGEST] + "…", language=None, wrap_lines=True)
+        else:
+            st.code(reply, language=None, wrap_lines=True)

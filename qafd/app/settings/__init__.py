@@ -7,7 +7,6 @@ from importlib.metadata import version
 import streamlit as st
 
 from qafd import __version__
-from qafd.app.documents import jobs_panel
 from qafd.app.documents.models import (
     choice_of,
     embedder_name,
@@ -16,6 +15,7 @@ from qafd.app.documents.models import (
     start,
     use_embedder,
 )
+from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import plain
 from qafd.app.home import home
 from qafd.app.pages import page

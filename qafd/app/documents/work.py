@@ -1,0 +1,165 @@
+"""The work on documents that waits or runs: how far it is, and what can be asked when it is done."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.app.documents.models import meter, start
+from qafd.app.escaping import plain, said
+from qafd.app.language import spoken
+from qafd.app.pages import page
+from qafd.app.session import exchange, session
+from qafd.ingest.jobs import Job, cancel, go_on, jobs, needs_worker, open_jobs, unparsed
+from qafd.knowledge import KnowledgeGraph
+from qafd.pace import Pace
+from qafd.plan.suggest import questions_of
+from qafd.storage import Workspace
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
+
+STARTING = 0.04
+"""Of the bar: what the seconds before the first file take."""
+READING = "extracting"
+PHASES = {"parsing": (STARTING, 0.8), READING: (STARTING, 0.8), "embedding": (0.8, 0.9),
+          "assembling": (0.9, 0.95), "comparing names": (0.95, 1.0), "building layers": (0.95, 1.0)}
+"""Where the phases begin and end on the bar."""
+UNITS = {"parsing": "file", "embedding": "vector", "comparing names": "name",
+         "building layers": "text"}
+HALF = 2.0  # seconds in which half of the start is shown
+
+
+@dataclass
+class Advance:
+    """How far the bar of a job has come; it never goes back."""
+
+    began: float = field(default_factory=time.monotonic)
+    share: float = 0.0
+    paces: dict[str, Pace] = field(default_factory=dict)
+
+    def reach(self, share: float) -> float:
+        """Move on to a share, if that is further."""
+        self.share = max(self.share, min(share, 1.0))
+        return self.share
+
+    def begin(self) -> float:
+        """The share before the first file is read: it grows with the seconds that pass."""
+        waited = time.monotonic() - self.began
+        return self.reach(STARTING * waited / (waited + HALF))
+
+    def pace(self, stage: str) -> Pace:
+        return self.paces.setdefault(stage, Pace())
+
+
+def jobs_panel(knowledge: KnowledgeGraph) -> None:
+    """The running and waiting work; polls while there is any, and says when it is done."""
+    with knowledge.store() as store:
+        busy = bool(open_jobs(store))
+    if exchange(f"busy {knowledge.path}", busy) and not busy:
+        session().finished = knowledge.path
+    if session().finished == knowledge.path and not busy:
+        _invite(knowledge)
+    st.fragment(spoken(_jobs), run_every=1.0 if busy else None)(knowledge, busy)
+
+
+def _invite(knowledge: KnowledgeGraph) -> None:
+    """Questions that can be asked now that the work is done."""
+    with knowledge.store() as store:
+        questions = questions_of(store, knowledge.graph)
+    if not questions:
+        return
+    with st.container(border=True):
+        st.markdown(f":material/check_circle: **{say('Done: ask something')}**")
+        for question in questions:
+            st.page_link(page("explore"), label=plain(clean(question, 120)),
+                         icon=":material/hub:",
+                         query_params={"ws": knowledge.path.stem, "q": question})
+
+
+def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
+    with knowledge.store() as store:
+        waiting = open_jobs(store)
+        orphaned = needs_worker(store)
+        revision = store.graph.revision
+        bars = [(job, *job_bar(knowledge.path, store, job)) for job in waiting]
+        last = next(iter(jobs(store, 1)), None)
+        stale = store.graph.stale
+    if last is not None and (last.state == "failed" or (last.state == "cancelled" and stale)):
+        _offer_to_go_on(knowledge, last)
+    if orphaned:
+        start(knowledge)
+    for job, share, words in bars:
+        bar, stop = st.columns([6, 1], vertical_alignment="center")
+        bar.progress(share, plain(words))
+        meter(knowledge, job.id)
+        if job.error:
+            st.warning(said(job.error))
+        if job.state == "paused" and stop.button(say("Resume"), key=f"resume{job.id}"):
+            start(knowledge)
+        if stop.button(say("Cancel"), key=f"cancel{job.id}"):
+            with knowledge.store() as store:
+                cancel(store, job.id)
+    changed = exchange(f"revision {knowledge.path}", revision) != revision
+    if busy and (changed or not waiting):
+        st.rerun()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _advance(path: Path, job: int) -> Advance:  # noqa: ARG001
+    """The bar of a job, which all who look at it share."""
+    return Advance()
+
+
+def job_bar(path: Path, store: Workspace, job: Job) -> tuple[float, str]:
+    """How much of a job is done, 0 to 1, and its words: the file at work and the time left.
+
+    Files are parsed one by one while passages are read, and the graph is made now and then
+    meanwhile: the bar is that of the passages, with those that are expected in the files not
+    parsed yet.
+    """
+    advance = _advance(path, job.id)
+    if job.state == "queued":
+        return advance.begin(), say("Waiting for the worker")
+    if job.state == "paused":
+        return advance.share, say("Paused")
+    if not job.stage:
+        return advance.begin(), say("Starting")
+    reading = job.stage in ("parsing", READING)
+    pace = advance.pace(READING if reading else job.stage)
+    total = count(job.total, UNITS.get(job.stage, "passage"))
+    if job.stage == READING:
+        ahead = unparsed(store, job.id)
+        pace.note(job.done, job.total + ahead)
+        if 0 < ahead < float("inf"):
+            # two digits: each file that is parsed would change the others
+            total = say("about {passages}",
+                        passages=count(int(float(f"{job.total + ahead:.2g}")), "passage"))
+    elif not reading:
+        pace.note(job.done, job.total)
+    if reading or READING not in advance.paces or advance.pace(READING).share == 1:
+        begin, end = PHASES.get(job.stage, (0.0, 1.0))
+        advance.reach(begin + (end - begin) * pace.share)
+    return advance.share, _word_progress(job, total, pace.left)
+
+
+def _word_progress(job: Job, total: str, left: str) -> str:
+    phases = {"parsing": say("Opening files"), READING: say("Reading passages"),
+              "embedding": say("Computing vectors"), "assembling": say("Making the graph"),
+              "comparing names": say("Comparing names"), "building layers": say("Building layers")}
+    words = say("{phase}: {done} of {total}", phase=phases[job.stage], done=f"{job.done:,}",
+                total=total)
+    return " · ".join(filter(None, [words, clean(job.current, 80), left]))
+
+
+def _offer_to_go_on(knowledge: KnowledgeGraph, job: Job) -> None:
+    """Why the last job ended early, and the way to go on."""
+    words, button = st.columns([6, 1], vertical_alignment="center")
+    words.warning(plain(job.error or say("The last job was cancelled before the graph was up to "
+                                         "date.")))
+    if button.button(say("Go on"), key="go_on"):
+        with knowledge.store() as store:
+            go_on(store, job.id)
+        start(knowledge)
+        st.rerun()
