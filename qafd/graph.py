@@ -37,7 +37,8 @@ LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a n
 def kind_bit(kind: str) -> int:
     """The bit that stands for an edge kind in `Graph.edge_kinds`."""
     if kind not in EDGE_KINDS:
-        raise ParameterError(f"{kind!r} is not an edge kind; the kinds are {', '.join(EDGE_KINDS)}")
+        raise ParameterError("{kind!r} is not an edge kind; the kinds are {kinds}", kind=kind,
+                             kinds=", ".join(EDGE_KINDS))
     return 1 << EDGE_KINDS.index(kind)
 
 
@@ -158,28 +159,32 @@ class Graph:
                     else np.asarray(similarity, np.float64).ravel())
         bits = _bits(edge_kinds, len(source))
         if len(set(ids)) != n:
-            raise ParameterError(f"{n - len(set(ids))} of {n} node ids occur twice")
+            raise ParameterError("{twice} of {n} node ids occur twice", twice=n - len(set(ids)),
+                                 n=n)
         for what, length in (("names", len(names)), ("kinds", len(kind_names)),
                              ("tokens", len(token_counts))):
             if length != n:
-                raise ParameterError(f"{length} {what} were given for {n} nodes")
+                raise ParameterError("{length} {what} were given for {n} nodes", length=length,
+                                     what=what, n=n)
         for what, rows in (("vectors", vectors), ("name_vectors", name_vectors)):
             if rows is not None and (rows.ndim != 2 or len(rows) != n):
-                raise ParameterError(f"{what} of shape {rows.shape} were given for {n} nodes")
+                raise ParameterError("{what} of shape {shape} were given for {n} nodes", what=what,
+                                     shape=rows.shape, n=n)
         vectors, name_vectors = (
             None if rows is None else np.ascontiguousarray(rows, np.float32)
             for rows in (vectors, name_vectors))
         if not len(source) == len(target) == len(strength):
-            raise ParameterError(f"{len(source)} sources, {len(target)} targets and "
-                                 f"{len(strength)} similarities do not make a list of edges")
+            raise ParameterError("{sources} sources, {targets} targets and {similarities} "
+                                 "similarities do not make a list of edges", sources=len(source),
+                                 targets=len(target), similarities=len(strength))
         ends = np.concatenate([source, target])
         if np.any((ends < 0) | (ends >= n)):
-            raise ParameterError(f"an edge ends outside the {n} nodes")
+            raise ParameterError("an edge ends outside the {n} nodes", n=n)
         if not np.all((strength >= LEAST) & (strength <= 1 / LEAST)):
-            raise ParameterError(
-                f"every edge similarity must be positive, from {LEAST:g} to {1 / LEAST:g} so that "
-                f"floats can hold the product of three; these are {strength.min():g} to "
-                f"{strength.max():g}")
+            raise ParameterError("every edge similarity must be positive, from {least:g} to "
+                                 "{largest:g} so that floats can hold the product of three; these "
+                                 "are {low:g} to {high:g}", least=LEAST, largest=1 / LEAST,
+                                 low=strength.min(), high=strength.max())
         source, target, strength, bits = _merge(n, source, target, strength, bits)
         return cls._from_edges(ids, names, kind_names, source, target, strength, bits,
                                vectors, name_vectors, token_counts, revision)
@@ -225,11 +230,13 @@ class Graph:
             try:
                 strength = float(strength)
             except (TypeError, ValueError, OverflowError):
-                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {str(strength)[:40]}, "
-                                     "which is no number that can be reckoned with") from None
+                raise ParameterError("the edge {u!r} - {v!r} has {weight} {strength}, which is no "
+                                     "number that can be reckoned with", u=u, v=v, weight=weight,
+                                     strength=str(strength)[:40]) from None
             if not strength > 0:
-                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength}; "
-                                     "flow diffusion needs positive edge weights")
+                raise ParameterError("the edge {u!r} - {v!r} has {weight} {strength}; flow "
+                                     "diffusion needs positive edge weights", u=u, v=v,
+                                     weight=weight, strength=strength)
             ends = (min(row[u], row[v]), max(row[u], row[v]))
             added[ends] = added.get(ends, 0.0) + strength
         ends_of = np.array(list(added), np.int64).reshape(-1, 2)
@@ -283,7 +290,8 @@ class Graph:
             return self._unit
         if choice == "tokens":
             return self._token_capacity
-        raise ParameterError(f"{choice!r} is not a sink capacity; choose {', '.join(CAPACITIES)}")
+        raise ParameterError("{choice!r} is not a sink capacity; choose {capacities}",
+                             choice=choice, capacities=", ".join(CAPACITIES))
 
     def component_capacity(self, choice: str) -> Floats:
         """Sum of T over each connected component, indexed by `component[row]`."""
@@ -395,7 +403,7 @@ def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:
         known = {str(kind): kind_bit(str(kind)) for kind in set(edge_kinds)}
         bits = np.array([known[str(kind)] for kind in edge_kinds], np.uint8)
     if len(bits) != k:
-        raise ParameterError(f"{len(bits)} edge kinds were given for {k} edges")
+        raise ParameterError("{given} edge kinds were given for {k} edges", given=len(bits), k=k)
     return bits
 
 

@@ -122,8 +122,8 @@ def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | 
         scored.
     """
     if count < 1 or not len(keywords):
-        raise ParameterError(f"{count} rows for {len(keywords)} keywords is not a search; "
-                             "both must be at least 1")
+        raise ParameterError("{count} rows for {keywords} keywords is not a search; both must be at "
+                             "least 1", count=count, keywords=len(keywords))
     if codes is None:
         rows = np.arange(len(vectors)) if among is None else among
     else:

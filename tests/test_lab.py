@@ -199,8 +199,8 @@ def test_the_factors_of_a_gate_multiply_to_its_weight(variant, corpus, plan):
     weigh = Weights.named(variant)
     assert found
     for gate in found:
-        assert gate.weight == pytest.approx(weigh.factors(
-            gate.structure, gate.source_alignment, gate.target_alignment)["weight"])
+        assert gate.weight == pytest.approx(weigh.of_edge(
+            gate.structure, gate.source_alignment, gate.target_alignment))
         assert gate.closed == (gate.weight < CLOSED * found[0].weight)
         assert gate.flow >= 0
 

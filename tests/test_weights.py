@@ -24,11 +24,6 @@ def test_a_weight_is_what_its_equation_says(weights, expected):
     assert weights(H, V, U)[0] == weights(H, U, V)[0]
 
 
-def test_factors_name_the_three_similarities_behind_a_weight():
-    assert Weights.named("product").factors(0.5, 0.8, 0.2) == {
-        "structure": 0.5, "alignment_u": 0.8, "alignment_v": 0.2, "weight": 0.5 * 0.8 * 0.2}
-
-
 def test_similarities_follow_their_formulas_and_never_reach_zero():
     cosine = np.array([-1.0, 0.0, 0.5, 1.0])
     assert clip(cosine).tolist() == [1e-3, 1e-3, 0.5, 1.0]

@@ -55,7 +55,8 @@ def write(graph: Whole, form: str, file: BinaryIO, packed: bool = False) -> None
         There is no such format, or more nodes than a page can draw.
     """
     if form not in MIME:
-        raise ParameterError(f"a graph is not written as {form!r}; choose from {', '.join(MIME)}")
+        raise ParameterError("a graph is not written as {form!r}; choose from {formats}", form=form,
+                             formats=", ".join(MIME))
     if form == "csv":
         parts: list[tuple[str, Callable[[Whole], Iterable[str]]]] = [
             ("nodes.csv", _nodes_csv), ("edges.csv", _edges_csv)]
@@ -187,9 +188,9 @@ def _stamp(graph: Whole) -> str:
 
 def _html(graph: Whole) -> Iterator[str]:
     if graph.node_count > DRAWN:
-        raise ParameterError(
-            f"a page draws at most {DRAWN} nodes and the graph has {graph.node_count:,}; export "
-            "GraphML or GEXF and open it in Gephi or Cytoscape, or export a retrieval as html")
+        raise ParameterError("a page draws at most {drawn} nodes and the graph has {node_count:,}; "
+                             "export GraphML or GEXF and open it in Gephi or Cytoscape, or export a "
+                             "retrieval as html", drawn=DRAWN, node_count=graph.node_count)
     edges = [edge for edge in graph.edges() if edge.kind != "by_hand"]  # its relation is drawn
     degree = Counter(end for edge in edges for end in (edge.source, edge.target))
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,

@@ -49,25 +49,28 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
     try:
         return np.array([float(value) for value in values], np.float64)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ParameterError(f"{what} must be numbers") from None
+        raise ParameterError("{what} must be numbers", what=what) from None
     except OverflowError:
-        raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
+        raise ParameterError("{what} must be below 1e308, the largest number there is",
+                             what=what) from None
 
 
 def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
             ) -> tuple[Nodes, Floats]:
     """The rows of the seeds and their shares, which add up to 1."""
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise ParameterError(f"seeds are a list of nodes or a mapping of nodes to shares, not "
-                             f"{seeds!r}; put a single node into a list")
+        raise ParameterError("seeds are a list of nodes or a mapping of nodes to shares, not "
+                             "{seeds!r}; put a single node into a list", seeds=seeds)
     try:
         seeds = seeds if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
     except TypeError:
-        raise ParameterError(f"a seed of {seeds!r} cannot be a node of a graph") from None
+        raise ParameterError("a seed of {seeds!r} cannot be a node of a graph",
+                             seeds=seeds) from None
     missing = [node for node in seeds if node not in row]
-    if missing or not seeds:
-        raise ParameterError(f"the seed {missing[0]!r} is not a node of the graph" if missing
-                             else "diffuse needs at least one seed")
+    if missing:
+        raise ParameterError("the seed {seed!r} is not a node of the graph", seed=missing[0])
+    if not seeds:
+        raise ParameterError("diffuse needs at least one seed")
     share = _numbers("the shares of the seeds", seeds.values())
     if share.min() < 0 or not 0 < share.max() < 1e300:
         raise ParameterError("the shares of the seeds must be from 0 to 1e300, and one positive")
@@ -110,22 +113,24 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     ([0, 1, 2], 1.0)
     """
     if not hasattr(G, "edges"):
-        raise ParameterError(f"diffuse spreads over a networkx graph, not over {type(G).__name__}")
+        raise ParameterError("diffuse spreads over a networkx graph, not over {kind}",
+                             kind=type(G).__name__)
     graph = Graph.from_networkx(G, weight)
     nodes = list(G)
     rows, share = _seeded(seeds, {node: i for i, node in enumerate(nodes)})
     mass = _numbers("the mass", [mass])[0]
     if not (np.isfinite(mass) and mass >= 0):
-        raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
+        raise ParameterError("the mass must be at least 0 and finite, not {mass}", mass=mass)
     if isinstance(weights, str):
         weights = Weights.named(weights)
     if not isinstance(weights, Weights | None):
-        raise ParameterError(f"weights is {weights!r}; give Weights or the name of a variant")
+        raise ParameterError("weights is {weights!r}; give Weights or the name of a variant",
+                             weights=weights)
     gates = PLAIN if weights is None else Gates(weights)
     if alignment is not None:
         if not isinstance(alignment, Mapping):
-            raise ParameterError("alignment is a mapping of nodes to numbers, not "
-                                 f"{type(alignment).__name__}")
+            raise ParameterError("alignment is a mapping of nodes to numbers, not {kind}",
+                                 kind=type(alignment).__name__)
         aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
         if not np.all((aligned > 0) & (aligned < np.inf)):
             raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")

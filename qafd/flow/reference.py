@@ -80,9 +80,10 @@ def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
         For order "random"; seed 0 by default.
     """
     if order not in ORDERS:
-        raise ParameterError(f"{order!r} is not a push order; choose {', '.join(ORDERS)}")
+        raise ParameterError("{order!r} is not a push order; choose {orders}", order=order,
+                             orders=", ".join(ORDERS))
     if not epsilon > 0:
-        raise ParameterError(f"epsilon must be positive, not {epsilon}")
+        raise ParameterError("epsilon must be positive, not {epsilon}", epsilon=epsilon)
     sources = fit(graph, source_rows, source_mass, capacity)
     return _Run(graph, gates, graph.capacity(capacity), order,
                 rng or np.random.default_rng(0)).run(sources.rows, sources.mass, epsilon,

@@ -120,7 +120,8 @@ def _rows_of(graph: Graph, gold: Iterable[str]) -> Nodes:
     for node in gold:
         row = graph.row.get(node, -1)
         if row < 0 or graph.kinds[row] != "passage":
-            raise ParameterError(f"{node!r} is no passage of this graph; name passages by their id")
+            raise ParameterError("{node!r} is no passage of this graph; name passages by their id",
+                                 node=node)
         rows.append(row)
     return np.array(sorted(set(rows)), np.int64)
 

@@ -27,7 +27,7 @@ RUN, GRAPH, PASSAGES, REPORT, MANIFEST = (
 NAMES = (RUN, GRAPH, PASSAGES, REPORT, MANIFEST)
 FORMAT, VERSION = "qafd run", 1
 LARGEST = 64 * 2**20  # bytes of all files of a bundle, unpacked
-DRAWABLE = {"nodes": 20_000, "edges": 100_000}  # of a run that the app draws
+NODES_DRAWN, EDGES_DRAWN = 20_000, 100_000  # of a run that the app draws
 PASSAGES_DRAWN, WAYS_DRAWN = 2000, 4_000_000  # of it; a way leads through a passage to a neighbor
 PARTS = 16  # subqueries of a question
 MAGIC = b"PK"  # every zip file begins so
@@ -124,18 +124,19 @@ def examined(data: bytes) -> Examined:
 
 def check_size(retrieval: Retrieval) -> None:
     """Raise ParseError unless a retrieval, perhaps a stranger's, is small enough to be drawn."""
-    for name, most in DRAWABLE.items():
-        if (many := len(getattr(retrieval, name))) > most:
-            raise ParseError(f"The run has {many:,} {name}, and the app draws at most {most:,}; "
-                             "'qafd verify' checks it all the same.")
+    nodes, edges = len(retrieval.nodes), len(retrieval.edges)
+    if nodes > NODES_DRAWN or edges > EDGES_DRAWN:
+        raise ParseError("The run has {nodes:,} nodes and {edges:,} edges, and the app draws at most "
+                         "{most_nodes:,} and {most_edges:,}; 'qafd verify' checks it all the same.",
+                         nodes=nodes, edges=edges, most_nodes=NODES_DRAWN, most_edges=EDGES_DRAWN)
     passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
     ends = Counter(end for e in retrieval.edges for end in (e.source, e.target) if end in passages)
     ways = sum(count**2 for count in ends.values())
     if len(passages) > PASSAGES_DRAWN or ways > WAYS_DRAWN:
-        raise ParseError(
-            f"The run has {len(passages):,} passages with {ways:,} ways through them, and the app "
-            f"draws at most {PASSAGES_DRAWN:,} with {WAYS_DRAWN:,}; 'qafd verify' checks it all "
-            "the same.")
+        raise ParseError("The run has {passages:,} passages with {ways:,} ways through them, and "
+                         "the app draws at most {passages_drawn:,} with {ways_drawn:,}; 'qafd "
+                         "verify' checks it all the same.", passages=len(passages), ways=ways,
+                         passages_drawn=PASSAGES_DRAWN, ways_drawn=WAYS_DRAWN)
 
 
 def _files(data: bytes) -> dict[str, bytes]:
@@ -145,34 +146,33 @@ def _files(data: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             if sorted(info.filename for info in infos) != sorted(NAMES):
-                strange = [i.filename for i in infos if i.filename not in NAMES][:1]
-                raise ParseError(
-                    f"This is no bundle of a run: it holds {strange[0][:80]!r}." if strange else
-                    f"This is no whole bundle of a run: it holds {len(infos)} files instead of "
-                    f"{', '.join(NAMES)}.")
+                names = ", ".join(info.filename[:80] for info in infos[:len(NAMES) + 1])
+                raise ParseError("This is no whole bundle of a run: it holds {names!r} instead of "
+                                 "{wanted}.", names=names, wanted=", ".join(NAMES))
             left, files = LARGEST, {}
             for info in infos:
                 if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise ParseError(f"{info.filename} is packed in a way that qafd does not use.")
+                    raise ParseError("{filename} is packed in a way that qafd does not use.",
+                                     filename=info.filename)
                 with archive.open(info) as file:
                     files[info.filename] = file.read(left + 1)  # stated sizes may lie
                 left -= len(files[info.filename])
                 if left < 0:
-                    raise ParseError(f"The bundle unpacks to more than {LARGEST // 2**20} MB, "
-                                     "which no run has; it was not read.")
+                    raise ParseError("The bundle unpacks to more than {megabytes} MB, which no run "
+                                     "has; it was not read.", megabytes=LARGEST // 2**20)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        raise ParseError(f"This is no readable bundle of a run ({str(error)[:80]}); download or "
-                         "make it again.") from error
+        raise ParseError("This is no readable bundle of a run ({error}); download or make it again.",
+                         error=str(error)[:80]) from error
     return files
 
 
 def _obj(files: dict[str, bytes]) -> dict[str, Any]:
     obj = json_of(files[RUN], RUN)
     if not isinstance(obj, dict) or obj.get("format") != FORMAT:
-        raise ParseError(f"{RUN} is no run of qafd.")
+        raise ParseError("{run} is no run of qafd.", run=RUN)
     if obj.get("version") != VERSION:
-        raise ParseError(f"{RUN} has format {str(obj.get('version'))[:20]}, this version of qafd "
-                         f"reads {VERSION}; install a newer one.")
+        raise ParseError("{run} has format {found}, this version of qafd reads {version}; install a "
+                         "newer one.", run=RUN, found=str(obj.get('version'))[:20], version=VERSION)
     return obj
 
 
@@ -180,10 +180,10 @@ def _run(obj: dict[str, Any]) -> Run:
     try:
         run: Run = record_of(Run, obj, "the run")
     except RecursionError as error:
-        raise ParseError(f"{RUN} is nested too deeply to be a run.") from error
+        raise ParseError("{run} is nested too deeply to be a run.", run=RUN) from error
     if len(run.retrieval.parts) > PARTS or any(part.parts for part in run.retrieval.parts):
-        raise ParseError(f"The run has {len(run.retrieval.parts)} parts or parts of parts; a "
-                         f"question has at most {PARTS} subqueries.")
+        raise ParseError("The run has {parts} parts or parts of parts; a question has at most "
+                         "{most} subqueries.", parts=len(run.retrieval.parts), most=PARTS)
     for retrieval in (run.retrieval, *run.retrieval.parts):
         _check_shape(retrieval)
     return run
@@ -192,18 +192,21 @@ def _run(obj: dict[str, Any]) -> Run:
 def _check_shape(retrieval: Retrieval) -> None:
     """Raise ParseError unless edges have ends and amounts have square roots and inverses."""
     known = {node.id for node in retrieval.nodes}
-    wrong = None
+    amounts = [node.importance for node in retrieval.nodes]
+    for edge in retrieval.edges:
+        amounts += [edge.flow, edge.weight]
     if len(known) < len(retrieval.nodes):
-        wrong = "lists a node twice"
-    elif any(node.state not in (SATURATED, WET, DRY) for node in retrieval.nodes):
-        wrong = "has a node in a state that there is not"
-    elif any(edge.source not in known or edge.target not in known for edge in retrieval.edges):
-        wrong = "has an edge to a node that it does not list"
-    elif any(amount < sys.float_info.min and amount != 0 for amount in (
-            *(node.importance for node in retrieval.nodes),
-            *(amount for edge in retrieval.edges for amount in (edge.flow, edge.weight)))):
-        wrong = "has a negative importance, flow or weight, or one too small to divide by"
-    elif not isinstance((retrieval.certificate or {"optimal": True}).get("optimal"), bool):
-        wrong = "has a certificate that does not say whether it is optimal"
-    if wrong:
-        raise ParseError(f"The run {wrong}; it was damaged or made by another program.")
+        raise ParseError("The run lists a node twice; it was damaged or made by another program.")
+    if any(node.state not in (SATURATED, WET, DRY) for node in retrieval.nodes):
+        raise ParseError("The run has a node in a state that there is not; it was damaged or made by "
+                         "another program.")
+    if any(edge.source not in known or edge.target not in known for edge in retrieval.edges):
+        raise ParseError("The run has an edge to a node that it does not list; it was damaged or "
+                         "made by another program.")
+    if any(amount < sys.float_info.min and amount != 0 for amount in amounts):
+        raise ParseError("The run has a negative importance, flow or weight, or one too small to "
+                         "divide by; it was damaged or made by another program.")
+    certificate = retrieval.certificate
+    if certificate is not None and not isinstance(certificate.get("optimal"), bool):
+        raise ParseError("The run has a certificate that does not say whether it is optimal; it was "
+                         "damaged or made by another program.")

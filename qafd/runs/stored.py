@@ -62,22 +62,23 @@ def record_of(kind: Any, value: Any, where: str) -> Any:
     if origin in (Union, UnionType):
         return None if value is None else record_of(inner[0], value, where)
     if origin is tuple:
-        items = _of(list, value, where, "a list")
+        items = _of(list, value, where)
         kinds = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
         if len(items) != len(kinds):
-            raise ParseError(f"{where} has {len(items)} values instead of {len(kinds)}.")
+            raise ParseError("{where} has {found} values instead of {wanted}.", where=where,
+                             found=len(items), wanted=len(kinds))
         return tuple(record_of(k, v, f"{where}[{i}]")
                      for i, (k, v) in enumerate(zip(kinds, items, strict=True)))
     if origin in (dict, Mapping):
         return {key: record_of(inner[1], v, f"{where}[{key[:40]!r}]")
-                for key, v in _of(dict, value, where, "an object").items()}
+                for key, v in _of(dict, value, where).items()}
     if kind is str:
-        return storable(_of(str, value, where, "text"))
+        return storable(_of(str, value, where))
     if kind is bool:
-        return _of(bool, value, where, "true or false")
+        return _of(bool, value, where)
     number = _number(value, where)
     if kind is int and number % 1:
-        raise ParseError(f"{where} is {number:g} and no whole number.")
+        raise ParseError("{where} is {number:g} and no whole number.", where=where, number=number)
     return int(number) if kind is int else number
 
 
@@ -91,17 +92,18 @@ def json_of(data: bytes, what: str) -> Any:
         two million values.
     """
     if (many := sum(data.count(mark) for mark in (b",", b"[", b"{"))) > VALUES:
-        raise ParseError(f"{what} has up to {many:,} values, and at most {VALUES:,} are read.")
+        raise ParseError("{what} has up to {many:,} values, and at most {values:,} are read.",
+                         what=what, many=many, values=VALUES)
 
     def refuse(name: str) -> Any:
-        raise ParseError(f"{what} holds {name}, which is no number of JSON; it was damaged or "
-                         "made by another program.")
+        raise ParseError("{what} holds {name}, which is no number of JSON; it was damaged or made "
+                         "by another program.", what=what, name=name)
 
     try:
         return json.loads(data.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise ParseError(f"{what} is no JSON ({str(error)[:80]}); it was damaged or made by "
-                         "another program.") from error
+        raise ParseError("{what} is no JSON ({error}); it was damaged or made by another program.",
+                         what=what, error=str(error)[:80]) from error
 
 
 @cache
@@ -110,13 +112,13 @@ def _types(kind: Any) -> dict[str, Any]:
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
-    given, made = _of(dict, value, where, "an object"), {}
+    given, made = _of(dict, value, where), {}
     for spec in fields(kind):
         if spec.name in given:
             made[spec.name] = record_of(_types(kind)[spec.name], given[spec.name],
                                         f"{where}.{spec.name}")
         elif spec.default is MISSING and spec.default_factory is MISSING:
-            raise ParseError(f"{where} has no {spec.name!r}.")
+            raise ParseError("{where} has no {name!r}.", where=where, name=spec.name)
     return kind(**made)
 
 
@@ -125,7 +127,7 @@ def _reason(value: Any, where: str) -> Reason:
     if isinstance(value, str):
         return reason(ReasonKind.GIVEN, text=storable(value))
     kind, values = _kind_and_values(ReasonKind, value, where)
-    listed = _of(list, value.get("also", []), where, "a list")[:FURTHER]
+    listed = _of(list, value.get("also", []), where)[:FURTHER]
     found = Reason(kind, values, tuple(_reason(one, where) for one in listed))
     _check_said(lambda: (word_reason(found), word_cause([found])), where)
     return found
@@ -141,11 +143,11 @@ def _notice(value: Any, where: str) -> Notice:
 
 def _kind_and_values(
         kinds: type[Kind], value: Any, where: str) -> tuple[Kind, dict[str, Value]]:
-    given = _of(dict, value, where, "an object")
-    name = _of(str, given.get("kind"), f"{where}.kind", "text")
+    given = _of(dict, value, where)
+    name = _of(str, given.get("kind"), f"{where}.kind")
     if name not in [str(kind) for kind in kinds]:
-        raise ParseError(f"{where} is of an unknown kind, {name[:40]!r}.")
-    values = _of(dict, given.get("values", {}), f"{where}.values", "an object")
+        raise ParseError("{where} is of an unknown kind, {name!r}.", where=where, name=name[:40])
+    values = _of(dict, given.get("values", {}), f"{where}.values")
     return kinds(name), {key: _value(one, where) for key, one in values.items()}
 
 
@@ -166,42 +168,49 @@ def _check_said(say: Callable[[], object], where: str) -> None:
     try:
         say()
     except (LookupError, ValueError, TypeError) as error:
-        raise ParseError(f"{where} lacks a value or has one of another type.") from error
+        raise ParseError("{where} lacks a value or has one of another type.",
+                         where=where) from error
 
 
-def _of(kind: Any, value: Any, where: str, words: str) -> Any:
+_WRONG = {list: "{where} is not a list.", dict: "{where} is not an object.",
+          str: "{where} is not text.", bool: "{where} is not true or false."}
+
+
+def _of(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, kind):
-        raise ParseError(f"{where} is not {words}.")
+        raise ParseError(_WRONG[kind], where=where)
     return value
 
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
-        raise ParseError(f"{where} is not a finite number.")
+        raise ParseError("{where} is not a finite number.", where=where)
     return float(value)
 
 
 def _finite(value: Any, where: str, left: int = DEEPEST) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ParseError(f"{where} is not a finite number.")
+        raise ParseError("{where} is not a finite number.", where=where)
     if not left:
-        raise ParseError(f"{where} is nested more than {DEEPEST} levels deep.")
+        raise ParseError("{where} is nested more than {deepest} levels deep.", where=where,
+                         deepest=DEEPEST)
     if isinstance(value, dict):
         return {key: _finite(v, where, left - 1) for key, v in value.items()}
     return [_finite(v, where, left - 1) for v in value] if isinstance(value, list) else value
 
 
 def _vectors(value: Any, where: str) -> Vectors:
-    given = _of(dict, value, where, "an object")
+    given = _of(dict, value, where)
     shape = record_of(tuple[int, ...], given.get("shape"), f"{where}.shape")
     try:
-        data = base64.b64decode(_of(str, given.get("float32"), where, "text"), validate=True)
+        data = base64.b64decode(_of(str, given.get("float32"), where), validate=True)
     except ValueError as error:
-        raise ParseError(f"{where} is not in base 64.") from error
+        raise ParseError("{where} is not in base 64.", where=where) from error
     if (len(shape) > DIMENSIONS or not all(0 <= size <= VALUES for size in shape)
             or 4 * math.prod(shape) != len(data)):
-        raise ParseError(f"{where} has {len(data)} bytes, which do not fit its shape.")
+        raise ParseError("{where} has {bytes} bytes, which do not fit its shape.", where=where,
+                         bytes=len(data))
     found = np.frombuffer(data, "<f4").reshape(shape).astype(np.float32)
     if not np.isfinite(found).all():
-        raise ParseError(f"{where} holds NaN or infinity.")
+        raise ParseError("{where} holds NaN or infinity.", where=where)
     return found

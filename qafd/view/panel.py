@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from qafd.errors import ParameterError
 from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import drawn_contracted
+from qafd.wording import say
+from qafd.wording.panels import (
+    say_drawn,
+    say_footer,
+    say_number,
+    say_percent,
+    say_picture,
+    say_retrieved,
+)
 from qafd.wording.reasons import word_reason
 
 # Both ramps are monotone in lightness, so their order survives every color blindness and a
@@ -86,12 +95,14 @@ class Drawing:
 
     def __post_init__(self) -> None:
         if self.thickness not in ("flow", "weight"):
-            raise ParameterError(f"thickness is {self.thickness!r}; it shows 'flow' or 'weight'")
+            raise ParameterError("thickness is {thickness!r}; it shows 'flow' or 'weight'",
+                                 thickness=self.thickness)
         if self.ramp not in RAMPS:
-            raise ParameterError(
-                f"there is no color ramp {self.ramp!r}; choose from {', '.join(RAMPS)}")
+            raise ParameterError("there is no color ramp {ramp!r}; choose from {ramps}",
+                                 ramp=self.ramp, ramps=", ".join(RAMPS))
         if self.limit < 1:
-            raise ParameterError(f"limit is {self.limit}; a panel draws 1 node at least")
+            raise ParameterError("limit is {limit}; a panel draws 1 node at least",
+                                 limit=self.limit)
 
     def amount(self, edge: RetrievedEdge) -> float:
         """What the thickness of an edge shows."""
@@ -102,22 +113,48 @@ class Drawing:
         return max(map(self.amount, retrieval.edges), default=0.0)
 
 
-def panel_data(
-    retrievals: Sequence[Retrieval],
-    drawing: Drawing = Drawing(),
-    *,
-    positions: Mapping[str, tuple[float, float]],
-    captions: Sequence[Caption] = (),
-    others: Iterable[RetrievedNode] = (),
-    selected: str | None = None,
-    lone: bool = False,
-    path: Sequence[str] = (),
-    signed: Mapping[str, float] | None = None,
-    graph_size: int | None = None,
-    boxes: Sequence[str] | None = None,
-    late: Collection[str] = (),
-    largest: Sequence[float] = (),
-) -> dict[str, Any]:
+class Look(TypedDict, total=False):
+    """What a page may want of its panels beyond a picture of each retrieval.
+
+    Parameters
+    ----------
+    captions : sequence of Caption
+        One per retrieval.
+    others : iterable of RetrievedNode
+        More nodes of the layout, such as what a larger source mass would bring.
+    selected : str or None
+        A node that is always shown.
+    lone : bool
+        Color only what one panel alone retrieves; the rest is gray.
+    path : sequence of str
+        Node ids whose edges stand out; contracted passages on it are passed over.
+    signed : mapping of id to float, or None
+        Differences between -1 and 1, by which nodes are colored instead of by importance.
+    graph_size : int or None
+        Nodes of the whole graph, for "12 of 4,311 nodes shown".
+    boxes : sequence of str or None
+        Ids of the seeds that may be boxes, by default the first six of each panel. What is near a
+        box gives way to it, so boxes that depend on the panels would move nodes with them.
+    late : collection of str
+        Ids of nodes that were put beside the layout; no other node gives way to them.
+    largest : sequence of float
+        The importance that is 100%, one per retrieval; by default the largest of its nodes.
+    """
+
+    captions: Sequence[Caption]
+    others: Iterable[RetrievedNode]
+    selected: str | None
+    lone: bool
+    path: Sequence[str]
+    signed: Mapping[str, float] | None
+    graph_size: int | None
+    boxes: Sequence[str] | None
+    late: Collection[str]
+    largest: Sequence[float]
+
+
+def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
+               positions: Mapping[str, tuple[float, float]], **look: Unpack[Look]) -> dict[str, Any]:
     """The panels of a page as JSON values for `qafd.app.component.panels`.
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
@@ -133,74 +170,53 @@ def panel_data(
     positions : mapping of id to (x, y)
         The frozen layout, in [0, aspect] x [0, 1]; nodes outside of it are not drawn, and
         the footer counts them.
-    captions : sequence of Caption, optional
-        One per retrieval.
-    others : iterable of RetrievedNode, optional
-        More nodes of the layout, such as what a larger source mass would bring.
-    lone : bool
-        Color only what one panel alone retrieves; the rest is gray.
-    path : sequence of str
-        Node ids whose edges stand out; contracted passages on it are passed over.
-    signed : mapping of id to float, optional
-        Differences between -1 and 1, by which nodes are colored instead of by importance.
-    graph_size : int, optional
-        Nodes of the whole graph, for "12 of 4,311 nodes shown".
-    boxes : sequence of str, optional
-        Ids of the seeds that may be boxes, by default the first six of each panel. What is near a
-        box gives way to it, so boxes that depend on the panels would move nodes with them.
-    late : collection of str, optional
-        Ids of nodes that were put beside the layout; no other node gives way to them.
-    largest : sequence of float, optional
-        The importance that is 100%, one per retrieval; by default the largest of its nodes.
+    look
+        See `Look`.
 
     Raises
     ------
     ParameterError
         When the captions, or the largest importances, do not match the retrievals.
     """
-    if captions and len(captions) != len(retrievals):
-        raise ParameterError(f"{len(captions)} captions for {len(retrievals)} retrievals; "
-                             "give one for each or none")
-    if largest and len(largest) != len(retrievals):
-        raise ParameterError(f"{len(largest)} largest importances for {len(retrievals)} "
-                             "retrievals; give one for each or none")
-    tops = largest or [largest_of(r.nodes) for r in retrievals]
-    hidden = [drawing.contract and any(n.kind == "passage" for n in r.nodes) for r in retrievals]
-    if drawing.contract:
-        retrievals = [drawn_contracted(r) for r in retrievals]
-    shown = [_choose(r, positions, drawing.limit, selected) for r in retrievals]
-    drawn = {node.id: node for nodes in shown for node in nodes}
-    ghosts = {node.id: node for node in [*(n for r in retrievals for n in r.nodes), *others]
-              if node.id in positions and node.id not in drawn
-              and not (drawing.contract and node.kind == "passage")}
-    drawn |= {node.id: node for node in sorted(
-        ghosts.values(), key=lambda n: (-n.importance, n.id))[:drawing.limit // 2]}
+    count, captions, largest = len(retrievals), look.get("captions"), look.get("largest")
+    if captions and len(captions) != count:
+        raise ParameterError("{captions} captions for {retrievals} retrievals; give one for each or "
+                             "none", captions=len(captions), retrievals=count)
+    if largest and len(largest) != count:
+        raise ParameterError("{largest} largest importances for {retrievals} retrievals; give one "
+                             "for each or none", largest=len(largest), retrievals=count)
+    tops = largest or [largest_of(retrieval.nodes) for retrieval in retrievals]
+    shown = [_choose(retrieval, drawing, positions, look.get("selected"))
+             for retrieval in retrievals]
+    drawn = _drawn_nodes(shown, drawing, positions, look.get("others", ()))
     index = {node: i for i, node in enumerate(sorted(drawn))}
-    scale = _color_scale(shown)
-    found = Counter(n.id for r in retrievals for n in r.nodes if n.state == SATURATED)
-    only = {node for node, times in found.items() if lone and times == 1}
-    picture = _Picture(drawing, index, scale, only, signed, graph_size)
-    words = captions or [Caption()] * len(retrievals)
+    scale, signed = _color_scale(shown), look.get("signed")
+    picture = _Picture(drawing, index, scale, _found_once(shown) if look.get("lone") else set(),
+                       signed, look.get("graph_size"))
+    nodes = []
+    for node in index:
+        x, y = positions[node]
+        place = {"id": node, "name": shown_name(drawn[node]),
+                 "kind": clean(drawn[node].kind, NAME_LENGTH),
+                 "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
+        nodes.append(place | {"late": 1} if node in look.get("late", ()) else place)
+    legend = _legend(shown, scale is rank_scale, drawing, tops)
+    if signed is not None:
+        legend |= {"color": say("difference"), "low": say("second only"),
+                   "high": say("first only"), "note": ""}
     return {
         "aspect": drawing.aspect,
-        "nodes": [{"id": node, "name": shown_name(drawn[node]),
-                   "kind": clean(drawn[node].kind, NAME_LENGTH),
-                   "x": round(positions[node][0] / drawing.aspect, 4),
-                   "y": round(positions[node][1], 4)}
-                  | ({"late": 1} if node in late else {}) for node in index],
-        "panels": [_panel(picture, *one) for one in zip(
-            retrievals, shown, words, hidden, tops, strict=True)],
+        "nodes": nodes,
+        "panels": [picture.panel(*one) for one in zip(
+            shown, captions or [Caption()] * count, tops, strict=True)],
         "ramp": RAMPS[drawing.ramp] if signed is None else DIVERGING,
         "signed": signed is not None,
-        "legend": _legend(shown, scale is rank_scale, drawing, max(
-            map(drawing.largest, retrievals), default=0.0), tops) | (
-            {} if signed is None else {"color": "difference", "low": "second only",
-                                       "high": "first only", "note": ""}),
-        "lone": lone,
-        "boxes": boxes,
-        "path": [node for node in path if node in index],
+        "legend": legend,
+        "lone": look.get("lone", False),
+        "boxes": look.get("boxes"),
+        "path": [node for node in look.get("path", ()) if node in index],
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
-        "selected": selected,
+        "selected": look.get("selected"),
     }
 
 
@@ -216,18 +232,11 @@ def clean(text: str, length: int) -> str:
 
 def shown_name(node: RetrievedNode) -> str:
     """The name of a node; a passage, often named like an entity, begins with a pilcrow."""
-    name = clean(node.name, NAME_LENGTH) or "(no name)"
+    name = clean(node.name, NAME_LENGTH) or "…"
     return f"¶ {name}" if node.kind == "passage" else name
 
 
-def number(value: float) -> str:
-    """Three significant digits, thousands grouped."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def percent(share: float) -> str:
-    """A share as people read it: "100%", "27.7%"."""
-    return f"{number(100 * share)}%" if share <= 0 or share >= 1e-4 else "<0.01%"
+number, percent = say_number, say_percent
 
 
 def largest_of(nodes: Iterable[RetrievedNode]) -> float:
@@ -246,14 +255,7 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word if count == 1 else many}"
 
 
-def brought(count: int, touched: int = 0, word: str = "name") -> str:
-    """What a method brought, as every page says it: "17 names retrieved, 32 touched"."""
-    return f"{counted(count, word)} retrieved" + f", {touched:,} touched" * bool(touched)
-
-
-def nodes_shown(count: int, all_of_them: int) -> str:
-    """How much of something is drawn: "40 of 49 nodes shown"."""
-    return f"{count:,} of {all_of_them:,} nodes shown"
+brought, nodes_shown = say_retrieved, say_drawn
 
 
 def root_scale(importance: Floats) -> Floats:
@@ -268,24 +270,99 @@ def rank_scale(importance: Floats) -> Floats:
     return np.asarray(np.searchsorted(order, importance, side="right") / max(len(order), 1))
 
 
-def _color_scale(shown: Sequence[Sequence[RetrievedNode]]) -> Callable[[Floats], Floats]:
-    for nodes in shown:
-        values = np.array([n.importance for n in nodes if n.importance > 0])
-        if len(values) and values.max() > SKEWED * np.median(values):
-            return rank_scale
-    return root_scale
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What one panel shows of a retrieval.
+
+    `retrieval` is as it is drawn: where `hidden`, its passages are the flow they carry. `nodes` are
+    most important first; `edges` those between them, the widest first, of `all_edges`.
+    """
+
+    retrieval: Retrieval
+    hidden: bool
+    nodes: tuple[RetrievedNode, ...]
+    edges: tuple[RetrievedEdge, ...]
+    all_edges: int
+
+    @property
+    def touched(self) -> int:
+        """Nodes of the retrieval."""
+        return len(self.retrieval.nodes)
+
+    @property
+    def full(self) -> int:
+        """Nodes shown that are retrieved."""
+        return sum(node.state == SATURATED for node in self.nodes)
+
+    @property
+    def retrieved(self) -> int:
+        """Nodes shown that are retrieved, without passages where these are hidden."""
+        return sum(node.state == SATURATED and not (self.hidden and node.kind == "passage")
+                   for node in self.nodes)
+
+    @property
+    def wet(self) -> int:
+        """Nodes shown that are touched, not full."""
+        return sum(node.state == WET for node in self.nodes)
+
+    @property
+    def passages(self) -> bool:
+        """Whether a passage is shown."""
+        return any(node.kind == "passage" for node in self.nodes)
 
 
-def _choose(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]], limit: int,
-            selected: str | None) -> list[RetrievedNode]:
-    """The nodes that are drawn, most important first."""
+def _choose(retrieval: Retrieval, drawing: Drawing, positions: Mapping[str, tuple[float, float]],
+            selected: str | None) -> Shown:
+    """What is drawn of a retrieval."""
+    hidden = drawing.contract and any(node.kind == "passage" for node in retrieval.nodes)
+    drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
+
     def order(node: RetrievedNode) -> tuple[bool, int, float, str]:
         state = (SATURATED, WET).index(node.state) if node.state in (SATURATED, WET) else 2
         amount = node.importance if state == 0 else node.mass
         return (not node.seed and node.id != selected, state, -amount, node.id)
 
-    placed = sorted((n for n in retrieval.nodes if n.id in positions), key=order)[:limit]
-    return sorted(placed, key=lambda n: (-n.importance, -n.mass, n.id))
+    placed = sorted((n for n in drawn.nodes if n.id in positions), key=order)[:drawing.limit]
+    here = {node.id for node in placed}
+    lines = [e for e in drawn.edges
+             if e.source in here and e.target in here and e.source != e.target]
+    lines.sort(key=lambda e: (-drawing.amount(e), -e.weight, e.source, e.target))
+    return Shown(drawn, hidden, tuple(sorted(placed, key=lambda n: (-n.importance, -n.mass, n.id))),
+                 tuple(lines[:EDGES_PER_NODE * max(len(placed), 1)]), len(lines))
+
+
+def _drawn_nodes(shown: Sequence[Shown], drawing: Drawing,
+                 positions: Mapping[str, tuple[float, float]],
+                 others: Iterable[RetrievedNode]) -> dict[str, RetrievedNode]:
+    """What some panel shows, and the most important ghosts."""
+    drawn: dict[str, RetrievedNode] = {}
+    more: list[RetrievedNode] = []
+    for one in shown:
+        drawn |= {node.id: node for node in one.nodes}
+        more += one.retrieval.nodes
+    ghosts: dict[str, RetrievedNode] = {}
+    for node in [*more, *others]:
+        passed = drawing.contract and node.kind == "passage"
+        if node.id in positions and node.id not in drawn and not passed:
+            ghosts[node.id] = node
+    foremost = sorted(ghosts.values(), key=lambda node: (-node.importance, node.id))
+    return drawn | {node.id: node for node in foremost[:drawing.limit // 2]}
+
+
+def _found_once(shown: Sequence[Shown]) -> set[str]:
+    """The nodes that one panel alone retrieves."""
+    found: Counter[str] = Counter()
+    for one in shown:
+        found.update(node.id for node in one.retrieval.nodes if node.state == SATURATED)
+    return {node for node, times in found.items() if times == 1}
+
+
+def _color_scale(shown: Sequence[Shown]) -> Callable[[Floats], Floats]:
+    for one in shown:
+        values = np.array([node.importance for node in one.nodes if node.importance > 0])
+        if len(values) and values.max() > SKEWED * np.median(values):
+            return rank_scale
+    return root_scale
 
 
 @dataclass(frozen=True)
@@ -299,141 +376,119 @@ class _Picture:
     signed: Mapping[str, float] | None
     graph_size: int | None
 
+    def panel(self, shown: Shown, caption: Caption, largest: float) -> dict[str, Any]:
+        """One panel; an importance is said as its share of the `largest`."""
+        title = clean(caption.title or shown.retrieval.method, NAME_LENGTH)
+        top = self.drawing.largest(shown.retrieval)
+        return {
+            "title": title,
+            "subtitle": clean(caption.subtitle, NAME_LENGTH),
+            "footer": clean(caption.footer, REASON_LENGTH) or say_footer(shown, self.graph_size),
+            "alt": clean(caption.alt, REASON_LENGTH) or _describe(title, shown),
+            "nodes": self._nodes(shown, largest),
+            "edges": [self._edge(edge, top) for edge in shown.edges],
+        }
 
-def _panel(picture: _Picture, retrieval: Retrieval, nodes: Sequence[RetrievedNode],
-           caption: Caption, hidden: bool, largest: float) -> dict[str, Any]:
-    """One panel; passages of its retrieval may be hidden, drawn as the flow they carry.
+    def _nodes(self, shown: Shown, largest: float) -> list[dict[str, Any]]:
+        full = [n.importance if n.state == SATURATED else 0.0 for n in shown.nodes]
+        colors = self.scale(np.array(full)).tolist()
+        measure = self.drawing.measures[0] if self.drawing.measures else say("importance")
+        nodes = []
+        for node, color in zip(shown.nodes, colors, strict=True):
+            if self.signed is not None:
+                color = (1 + self.signed.get(node.id, 0.0)) / 2
+            value = (say_number(node.importance) if self.drawing.measures
+                     else say_percent(share_of(node.importance, largest)))
+            facts = [[measure, value], *_facts(node)]
+            if self.signed and node.id in self.signed:
+                facts.append([say("difference"), f"{self.signed[node.id]:+.2f}"])
+            nodes.append({
+                "n": self.index[node.id], "state": node.state, "seed": node.seed,
+                "only": node.id in self.only,
+                "t": round(float(color), 3) if node.state == SATURATED else 0,
+                "value": value, "facts": facts, "reason": clean(word_reason(node.reason), REASON_LENGTH)})
+        return nodes
 
-    An importance is said as its share of the `largest`.
-    """
-    drawing, index, signed = picture.drawing, picture.index, picture.signed
-    importance, weight = drawing.measures or ("importance", "weight")
-
-    def said(node: RetrievedNode) -> str:
-        return number(node.importance) if drawing.measures else percent(
-            share_of(node.importance, largest))
-
-    thickest = 0.5 if drawing.measures else 1.0
-    arrows, top = drawing.thickness == "flow", drawing.largest(retrieval)
-    touched = len(retrieval.nodes)
-    here = {node.id: node for node in nodes}
-    lines = sorted((e for e in retrieval.edges if e.source in here and e.target in here
-                    and e.source != e.target),
-                   key=lambda e: (-drawing.amount(e), -e.weight, e.source, e.target))
-    edges = lines[:EDGES_PER_NODE * max(len(nodes), 1)]
-    full = [n.importance if n.state == SATURATED else 0.0 for n in nodes]
-    color = dict(zip(here, picture.scale(np.array(full)), strict=True))
-    if signed is not None:
-        color = {node: (1 + signed.get(node, 0.0)) / 2 for node in here}
-    title = clean(caption.title or retrieval.method, NAME_LENGTH)
-    return {
-        "title": title,
-        "subtitle": clean(caption.subtitle, NAME_LENGTH),
-        "footer": clean(caption.footer, REASON_LENGTH) or _footer(
-            nodes, len(edges), len(lines), touched, picture.graph_size, hidden),
-        "alt": clean(caption.alt, REASON_LENGTH) or _sentence(
-            title, nodes, edges, here, touched, hidden),
-        "nodes": [{
-            "n": index[node.id], "state": node.state, "seed": node.seed,
-            "only": node.id in picture.only,
-            "t": round(float(color[node.id]), 3) if node.state == SATURATED else 0,
-            "value": said(node),
-            "facts": [[importance, said(node)], *_facts(node)] + (
-                [["difference", f"{signed[node.id]:+.2f}"]]
-                if signed and node.id in signed else []),
-            "reason": clean(word_reason(node.reason), REASON_LENGTH)} for node in nodes],
-        "edges": [{
-            "u": index[e.source], "v": index[e.target],
-            "w": round(thickest * float(np.sqrt(drawing.amount(e) / top)), 3) if top > 0 else 0,
-            "arrow": arrows and e.flow > 0, "label": clean(e.label, NAME_LENGTH),
-            "facts": [["flow", number(e.flow)]] * (arrows or e.flow > 0)
-            + [[weight, number(e.weight)]]} for e in edges],
-    }
+    def _edge(self, edge: RetrievedEdge, top: float) -> dict[str, Any]:
+        drawing = self.drawing
+        arrows, thickest = drawing.thickness == "flow", 0.5 if drawing.measures else 1.0
+        weight = drawing.measures[1] if drawing.measures else say("weight")
+        width = thickest * float(np.sqrt(drawing.amount(edge) / top)) if top > 0 else 0
+        facts = [[say("flow"), say_number(edge.flow)]] if arrows or edge.flow > 0 else []
+        return {"u": self.index[edge.source], "v": self.index[edge.target], "w": round(width, 3),
+                "arrow": arrows and edge.flow > 0, "label": clean(edge.label, NAME_LENGTH),
+                "facts": [*facts, [weight, say_number(edge.weight)]]}
 
 
 def _facts(node: RetrievedNode) -> list[list[str]]:
     facts = []
     if node.capacity > 0:
-        facts.append(["mass", f"{number(node.mass)} of {number(node.capacity)}"])
+        held = say("{mass} of {capacity}", mass=say_number(node.mass),
+                   capacity=say_number(node.capacity))
+        facts.append([say("mass"), held])
     if node.source > 0:
-        facts.append(["source", number(node.source)])
+        facts.append([say("source"), say_number(node.source)])
     if node.alignment:
-        facts.append(["similarity to question", f"{node.alignment:.2f}"])
+        facts.append([say("similarity to question"), f"{node.alignment:.2f}"])
     return facts
 
 
-def _footer(nodes: Sequence[RetrievedNode], edges: int, all_edges: int, touched: int,
-            graph_size: int | None, hidden: bool) -> str:
-    drawn = any(n.kind == "passage" for n in nodes)
-    retrieved = sum(n.state == SATURATED and not (hidden and n.kind == "passage") for n in nodes)
-    wet = sum(n.state == WET for n in nodes)
-    parts = [brought(retrieved, wet, "name" if hidden else "node")]
-    if hidden:
-        parts.append("other passages are drawn as flow" if drawn
-                     else "passages are drawn as flow")
-    parts.append(f"{edges:,} of {all_edges:,} edges" if edges < all_edges else
-                 f"{edges:,} edge{'s' * (edges != 1)}")
-    if graph_size is not None or len(nodes) < touched:
-        parts.append(nodes_shown(len(nodes), graph_size or touched))
-    return " · ".join(parts)
-
-
-def _sentence(title: str, nodes: Sequence[RetrievedNode], edges: Sequence[RetrievedEdge],
-              here: Mapping[str, RetrievedNode], touched: int, hidden: bool) -> str:
+def _describe(title: str, shown: Shown) -> str:
     """The picture in words, for those who cannot see it."""
-    if not nodes:
-        return f"{title}: no nodes."
-    names = [clean(n.name, 40) for n in nodes[:3]]
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    retrieved = sum(n.state == SATURATED for n in nodes)
-    text = (f"{title}: {retrieved} of {touched:,} touched {'names' if hidden else 'nodes'} "
-            f"retrieved; most important: {listed}.")
-    widest = max(edges, key=lambda e: e.flow, default=None)
-    if widest and widest.flow > 0:
-        text += (f" The largest flow, {number(widest.flow)}, runs from "
-                 f"{clean(here[widest.source].name, 40)} to {clean(here[widest.target].name, 40)}.")
-    return text
+    names = {node.id: clean(node.name, 40) for node in shown.nodes}
+    widest = max(shown.edges, key=lambda edge: edge.flow, default=None)
+    largest = None
+    if widest is not None and widest.flow > 0:
+        largest = names[widest.source], names[widest.target], widest.flow
+    return say_picture(title, shown, list(names.values())[:3], largest)
 
 
-def _legend(shown: Sequence[Sequence[RetrievedNode]], ranked: bool, drawing: Drawing,
-            top: float, largest: Sequence[float]) -> dict[str, Any]:
+def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
+            largest: Sequence[float]) -> dict[str, Any]:
     """What colors and widths mean; numbers where there is one panel, else shares.
 
     `largest` are the importances of 100%.
     """
-    color, width = drawing.measures or (
-        "importance", "edge weight" if drawing.thickness == "weight" else "flow")
-    best = max((n.importance for nodes in shown for n in nodes), default=0.0)
-    alone = len(shown) == 1
-    note = "" if ranked else "square-root scale"
-    if best <= 0:
-        low = high = note = ""
-    elif ranked:
-        low, high = "lowest rank", "highest"
-    elif drawing.measures:
-        low, high = "0", number(best)
+    nodes: list[RetrievedNode] = []
+    for one in shown:
+        nodes += one.nodes
+    if drawing.measures:
+        color, width = drawing.measures
     else:
-        low, high = "0%", (f"{percent(share_of(best, largest[0]))} of the largest" if alone else
-                           "panel's largest")
-    if top <= 0:
-        widths: list[tuple[float, str]] = []
-    elif drawing.measures:
-        widths = [(float(np.sqrt(v / top)) / 2, number(v)) for v in sorted({1.0, top})]
-    elif alone:
-        widest = _round_down(top)
-        widths = [(float(np.sqrt(v / top)), number(v)) for v in (widest / 10, widest)]
-    else:
-        widths = [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
+        color = say("importance")
+        width = say("edge weight") if drawing.thickness == "weight" else say("flow")
+    best = largest_of(nodes)
+    low = high = note = ""
+    if best > 0 and ranked:
+        low, high = say("lowest rank"), say("highest")
+    elif best > 0 and drawing.measures:
+        low, high, note = "0", say_number(best), say("square-root scale")
+    elif best > 0:
+        low, high, note = "0%", say("panel's largest"), say("square-root scale")
+        if len(shown) == 1:
+            high = say("{share} of the largest", share=say_percent(share_of(best, largest[0])))
     return {
-        "color": f"{color} by rank" if ranked else color, "low": low, "high": high,
-        "note": note,
-        "thickness": width,
-        "widths": [[round(w, 3), text] for w, text in widths],
-        "wet": any(n.state == WET for nodes in shown for n in nodes),
-        "dry": any(n.state not in (WET, SATURATED) for nodes in shown for n in nodes),
-        "passages": any(n.kind == "passage" for nodes in shown for n in nodes),
+        "color": say("{measure} by rank", measure=color) if ranked else color,
+        "low": low, "high": high, "note": note, "thickness": width,
+        "widths": [[round(w, 3), text] for w, text in _reference_widths(shown, drawing)],
+        "wet": any(node.state == WET for node in nodes),
+        "dry": any(node.state not in (WET, SATURATED) for node in nodes),
+        "passages": any(node.kind == "passage" for node in nodes),
         "plain": drawing.measures is not None,
     }
+
+
+def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[float, str]]:
+    """Widths of the legend with the amounts they stand for."""
+    top = max((drawing.largest(one.retrieval) for one in shown), default=0.0)
+    if top <= 0:
+        return []
+    if drawing.measures:
+        return [(float(np.sqrt(v / top)) / 2, say_number(v)) for v in sorted({1.0, top})]
+    if len(shown) > 1:
+        return [(float(np.sqrt(0.1)), "10%"), (1.0, say("panel's largest"))]
+    widest = _round_down(top)
+    return [(float(np.sqrt(v / top)), say_number(v)) for v in (widest / 10, widest)]
 
 
 def _round_down(value: float) -> float:

@@ -46,12 +46,10 @@ def open_bundle() -> Sent | None:
             key=f"bundle{st.session_state.get('bundles', 0)}",
             help=say("Bundle on Explore and Runs writes such a file."))
         st.caption(
-            say("At most {upload} MB, {LARGEST} MB unpacked; "
-                "{DRAWABLE} nodes and {DRAWABLE_2} edges. It is "
-                "checked and drawn from its own numbers; nothing of it goes into the workspace unless "
-                "you keep it.", upload=UPLOAD, LARGEST=bundle.LARGEST // 2**20,
-                DRAWABLE=f"{bundle.DRAWABLE['nodes']:,}",
-                DRAWABLE_2=f"{bundle.DRAWABLE['edges']:,}"))
+            say("At most {upload} MB, {unpacked} MB unpacked; {nodes:,} nodes and {edges:,} edges. It "
+                "is checked and drawn from its own numbers; nothing of it goes into the workspace "
+                "unless you keep it.", upload=UPLOAD, unpacked=bundle.LARGEST // 2**20,
+                nodes=bundle.NODES_DRAWN, edges=bundle.EDGES_DRAWN))
         if upload is None:
             return None
         try:

@@ -1,0 +1,78 @@
+"""The words around a picture: its legend, footer, tooltips, and what it shows for those who cannot
+see it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qafd.wording import say, say_count, say_list
+
+if TYPE_CHECKING:
+    from qafd.view.panel import Shown
+
+def say_number(value: float) -> str:
+    """Three significant digits, thousands grouped."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def say_percent(share: float) -> str:
+    """A share as people read it: "100%", "27.7%"."""
+    return f"{say_number(100 * share)}%" if share <= 0 or share >= 1e-4 else "<0.01%"
+
+
+def say_retrieved(count: int, touched: int = 0, names: bool = True) -> str:
+    """What a method brought, as every page says it: "17 names retrieved, 32 touched"."""
+    if names:
+        words = say_count(count, "{number} name retrieved", "{number} names retrieved")
+    else:
+        words = say_count(count, "{number} node retrieved", "{number} nodes retrieved")
+    return say("{retrieved}, {touched:,} touched", retrieved=words, touched=touched) if (
+        touched) else words
+
+
+def say_drawn(count: int, all_of_them: int) -> str:
+    """How much of something is drawn: "40 of 49 nodes shown"."""
+    return say("{count:,} of {all:,} nodes shown", count=count, all=all_of_them)
+
+
+def say_footer(shown: "Shown", graph_size: int | None) -> str:
+    """What a panel shows and what it leaves out."""
+    parts = [say_retrieved(shown.retrieved, shown.wet, names=shown.hidden)]
+    if shown.hidden:
+        parts.append(say("other passages are drawn as flow") if shown.passages else
+                     say("passages are drawn as flow"))
+    if len(shown.edges) < shown.all_edges:
+        parts.append(say("{count:,} of {all:,} edges", count=len(shown.edges), all=shown.all_edges))
+    else:
+        parts.append(say_count(len(shown.edges), "{number} edge", "{number} edges"))
+    if graph_size is not None or len(shown.nodes) < shown.touched:
+        parts.append(say_drawn(len(shown.nodes), graph_size or shown.touched))
+    return " · ".join(parts)
+
+
+def say_picture(title: str, shown: "Shown", names: Sequence[str],
+                largest: tuple[str, str, float] | None) -> str:
+    """The picture in words, for those who cannot see it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The most important ones.
+    largest : (source, target, flow), optional
+        The largest flow.
+    """
+    values = {"title": title, "full": shown.full, "touched": shown.touched,
+              "names": say_list(names)}
+    if not names:
+        return say("{title}: no nodes.", **values)
+    if shown.hidden:
+        words = say("{title}: {full} of {touched:,} touched names retrieved; most important: "
+                    "{names}.", **values)
+    else:
+        words = say("{title}: {full} of {touched:,} touched nodes retrieved; most important: "
+                    "{names}.", **values)
+    if largest is None:
+        return words
+    source, target, flow = largest
+    return words + " " + say("The largest flow, {flow}, runs from {source} to {target}.",
+                             flow=say_number(flow), source=source, target=target)
+
