@@ -110,6 +110,9 @@ class NoticeKind(StrEnum):
     NO_SHARED_WORD = "no_shared_word"
     NO_JOINED_PAIR = "no_joined_pair"
     NOTHING_NAMED = "nothing_named"
+    LONE_SEEDS = "lone_seeds"  # count, seeds
+    MASS_CAPPED = "mass_capped"  # wanted, room, poured
+    MASS_CAPPED_THERE = "mass_capped_there"  # count, seeds, wanted, room, poured
 
 
 @dataclass(frozen=True)

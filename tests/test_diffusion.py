@@ -388,8 +388,8 @@ def from_any_start(graph, rows, mass, capacity="unit"):
             everyone = np.arange(len(region.rows))
             region.grow(everyone, -region.sink, np.inf)
         region.x[:] = region.rest[:] = 0.0
-        _, reason = _find_support(region, 1e-9, Budget())
-        assert reason == ""
+        _, stopped = _find_support(region, 1e-9, Budget())
+        assert stopped is None
         return set(region.rows[region.x > 0].tolist())
     finally:
         region.close()

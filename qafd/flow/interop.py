@@ -11,6 +11,7 @@ from qafd.flow.certificate import Certificate
 from qafd.flow.solver import Diffusion, solve
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
+from qafd.reasons import Notice
 from qafd.records import Floats, Nodes
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class NetworkDiffusion:
     support : list
         Nodes with x > 0, most important first.
     certificate : Certificate
-    notices : tuple of str
+    notices : tuple of Notice
     solution : Diffusion
     """
 
@@ -40,7 +41,7 @@ class NetworkDiffusion:
     flow: dict[tuple[Hashable, Hashable], float]
     support: list[Hashable]
     certificate: Certificate
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     solution: Diffusion = field(repr=False)
 
 

@@ -33,6 +33,7 @@ from qafd.flow.region import REFINEMENTS, Region
 from qafd.flow.sources import Sources, fit
 from qafd.flow.weights import Gates
 from qafd.graph import Graph
+from qafd.reasons import Notice
 from qafd.records import Floats, Nodes
 
 # Beyond this ratio of largest to smallest weight, conjugate gradients are not even tried.
@@ -79,7 +80,7 @@ class Diffusion:
     weight, flow : ndarray, shape (e,)
         w and w (x_u - x_v) >= 0, which runs from u to v, known to more digits than x. (The
         paper's f = -B'x is a difference of potentials, not yet times the weight.)
-    notices : tuple of str
+    notices : tuple of Notice
         What the user should know, for example that mass was capped.
     saturated : bool
         Whether some component was asked to hold more than it can.
@@ -100,7 +101,7 @@ class Diffusion:
     v: Nodes = field(repr=False)
     weight: Floats = field(repr=False)
     flow: Floats = field(repr=False)
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     saturated: bool
     rounds: int
     expansions: int

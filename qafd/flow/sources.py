@@ -12,6 +12,7 @@ import numpy as np
 
 from qafd.errors import InfeasibleError, ParameterError
 from qafd.graph import Graph
+from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Floats, Nodes
 
 # A component is filled to this share at most: the solution exists and is unique below 1, and
@@ -25,7 +26,7 @@ class Sources:
 
     rows: Nodes
     mass: Floats
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     saturated: bool = False
 
     @property
@@ -217,21 +218,19 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
         asked[part] = asked.get(part, 0.0) + amount
     notices = []
     if isolated:
-        notices.append(f"{isolated} of {len(total)} seed{'s' * (len(total) != 1)} "
-                       f"{'has' if isolated == 1 else 'have'} no neighbors and "
-                       f"take{'s' * (isolated == 1)} no mass")
+        notices.append(notice(NoticeKind.LONE_SEEDS, count=isolated, seeds=len(total)))
     scale = {part: FILL * float(room[part]) / amount for part, amount in asked.items()
              if amount > FILL * float(room[part])}
     fitted = np.array(list(total.values()))
     if scale:
-        fitted *= np.array([scale.get(part, 1.0) for part in component.tolist()])
-        wanted = sum(asked[part] for part in scale)
+        parts = component.tolist()
+        fitted *= np.array([scale.get(part, 1.0) for part in parts])
         held = sum(float(room[part]) for part in scale)
-        fits = (f"{wanted:,.4g} units were asked for, all that is connected to these seeds can "
-                f"hold {held:,.4g}, so {FILL * held:,.4g} were poured")
-        here = sum(part in scale for part in component.tolist())
-        notices.append(
-            f"mass capped at {FILL:.1%} of what fits: {fits} and everything is full or nearly "
-            "full; choose less mass for a local answer" if len(scale) == len(asked) else
-            f"mass capped at {here} of {len(distinct)} seeds: {fits} there")
+        amounts = {"wanted": sum(asked[part] for part in scale), "room": held,
+                   "poured": FILL * held}
+        if len(scale) == len(asked):
+            notices.append(notice(NoticeKind.MASS_CAPPED, **amounts))
+        else:
+            notices.append(notice(NoticeKind.MASS_CAPPED_THERE, seeds=len(distinct),
+                                  count=sum(part in scale for part in parts), **amounts))
     return Sources(distinct, fitted, tuple(notices), bool(scale))

@@ -13,7 +13,7 @@ from qafd.flow.solver import Diffusion, solve
 from qafd.flow.sources import RULES, seed_paths, source_mass
 from qafd.flow.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 from qafd.graph import CAPACITIES, Graph, kind_names
-from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, notices_given, reason
+from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
     DRY,
@@ -332,7 +332,7 @@ class Problem:
             ranking=_foremost(graph, order, self.gone, self.method.top),
             certificate=certificate.to_dict(),
             work=Work(certificate.touched, certificate.edges, certificate.rounds),
-            notices=unseeded + notices_given(diffusion.notices), revision=graph.revision)
+            notices=unseeded + diffusion.notices, revision=graph.revision)
 
 
 def _step(end: float) -> float:

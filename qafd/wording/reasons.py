@@ -171,6 +171,15 @@ _NOTICES = {
     NoticeKind.NOTHING_NAMED:
         "The question names no table, column or value of this database; what is nearest in "
         "meaning was taken.",
+    NoticeKind.LONE_SEEDS:
+        "seeds without neighbors, which take no mass: {count} of {seeds}",
+    NoticeKind.MASS_CAPPED:
+        "mass capped at 99.9% of what fits: {wanted:,.4g} units were asked for, all that is connected "
+        "to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured and everything is full or "
+        "nearly full; choose less mass for a local answer",
+    NoticeKind.MASS_CAPPED_THERE:
+        "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were asked for, all that is "
+        "connected to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured there",
 }
 
 
