@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.compare import compare_controls, compare_picture, compared, enough, ready
 from qafd.app.compare.columns import (
     answers_tab,
@@ -12,8 +13,8 @@ from qafd.app.compare.columns import (
     overlap_tab,
     table_tab,
 )
-from qafd.app.explore import ask_something, drawing_controls, empty_workspace, question_box
 from qafd.app.pages import heading
+from qafd.app.picture import drawing_controls
 from qafd.app.workspaces import workspace
 
 TABS = {"Differences": differences_tab, "Answers": answers_tab,

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from qafd.app.asking import empty_workspace
 from qafd.app.evaluate import (
     chart,
     chosen_methods,
@@ -12,7 +13,6 @@ from qafd.app.evaluate import (
 )
 from qafd.app.evaluate.gold import question_set
 from qafd.app.evaluate.judged import judged
-from qafd.app.explore import empty_workspace
 from qafd.app.workspaces import workspace
 
 knowledge = workspace()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from qafd.app.asking import empty_workspace
 from qafd.app.documents.work import jobs_panel
-from qafd.app.explore import empty_workspace
 from qafd.app.explore.overview import overview_map
 from qafd.app.graph import ALIKE, ENTITIES, EXPORT, MAP, entity_table, history, pairs, view
 from qafd.app.graph.whole import exports

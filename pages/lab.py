@@ -2,18 +2,12 @@
 
 import streamlit as st
 
-from qafd.app.explore import (
-    ask_something,
-    empty_workspace,
-    explored,
-    method_controls,
-    question_box,
-    status_line,
-)
+from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
 from qafd.app.lab.bounds import guarantees_tab, scale_tab
 from qafd.app.lab.embeddings import embeddings_tab
 from qafd.app.pages import heading
+from qafd.app.result import explored, method_controls, status_line
 from qafd.app.session import keep_linked
 from qafd.app.workspaces import workspace
 

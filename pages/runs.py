@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.app.explore import drawing_controls
+from qafd.app.picture import drawing_controls
 from qafd.app.runs import history, many_runs, one_run, two_runs
 from qafd.app.runs.opened import bundle_view, open_bundle
 from qafd.app.workspaces import workspace

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from clicks import page, press, shown
 
-from qafd.app.explore import ASPECT, DRAWN
+from qafd.app.picture import ASPECT, DRAWN
 from qafd.errors import ParseError
 from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph

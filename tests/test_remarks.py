@@ -9,7 +9,7 @@ from faults import FaultServer
 from streamlit.testing.v1 import AppTest
 from tiny import TinyEmbedder, TinyExtractor
 
-from qafd.app.explore import SEPARATOR
+from qafd.app.picture import SEPARATOR
 from qafd.assemble import node_id
 from qafd.curate.descriptions import Remark, remarks
 from qafd.ingest import index

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -25,10 +25,18 @@ def unknown(_: FlowDiffusion) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
-             advanced: DeltaGenerator, fixed: Mapping[str, Any] = MappingProxyType({}),
-             span: Span = unknown) -> Method:
-    """The method with the values of its controls, which are drawn into two containers.
+@dataclass(frozen=True)
+class Places:
+    """The containers of the controls: those people use, the others, and the mass."""
+
+    basic: DeltaGenerator
+    advanced: DeltaGenerator
+    mass: DeltaGenerator
+
+
+def controls(method: Method, prefix: str, graph: Graph, places: Places,
+             fixed: Mapping[str, Any] = MappingProxyType({}), span: Span = unknown) -> Method:
+    """The method with the values of its controls, which are drawn into their places.
 
     `prefix` begins the keys of the widgets, in session and URL; parameters in `fixed` have the
     values given there and no control. `span` gives the masses between which the result of a
@@ -37,18 +45,18 @@ def controls(method: Method, prefix: str, graph: Graph, basic: DeltaGenerator,
     usual: Any = replace(cast("Any", method), **fixed)
     free = [spec for spec in fields(usual) if spec.name not in fixed]
     # Rule and seeding come before the controls whose meaning they decide, and the mass after the
-    # seeds, which decide how much is enough; it stands above them.
-    with advanced:
-        chosen = {spec.name: _control(spec, usual, usual, prefix, graph)
-                  for spec in free if spec.metadata["advanced"]}
+    # seeds, which decide how much is enough.
+    chosen = {}
+    with places.advanced:
+        for spec in free:
+            if spec.metadata["advanced"]:
+                chosen[spec.name] = _control(spec, usual, usual, prefix, graph)
     current = replace(usual, **chosen).fitted(graph)
-    with basic:
-        place = st.container()
-        for spec in sorted(free, key=lambda spec: spec.name == "mass"):
-            if not spec.metadata["advanced"]:
-                with place if spec.name == "mass" else basic:
-                    current = replace(current, **{
-                        spec.name: _control(spec, current, usual, prefix, graph, span)})
+    for spec in sorted(free, key=lambda spec: spec.name == "mass"):
+        if not spec.metadata["advanced"]:
+            with places.mass if spec.name == "mass" else places.basic:
+                value = _control(spec, current, usual, prefix, graph, span)
+            current = replace(current, **{spec.name: value})
     changed: Method = current
     return changed
 

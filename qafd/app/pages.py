@@ -1,10 +1,13 @@
 """The pages of the app, in the groups and the order of the navigation."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from qafd.app.session import keep_english
 from qafd.package import root
 from qafd.wording import say
 
@@ -43,9 +46,22 @@ def name_of(page: StreamlitPage) -> str:
     return next(name for name, (title, _) in PAGES.items() if say(title) == page.title)
 
 
-def heading(name: str) -> None:
-    """The heading of a page that begins with its question: small, to leave room for the picture."""
-    st.html(f"<h1 class='small'>{name}</h1>")
+def heading(name: str, what: str = "") -> None:
+    """The heading of a page and, beside it, one sentence of what it is for."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="heading"):
+        st.title(name, anchor=False, width="content")
+        if what:
+            st.caption(what, width="stretch")
+
+
+def draw_tabs(tabs: Mapping[str, Callable[..., None]], key: str, *things: Any) -> None:
+    """Tabs by their titles, of which the open one alone is drawn, of some things."""
+    keep_english(key, tabs)
+    titles = [say(title) for title in tabs]
+    for tab, draw in zip(st.tabs(titles, key=key, bind="query-params"), tabs.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw(*things)
 
 
 def for_a_class() -> bool:

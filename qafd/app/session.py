@@ -83,9 +83,7 @@ def keep(key: str, templates: Collection[str] = ()) -> str:
     Links have options as they are shown; `templates` of options are what links in English have.
     """
     kept = session().kept
-    linked = st.query_params.get(key, "")
-    if linked in templates:
-        st.query_params[key] = say(linked)
+    keep_english(key, templates)
     if key in session().coming:
         st.session_state[key] = session().coming.pop(key)
     if key in st.session_state:
@@ -94,6 +92,13 @@ def keep(key: str, templates: Collection[str] = ()) -> str:
     elif key in kept and key not in st.query_params:
         st.session_state[key] = kept[key]
     return key
+
+
+def keep_english(key: str, templates: Collection[str]) -> None:
+    """Let a link in English name an option of another language by its template."""
+    linked = st.query_params.get(key, "")
+    if linked in templates and linked != say(linked):
+        st.query_params[key] = say(linked)
 
 
 def keep_linked(key: str) -> None:

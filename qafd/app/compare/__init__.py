@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import streamlit as st
 
-from qafd.app.controls import controls, start_anew
+from qafd.app.controls import Places, controls, start_anew
 from qafd.app.documents.models import start
 from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import capital, said
-from qafd.app.explore import pick, plan_of, retrieved, span_of
+from qafd.app.picture import pick
+from qafd.app.result import plan_of, retrieved, span_of
 from qafd.app.session import forget_all_but, keep, put, session
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import Graph
@@ -120,8 +121,9 @@ def compare_controls(knowledge: KnowledgeGraph, question: str) -> Choice:
             shared = {spec.name: seeding for spec in fields(cast("Any", method))
                       if spec.name == "seeding" and seeding in spec.metadata["options"]}
             with st.expander(label_of(name)):
-                methods[name] = controls(method, PREFIXES.get(name, name), graph, st.container(),
-                                         st.container(), shared,
+                mass, basic, advanced = st.container(), st.container(), st.container()
+                methods[name] = controls(method, PREFIXES.get(name, name), graph,
+                                         Places(basic, advanced, mass), shared,
                                          partial(span_of, knowledge, question))
     return Choice(methods, int(budget), lone, blind, int(order))
 

@@ -9,8 +9,9 @@ from qafd.app.compare import Sides, compare_panels
 from qafd.app.compare.written import written_answers
 from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.evaluate.gold import with_gold
-from qafd.app.explore import chosen_drawing, retrieved
 from qafd.app.links import in_document
+from qafd.app.picture import chosen_drawing
+from qafd.app.result import retrieved
 from qafd.errors import ParameterError
 from qafd.evaluate import MEASURES, trial_of
 from qafd.evaluate.collection import gold_documents, gold_nodes

@@ -7,10 +7,11 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from qafd.app.asking import asked_among
 from qafd.app.escaping import plain, safe, said
-from qafd.app.explore import ASPECT, DRAWN, asked_among, chosen_drawing, pick
 from qafd.app.explore.node import STYLE, heading, held, importances
 from qafd.app.home import home
+from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, pick
 from qafd.app.session import forget, keep
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError

@@ -8,10 +8,10 @@ import streamlit as st
 
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
 from qafd.app.escaping import plain, safe, safe_lines, said
-from qafd.app.explore import View
 from qafd.app.links import in_document
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
+from qafd.app.result import View
 from qafd.app.session import keep, session
 from qafd.errors import ModelError
 from qafd.evaluate.judge import Verdict, graded, judge

@@ -8,7 +8,8 @@ import streamlit as st
 
 from qafd.app.component import panels
 from qafd.app.controls import mass_range, set_to, started
-from qafd.app.explore import ASPECT, DRAWN, View, chosen_drawing, explored, span_of
+from qafd.app.picture import ASPECT, DRAWN, chosen_drawing
+from qafd.app.result import View, explored, span_of
 from qafd.app.session import keep
 from qafd.explain import Contrast, contrast, core, shown
 from qafd.export import table_csv

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from qafd.app.escaping import plain, safe
-from qafd.app.explore import View
 from qafd.app.explore.explained import explanation_of
 from qafd.app.explore.node import by_hand, quoted, read_table
 from qafd.app.explore.remarks import remarks_on
+from qafd.app.result import View
 from qafd.explain import Along, Strand
 from qafd.view.panel import number
 from qafd.wording.explanations import say_along, say_unquoted

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from qafd.app.escaping import safe
-from qafd.app.explore import View, counts_tokens
+from qafd.app.result import View, counts_tokens
 from qafd.app.session import exchange, keep, put, session
 from qafd.explain import Explanation, RunExplanation, shown
 from qafd.explain.entry import entries

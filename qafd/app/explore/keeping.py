@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from qafd.app.explore import View, placed
 from qafd.app.pages import page
+from qafd.app.picture import placed
+from qafd.app.result import View
 from qafd.app.session import remember, remembered
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import NOTE, Run, keep

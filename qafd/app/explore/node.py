@@ -8,11 +8,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from qafd.answer import Citation, Sentence
 from qafd.app.escaping import plain, safe
-from qafd.app.explore import View
 from qafd.app.explore.explained import why_line
 from qafd.app.explore.remarks import remarks_on
 from qafd.app.links import in_document
 from qafd.app.pages import page
+from qafd.app.result import View
 from qafd.curate.neighbors import added
 from qafd.explain import Balance, mass_balance
 from qafd.knowledge import KnowledgeGraph

@@ -5,9 +5,9 @@ from pathlib import Path
 import streamlit as st
 
 from qafd.app.escaping import safe
-from qafd.app.explore import ASPECT, pick
 from qafd.app.explore.node import STYLE, read_table, said_of
 from qafd.app.pages import page
+from qafd.app.picture import ASPECT, pick
 from qafd.app.session import QUESTION, put
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from qafd.app.escaping import plain
-from qafd.app.explore import View
 from qafd.app.explore.explained import explanation_of
 from qafd.app.figures import label
+from qafd.app.result import View
 from qafd.app.session import keep, value_of
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
 from qafd.export import table_csv

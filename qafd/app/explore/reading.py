@@ -5,8 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from qafd.app.escaping import plain
-from qafd.app.explore import View
 from qafd.app.provider import language_model
+from qafd.app.result import View
 from qafd.app.session import keep
 from qafd.errors import MalformedReplyError
 from qafd.knowledge import KnowledgeGraph

@@ -9,11 +9,12 @@ from qafd import export
 from qafd.answer import pages_of, where
 from qafd.answer.quote import matching
 from qafd.app.escaping import safe, safe_lines
-from qafd.app.explore import View, chosen_drawing, placed
 from qafd.app.explore.answer import STYLE
 from qafd.app.explore.keeping import run_shown
 from qafd.app.explore.node import STATES, relative
 from qafd.app.links import in_document
+from qafd.app.picture import chosen_drawing, placed
+from qafd.app.result import View
 from qafd.flow.verify import sealed
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval, RetrievedPassage

@@ -8,9 +8,10 @@ import streamlit as st
 from qafd.answer.change import AnswerChange, Quoted
 from qafd.app.component import panels
 from qafd.app.escaping import safe
-from qafd.app.explore import View, chosen_drawing, placed, placed_too
 from qafd.app.explore.explained import explanation_of
 from qafd.app.explore.node import source
+from qafd.app.picture import chosen_drawing, placed, placed_too
+from qafd.app.result import View
 from qafd.app.session import keep
 from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
 from qafd.export import table_csv

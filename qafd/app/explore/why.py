@@ -5,9 +5,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from qafd.app.escaping import plain, safe
-from qafd.app.explore import View
 from qafd.app.explore.explained import SEARCHED, explanation_of, node_choice
 from qafd.app.explore.node import balance_table, by_hand, quoted, read_table
+from qafd.app.result import View
 from qafd.app.session import keep
 from qafd.explain import Balance, Inflow, Paths, Why, WhyNot
 from qafd.retrieve import METHODS

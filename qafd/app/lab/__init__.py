@@ -11,10 +11,11 @@ import streamlit as st
 
 from qafd.app import figures
 from qafd.app.escaping import plain
-from qafd.app.explore import ASPECT, View, chosen_drawing, placed
 from qafd.app.explore.node import read_table
 from qafd.app.movie import ORDERS, movie, movie_data
 from qafd.app.pages import page
+from qafd.app.picture import ASPECT, chosen_drawing, placed
+from qafd.app.result import View
 from qafd.app.session import keep
 from qafd.explain.paths import shown
 from qafd.export import table_csv

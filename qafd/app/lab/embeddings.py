@@ -8,10 +8,10 @@ import streamlit as st
 from qafd.app import figures
 from qafd.app.documents.models import choice_of, embedders
 from qafd.app.escaping import plain, said
-from qafd.app.explore import View
 from qafd.app.explore.contrast import drawn
 from qafd.app.lab import GATE_COLUMNS, chart, remembered
 from qafd.app.pages import page
+from qafd.app.result import View
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, local_embedder

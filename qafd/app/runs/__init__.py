@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from qafd import runs
+from qafd.app.asking import empty_workspace
 from qafd.app.compare import PREFIXES
-from qafd.app.explore import empty_workspace
 from qafd.app.pages import page
 from qafd.app.runs.drawn import compared, drawn, figures_of, question_of, settings
 from qafd.app.session import exchange, forget_all_but

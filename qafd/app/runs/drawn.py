@@ -8,9 +8,9 @@ import streamlit as st
 
 from qafd import export
 from qafd.app.escaping import plain, safe, said
-from qafd.app.explore import ASPECT, DRAWN, pick
 from qafd.app.explore.node import heading, held, importances
 from qafd.app.explore.tabs import EXPORTED, edges_table, nodes_table, ranked
+from qafd.app.picture import ASPECT, DRAWN, pick
 from qafd.app.tables import download_csv
 from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode

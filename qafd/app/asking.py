@@ -1,0 +1,80 @@
+"""The question of a page: the box, examples, suggestions, and what is missing for an answer."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from qafd.app.escaping import plain
+from qafd.app.language import spoken
+from qafd.app.pages import page
+from qafd.app.session import QUESTION, exchange, keep, put, session
+from qafd.graph import Graph
+from qafd.ingest.jobs import open_jobs
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import questions_of
+from qafd.samples import EXAMPLES
+from qafd.view.panel import clean
+from qafd.wording import say
+
+
+def question_box(knowledge: KnowledgeGraph) -> str:
+    """The question, from the box, an example or the link."""
+    examples = EXAMPLES.get(knowledge.path.stem, ())
+    # Question, selection and parameters belong to their workspace: another one starts anew.
+    if exchange("workspace", knowledge.path) != knowledge.path:
+        session().anew = True
+        put(QUESTION, examples[0] if examples else "")
+        st.query_params.pop("node", None)
+    return asked_among(examples, QUESTION, say("Ask your documents a question"))
+
+
+def asked_among(examples: Sequence[str], key: str, placeholder: str) -> str:
+    """The question that is typed, or chosen from examples; the first one stands there before."""
+    question = st.text_input(
+        say("Question"), value=examples[0] if examples else "", key=keep(key), bind="query-params",
+        placeholder=placeholder, label_visibility="collapsed", icon=":material/search:")
+    if examples:
+        with st.container(horizontal=True, gap="small", key=f"examples-{key}"):
+            for example in examples:
+                st.button(example, type="tertiary", disabled=example == question,
+                          on_click=put, args=(key, example))
+    return question or ""
+
+
+def ask_something(knowledge: KnowledgeGraph) -> None:
+    """An invitation, with questions that this graph may answer."""
+    graph = knowledge.graph
+    st.write(say("Ask a question to see which part of the graph answers it, and why."))
+    with st.container(horizontal=True, gap="small"):
+        for question in _suggested(knowledge.path, knowledge.version(graph), graph):
+            st.button(plain(clean(question, 160)), key=f"ask {question}",
+                      on_click=put, args=(QUESTION, question))
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _suggested(path: Path, version: str, _graph: Graph) -> tuple[str, ...]:  # noqa: ARG001
+    with KnowledgeGraph(path).store() as store:
+        return questions_of(store, _graph)
+
+
+def empty_workspace(knowledge: KnowledgeGraph) -> None:
+    """What is missing and where to mend it; looks again while documents are being read."""
+    with knowledge.store() as store:
+        waiting = bool(open_jobs(store))
+    if waiting:
+        st.subheader(say("Documents are being read"))
+        st.write(say("The graph appears with the first passages."))
+        label = say("See the progress")
+    else:
+        st.subheader(say("This workspace is empty"))
+        st.write(say("Add documents, and their knowledge graph appears here."))
+        label = say("Add documents")
+    st.page_link(page("documents"), icon=":material/upload_file:", label=label)
+    if waiting:
+        st.fragment(spoken(_wait_for_a_graph), run_every=1.0)(knowledge)
+
+
+def _wait_for_a_graph(knowledge: KnowledgeGraph) -> None:
+    if len(knowledge.graph):
+        st.rerun()

@@ -1,0 +1,197 @@
+"""What flow diffusion retrieves for the question of a page: its controls, the result, its line."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from qafd.answer import Answer
+from qafd.app.controls import Places, controls, start_anew
+from qafd.app.escaping import plain, said
+from qafd.app.session import forget_all_but, keep, session
+from qafd.graph import Graph
+from qafd.ingest.jobs import open_jobs
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import LLM
+from qafd.records import QueryPlan
+from qafd.retrieve.base import SATURATED, Retrieval, Retriever
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.wording import say, say_count
+from qafd.wording.flaws import say_doubt
+from qafd.wording.reasons import word_notice
+
+LITTLE = 0.1  # of a token budget: below it a caption says what fits next
+AWARE, PLAIN = "Query-aware", "Plain"
+OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "only",
+                  "edges")
+
+
+@dataclass(frozen=True)
+class View:
+    """All that the page shows of one question."""
+
+    knowledge: KnowledgeGraph
+    graph: Graph
+    version: str
+    question: str
+    plan: QueryPlan
+    method: FlowDiffusion
+    retrieval: Retrieval
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The certificate of the diffusion, as plain values."""
+        assert self.retrieval.certificate is not None
+        return self.retrieval.certificate
+
+    @cached_property
+    def answer(self) -> Answer:
+        """The sentences of the retrieved passages that answer the question."""
+        return self.knowledge.answer(self.retrieval, self.plan)
+
+
+def method_controls(knowledge: KnowledgeGraph, question: str,
+                    place: DeltaGenerator | None = None) -> FlowDiffusion:
+    """The parameters of flow diffusion; each preset keeps its own values.
+
+    The mass is set in `place`, beside a switch that makes all edges as wide as the graph has them;
+    everything else, and without a place the mass too, in the sidebar.
+    """
+    graph, span = knowledge.graph, partial(span_of, knowledge, question)
+    aware, mass = AWARE, None
+    if place is not None:
+        with place, st.container(horizontal=True, vertical_alignment="bottom", key="upon"):
+            mass = st.container(key="mass")
+            aware = st.segmented_control(
+                say("Edges"), (AWARE, PLAIN), default=AWARE, required=True, format_func=say,
+                key=keep("edges", (AWARE, PLAIN)), bind="query-params",
+                help=say("Query-aware edges are wide where they lead towards the question; plain "
+                         "ones are as wide as the graph has them.")) or AWARE
+            st.toggle(say("Retrieved only"), key=keep("only"), bind="query-params",
+                      help=say("Fold what is touched but not full, and what is not retrieved."))
+    with st.sidebar:
+        names = list(PRESETS)
+        labels = [one.label for one in PRESETS.values()]
+        name = st.radio(say("Preset"), names, key=keep("preset", labels), bind="query-params",
+                        format_func=lambda key: say(PRESETS[key].label))
+        method = PRESETS[name].method
+        if session().anew:
+            session().anew = False
+            forget_all_but(*OF_ALL_PRESETS)
+            start_anew(method, name, graph, span)
+        st.caption(say(PRESETS[name].quality))
+        basic = st.container()
+        places = Places(basic, st.expander(say("Advanced")), mass or basic)
+        method = controls(method, name, graph, places, span=span)
+    return replace(method, variant="plain") if aware == PLAIN else method
+
+
+def span_of(knowledge: KnowledgeGraph, question: str,
+            method: FlowDiffusion) -> tuple[float, float]:
+    """The masses between which the result changes, 0 and 0 where they are not known."""
+    if not question.strip() or method.subqueries == "on":
+        return 0.0, 0.0
+    graph = knowledge.graph
+    return _span(knowledge.path, knowledge.version(graph), question,
+                 replace(method, mass=0.0), knowledge, graph)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _span(path: Path, version: str, question: str, method: FlowDiffusion,
+          _knowledge: KnowledgeGraph, _graph: Graph) -> tuple[float, float]:
+    plan = plan_of(path, version, question, _knowledge, _graph)
+    return method.span(_knowledge.corpus(_graph, method.needs), plan)
+
+
+def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
+             client: LLM | None = None) -> View:
+    """The question answered by the method on the graph as it is now; repeats come from memory.
+
+    A client reads the question instead of the local rules.
+    """
+    graph = knowledge.graph
+    version = knowledge.version(graph)
+    apart = method.subqueries == "on"
+    if client is None and not apart:
+        plan = plan_of(knowledge.path, version, question, knowledge, graph)
+    else:
+        plan = _read(knowledge.path, version, question, apart, client.name if client else "",
+                     knowledge, graph, client)
+    asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
+    retrieval = retrieved(knowledge.path, version, asked, method, knowledge, graph, plan)
+    return View(knowledge, graph, version, question, plan, method, retrieval)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def plan_of(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
+            _graph: Graph) -> QueryPlan:
+    """The plan of a question by the local rules, kept in memory."""
+    return _knowledge.plan(question, _graph)
+
+
+# A model that failed is asked again after a minute; good replies are in the workspace.
+@st.cache_resource(max_entries=32, ttl=60, show_spinner=False)
+def _read(path: Path, version: str, question: str, apart: bool, reader: str,  # noqa: ARG001
+          _knowledge: KnowledgeGraph, _graph: Graph, _client: LLM | None) -> QueryPlan:
+    return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def retrieved(path: Path, version: str, question: str, method: Retriever,  # noqa: ARG001
+              _knowledge: KnowledgeGraph, _graph: Graph, _plan: QueryPlan) -> Retrieval:
+    """What a method retrieves, kept in memory."""
+    return _knowledge.retrieve(_plan, method, graph=_graph)
+
+
+def status_line(view: View, following: str = "") -> None:
+    """The result in one line, with what follows when there is more mass."""
+    full = [n for n in view.retrieval.nodes if n.state == SATURATED]
+    used = sum(int(view.graph.tokens[view.graph.row[n.id]]) for n in full)
+    by_tokens = counts_tokens(view.method)
+    certificate = view.certificate
+    parts = [_say_retrieved(view, sum(n.kind == "passage" for n in full), len(full))]
+    if by_tokens:
+        parts.append(say("{used} of {budget} tokens", used=f"{used:,}",
+                         budget=f"{view.method.mass:,.0f}"))
+    else:
+        parts.append(say_count(used, "{number} token", "{number} tokens"))
+    help = None
+    if certificate["optimal"]:
+        parts.append(say("exact (checked)"))
+        help = say("Exact: every optimality condition was checked, number by number in the tab "
+                   "Certificate; the relative gap is {gap}.",
+                   gap=f"{abs(certificate['relative_gap']):.0e}")
+    else:
+        parts.append(say("not converged: {reason}", reason=say_doubt(certificate)))
+    parts.append(say("{time} ms", time=f"{view.retrieval.work.milliseconds:.1f}"))
+    little = by_tokens and bool(following) and used < view.method.mass * LITTLE
+    if following and not little:
+        parts.append(plain(following))
+    st.caption(" · ".join(parts), help=help)
+    if little:
+        st.caption(plain(say("Most of the budget lies on nodes that it cannot fill yet; "
+                             "{following}.", following=following)))
+    with view.knowledge.store() as store:
+        waiting = open_jobs(store)
+    if waiting:
+        st.caption(say(":material/info: Documents are still being read; what they add is not in "
+                       "this result yet."))
+    for notice in view.retrieval.notices:
+        st.caption(f":material/info: {said(word_notice(notice))}")
+
+
+def _say_retrieved(view: View, passages: int, full: int) -> str:
+    found = say_count(len(view.graph), "{full} of {number} node retrieved",
+                      "{full} of {number} nodes retrieved", full=f"{full:,}")
+    if not passages:
+        return found
+    names = say_count(full - passages, "{number} name", "{number} names")
+    return f"{found} ({names}, {say_count(passages, '{number} passage', '{number} passages')})"
+
+
+def counts_tokens(method: FlowDiffusion) -> bool:
+    """Whether the mass of a method is a number of tokens."""
+    return (method.rule, method.capacity) == ("total", "tokens")
