@@ -65,7 +65,7 @@ def test_no_mixture_of_hostile_pieces_does_either(pieces: list[str]) -> None:
     ("one\ntwo\n\nthree", "<p>one<br>two</p><p>three</p>"),
     ("**bold** and *it* and `x<y`", "<p><b>bold</b> and <i>it</i> and <code>x&lt;y</code></p>"),
     ("- a\n- b\n\nc", "<ul><li>a</li><li>b</li></ul><p>c</p>"),
-    ("1. a\n\n2. b", "<ol><li>a</li><li>b</li></ol>"),
+    ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
     ("## Head\ntext", "<p><b>Head</b></p><p>text</p>"),
     ("```py\na < b\n```\nc", "<pre><code>a &lt; b</code></pre><p>c</p>"),
     ("2 * 3 * 4 = 24", "<p>2 * 3 * 4 = 24</p>"),

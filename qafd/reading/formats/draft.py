@@ -81,16 +81,12 @@ class DocumentDraft:
         names, *below = rows or [[]]
         width, even = len(names), all(len(row) <= len(names) for row in rows)
         first = int(names[:1] == [""])  # column with a name
-        named = len(set(names)) == width > 1 and all(
-            _is_name(names[i]) or is_period(names[i]) and not any(
-                is_period(row[i]) for row in below if len(row) > i)
-            for i in range(first, width))
-        numbers = any(all(_NUMBER.search(row[i]) for row in below if len(row) > i)
-                      for i in range(width))
+        columns = [[row[i] for row in below if len(row) > i] for i in range(width)]
+        named = len(set(names)) == width > 1 and all(map(_is_column, names[first:], columns[first:]))
+        numbers = any(all(map(_NUMBER.search, column)) for column in columns)
         if even and named and below and (headed or width > 2 or numbers):
             for row in below:
-                self.add("\n".join(f"{name}: {cell}" if name else cell
-                                   for name, cell in zip(names, row, strict=False) if cell))
+                self.add(row_text(names, row))
         elif even and width == 2 and all(_is_name(row[0]) for row in rows):
             self.add("\n".join(": ".join(filter(None, row)) for row in rows))
         else:
@@ -109,9 +105,18 @@ class DocumentDraft:
         self._page, self._heading = page, heading or self._heading
 
 
-def is_period(cell: str) -> bool:
-    """Whether a cell is a year, a quarter or such, which also name columns: "2023", "2022/23"."""
-    return _PERIOD.fullmatch(cell) is not None
+def row_text(names: Sequence[str], row: Sequence[str]) -> str:
+    """A row of a table as "column: value" lines, or the value alone in a column without a name."""
+    lines = []
+    for name, cell in zip(names, row, strict=False):
+        if cell:
+            lines.append(f"{name}: {cell}" if name else cell)
+    return "\n".join(lines)
+
+
+def names_periods(name: str, column: Sequence[str]) -> bool:
+    """Whether a year, a quarter or such ("2023", "2022/23") names a column, in which none stands."""
+    return _PERIOD.fullmatch(name) is not None and not any(map(_PERIOD.fullmatch, column))
 
 
 def too_much(most: int, what: str) -> ParseError:
@@ -133,6 +138,10 @@ _PERIOD = re.compile(
 
 def _is_name(cell: str) -> bool:
     return bool(cell) and len(cell) <= COLUMN and ":" not in cell and not re.match(r"[\W\d]", cell)
+
+
+def _is_column(name: str, column: Sequence[str]) -> bool:
+    return _is_name(name) or names_periods(name, column)
 
 
 # A program's name for no document, a file, an address, a temporary file, or no letter at all.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import DocumentDraft, Limits, is_period, too_much
+from qafd.reading.formats.draft import DocumentDraft, Limits, names_periods, too_much
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import is_node_link, read_node_link
 from qafd.reading.text.plaintext import label, one_line
@@ -19,6 +19,7 @@ _TEXT_FIELDS = (
     "paragraph", "paragraph_text", "article", "document", "abstract",
 )  # fmt: skip
 _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
+_AMOUNT = re.compile(r"[-+\d.,%\s]+")
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
 
 
@@ -172,16 +173,16 @@ def read_csv(
 ) -> list[DocumentDraft]:
     csv.field_size_limit(limits.text_characters)
     text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    rows = [row for row in _rows(text, delimiter) if any(cell.strip() for cell in row)]
+    rows = [row for row in _rows(text, delimiter) if "".join(row).strip()]
     if not rows:
         return [DocumentDraft("csv", limits)]
     header = [cell.strip() for cell in rows[0]]
     # The first column has no name where its values name the rows.
-    named = all(header[1:]) and any(header) and len(set(header)) == len(header) and not any(
-        re.fullmatch(r"[-+\d.,%\s]+", cell) and not (is_period(cell) and not any(
-            is_period(row[i].strip()) for row in rows[1:] if len(row) > i))
-        for i, cell in enumerate(header)
-    )
+    named = all(header[1:]) and any(header) and len(set(header)) == len(header)
+    for i, cell in enumerate(header):
+        column = [row[i].strip() for row in rows[1:] if len(row) > i]
+        if _AMOUNT.fullmatch(cell) and not names_periods(cell, column):
+            named = False
     if not named:
         header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
     if {"source", "target"} <= {cell.lower() for cell in header}:

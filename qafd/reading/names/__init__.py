@@ -219,7 +219,9 @@ def _opening(paragraph: "Span") -> int:
 
 def _spans(sentence: "Span") -> list[tuple["Span", str]]:
     """What may be named in a sentence, in order, with its type."""
-    blocked = {token.i for entity in sentence.ents for token in entity}
+    blocked: set[int] = set()
+    for entity in sentence.ents:
+        blocked.update(range(entity.start, entity.end))
     spans = [(entity, entity.label_) for entity in sentence.ents if entity.label_ in TYPES]
     spans += [(run, UNTYPED) for run in proper_runs(sentence, blocked)]
     return sorted(spans, key=lambda one: one[0].start)

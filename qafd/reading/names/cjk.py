@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from qafd.reading.names.languages import CHINESE
-from qafd.reading.names.lexicons import words as lexicon
 from qafd.reading.text import as_typed
+from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import KATAKANA
 
 PERSON, PLACE, GROUP, WORK, ANY, TERM = "PERSON", "GPE", "ORG", "WORK_OF_ART", "OTHER", "term"
@@ -23,6 +23,7 @@ _LATIN = re.compile(
 _PARTED = re.compile(f"[{KATAKANA}]{{2,}}(?:[・=＝·][{KATAKANA}]+)+")
 _JIEBA = {"nr": PERSON, "ns": PLACE, "nt": GROUP, "nz": ANY, "v": VERB, "vn": NOUN, "j": NOUN, "b": NOUN,
           "l": NOUN, "an": NOUN}
+_UNKNOWN = ("d", "q", "zg", "ad", "a", "i")  # how jieba tags words that it does not know
 _IPADIC = {"人名": PERSON, "地域": PLACE, "組織": GROUP}
 
 
@@ -78,10 +79,12 @@ def _chinese(text: str) -> Iterator[Word]:
     import rjieba
 
     at = 0
-    for surface, tag in rjieba.tag(text):
+    tagged = rjieba.tag(text)
+    for (surface, tag), (after, _) in zip(tagged, [*tagged[1:], ("", "")], strict=True):
         start, at = at, at + len(surface)
         part = _JIEBA.get(tag[:2], _JIEBA.get(tag, NOUN if tag[0] == "n" else ""))
-        if part in ("", VERB) and len(surface) > 1 and _ending(surface):
+        mistaken = tag in _UNKNOWN and len(after) > 1 and _ending(after)
+        if len(surface) > 1 and (mistaken or part in ("", VERB) and _ending(surface)):
             part = NOUN
         yield Word(start, at, part, surface)
 
@@ -142,7 +145,9 @@ def _with_dots(text: str, words: list[Word]) -> Iterator[NameFound]:
 
 def _runs(words: list[Word], taken: list[NameFound]) -> Iterator[list[Word]]:
     """Nouns and names that stand beside each other, without what is taken."""
-    covered = {at for one in taken for at in range(one.start, one.end)}
+    covered: set[int] = set()
+    for one in taken:
+        covered.update(range(one.start, one.end))
     run: list[Word] = []
     for word in words:
         noun = word.part not in ("", VERB) and word.start not in covered

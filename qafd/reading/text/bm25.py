@@ -7,16 +7,12 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from qafd.reading.text import as_typed
+from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.scripts import is_unspaced, terms
 from qafd.records import Floats
 
 # Words of questions that say nothing about the passage that answers them.
-FUNCTION_WORDS = frozenset(re.findall(r"\w+", """
-    a about after also am an and any are as at be been before being between both but by can could
-    did do does during each for from had has have he her him his how i if in into is it its many me
-    more most much my of on or other our same she so some such than that the their them then there
-    these they this those through to under until up was we were what when where which while who
-    whom whose why will with within would you your"""))
+FUNCTION_WORDS = lexicon("english", "function_words")
 # And letters that stand in them between the words that do say something, or are their ending.
 FUNCTION_LETTERS = re.compile(
     "[的了是在和与與由吗嗎呢吧谁誰哪些个個几幾什么麼怎样樣这這那为為何\u3041-\u309f]")

@@ -8,24 +8,25 @@ links are those to our own sources.
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from html import escape
 from os.path import commonprefix
+from typing import TYPE_CHECKING
 
 from qafd.reading.text.plaintext import clean
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 LONGEST = 40_000  # characters of a reply that are shown
 
 CITED = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3}){0,19})\](?!\(|:)")
 _OPEN_CITATION = re.compile(r"\[[\d\s,;]{0,100}\]?$")
-_INLINE = re.compile(
-    r"`([^`\n]{1,2000})`"
-    r"|!\[([^\]\n]{0,300})\](?:\([^)\n]{0,2000}\)|\[[^\]\n]{0,300}\])?"
-    r"|\*\*(?=\S)([^\n]{1,2000}?)(?<=\S)\*\*"
-    r"|(?<![\w*])\*(?=\S)([^*\n]{1,2000}?)(?<=\S)\*(?![\w*])"
-    r"|" + CITED.pattern)
-_ITEM = re.compile(r"\s{0,8}(?:[-*+•]|(\d{1,3})[.)])\s+(.*)")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
-_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_TAGS = {"paragraph": "p", "heading": "p", "bullet_list": "ul", "ordered_list": "ol",
+         "list_item": "li", "strong": "b", "em": "i"}
+_CODE = {"fence": "<pre><code>{}</code></pre>", "code_inline": "<code>{}</code>"}
+_UNKNOWN = ("link", "autolink", "reference", "code", "entity")  # what stays as it is written
 
 
 def numbers(citation: str) -> list[int]:
@@ -40,7 +41,7 @@ def answer_html(text: str, sources: Collection[int], anchor: str = "source") -> 
     A citation of one of `sources` links to the id `anchor`-number on the page; any other number is
     struck out.
     """
-    return "".join(_blocks(clean(text[:LONGEST]), sources, anchor))
+    return "".join(_rebuild(_parser().parse(clean(text[:LONGEST])), sources, anchor))
 
 
 def plain_text(text: str, sources: Collection[int]) -> str:
@@ -64,65 +65,42 @@ def plain_pieces(pieces: Iterable[str], sources: Collection[int]) -> Iterator[st
     yield now[len(commonprefix((now, shown))):]
 
 
-def _blocks(text: str, sources: Collection[int], anchor: str) -> Iterator[str]:
-    paragraph: list[str] = []
-    listed = ""  # the list that is open
+@cache
+def _parser() -> "MarkdownIt":
+    # takes as long to import as an answer to write
+    from markdown_it import MarkdownIt
 
-    def closed() -> Iterator[str]:
-        nonlocal paragraph, listed
-        if paragraph:
-            yield f"<p>{'<br>'.join(paragraph)}</p>"
-        if listed:
-            yield f"</{listed}>"
-        paragraph, listed = [], ""
-
-    lines = iter(text.split("\n"))
-    for line in lines:
-        item, heading = _ITEM.match(line), _HEADING.match(line)
-        if fence := _FENCE.match(line):
-            yield from closed()
-            code = []
-            for inner in lines:
-                if inner.strip().startswith(fence[1]):
-                    break
-                code.append(escape(inner))
-            yield f"<pre><code>{chr(10).join(code)}</code></pre>"
-        elif item:
-            kind = "ol" if item[1] else "ul"
-            if listed != kind:
-                yield from closed()
-                listed = kind
-                yield f"<{kind}>"
-            yield f"<li>{_inline(item[2], sources, anchor)}</li>"
-        elif heading:
-            yield from closed()
-            yield f"<p><b>{_inline(heading[1], sources, anchor)}</b></p>"
-        elif not line.strip():
-            # a list goes on behind an empty line
-            if not listed:
-                yield from closed()
-        else:
-            if listed:
-                yield from closed()
-            paragraph.append(_inline(line.strip(), sources, anchor))
-    yield from closed()
+    return MarkdownIt("commonmark", {"html": False}).disable(list(_UNKNOWN))
 
 
-def _inline(text: str, sources: Collection[int], anchor: str) -> str:
+def _rebuild(tokens: Iterable["Token"], sources: Collection[int], anchor: str) -> Iterator[str]:
+    """The tags of what is known, the text of all else."""
+    for token in tokens:
+        name, _, side = token.type.rpartition("_")
+        if token.type == "inline":
+            yield from _rebuild(token.children or (), sources, anchor)
+        elif token.type == "text":
+            yield _cite(token.content, sources, anchor)
+        elif token.type == "image":
+            yield escape(token.content)
+        elif token.type in _CODE:
+            yield _CODE[token.type].format(escape(token.content.removesuffix("\n")))
+        elif token.type in ("softbreak", "hardbreak"):
+            yield "<br>"
+        elif name in _TAGS and not token.hidden:
+            bold = name == "heading"
+            if side == "open":
+                yield f"<{_TAGS[name]}>{'<b>' if bold else ''}"
+            else:
+                yield f"{'</b>' if bold else ''}</{_TAGS[name]}>"
+
+
+def _cite(text: str, sources: Collection[int], anchor: str) -> str:
+    """A text with its citations as links."""
     parts, at = [], 0
-    for found in _INLINE.finditer(text):
-        code, image, bold, italic, cited = found.groups()
-        parts.append(escape(text[at:found.start()]))
+    for found in CITED.finditer(text):
+        parts += [escape(text[at:found.start()]), _citation(found[1], sources, anchor)]
         at = found.end()
-        if code is not None:
-            parts.append(f"<code>{escape(code)}</code>")
-        elif image is not None:
-            parts.append(escape(image))
-        elif cited is not None:
-            parts.append(_citation(cited, sources, anchor))
-        else:
-            tag = "b" if bold is not None else "i"
-            parts.append(f"<{tag}>{_inline(bold or italic, sources, anchor)}</{tag}>")
     return "".join([*parts, escape(text[at:])])
 
 

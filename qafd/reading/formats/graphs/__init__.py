@@ -1,6 +1,7 @@
 """Files that hold a graph: GraphML, GEXF, node-link JSON, tables, GraphRAG's Parquet."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, Limits
@@ -24,8 +25,8 @@ def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:
     ParseError
         One of them holds no graph, or together they have no edges.
     """
-    return graph_of([_rows(part, limits) for data in files for part in _unpacked(data, limits)],
-                    limits)
+    parts = chain.from_iterable(_unpacked(data, limits) for data in files)
+    return graph_of([_rows(part, limits) for part in parts], limits)
 
 
 def draft_graph(rows: Rows, name: str, limits: Limits, notices: list[str]) -> list[DocumentDraft]:

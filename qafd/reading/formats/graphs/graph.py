@@ -87,15 +87,17 @@ class ImportedGraph:
     @property
     def summary(self) -> str:
         """How much it holds, in one line."""
-        nodes = _share(self.nodes, [(bool(node.description), "a description")
-                                    for node in self.nodes])
-        edges = _share(self.edges, [
-            *((bool(edge.label), "a label") for edge in self.edges),
-            *((bool(edge.description), "a description") for edge in self.edges),
-            *((edge.weight is not None, "a weight") for edge in self.edges)])
-        texts = f", {len(self.texts):,} text{'s' * (len(self.texts) > 1)}" if self.texts else ""
-        return (f"{self.format}, {len(self.nodes):,} nodes ({nodes}), {len(self.edges):,} edges "
-                f"({edges}){texts}")
+        nodes, edges = len(self.nodes), len(self.edges)
+        described = _share(sum(bool(node.description) for node in self.nodes), nodes)
+        labeled = _share(sum(bool(edge.label) for edge in self.edges), edges)
+        said = _share(sum(bool(edge.description) for edge in self.edges), edges)
+        weighed = _share(sum(edge.weight is not None for edge in self.edges), edges)
+        summary = (f"{self.format}, {nodes:,} nodes ({described} with a description), {edges:,} "
+                   f"edges ({labeled} with a label, {said} with a description, {weighed} with a "
+                   "weight)")
+        if not self.texts:
+            return summary
+        return f"{summary}, {len(self.texts):,} {'texts' if len(self.texts) > 1 else 'text'}"
 
     def to_json(self) -> bytes:
         """Node-link JSON that is read as the same graph; equal graphs give equal bytes."""
@@ -147,6 +149,27 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     ParseError
         There is no edge, or too much of something.
     """
+    whole = _joined(parts)
+    texts = {text.id: text for text in map(_text, whole.texts) if text.text}
+    nodes = _nodes(whole, texts)
+    edges = _edges(whole, nodes, texts)
+    if not edges:
+        raise ParseError("The graph has no edge between two nodes, so nothing could flow on it; "
+                         "check that the file names a source and a target for each edge.")
+    length = sum(len(text.text) for text in texts.values())
+    length += sum(len(node.description) for node in nodes.values())
+    length += sum(len(edge.description) for edge in edges)
+    if length > limits.text_characters:
+        raise too_much(limits.text_characters, "characters of text")
+    _check_size(len(nodes), len(edges))
+    if ignored := _ignored(whole):
+        whole.notices.append(f"Attributes that were not read: {ignored}.")
+    return ImportedGraph(whole.format, tuple(nodes.values()), tuple(edges), tuple(texts.values()),
+                         tuple(dict.fromkeys(whole.notices)))
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    """The rows of all files; of our own exports what documents do not make."""
     whole = Rows(" + ".join(dict.fromkeys(part.format for part in parts)))
     for part in parts:
         whole.nodes += part.nodes
@@ -154,58 +177,62 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
         whole.texts += part.texts
         whole.notices += part.notices
         whole.check()
-    if whole.edges and all("flow" in e and e.get("kind") in _OWN for e in whole.edges):
-        _only_entities(whole)
-    elif whole.edges and all(e.get("kind") in _OWN and "count" in e for e in whole.edges):
-        _with_passages(whole)
-    texts = {text.id: text for text in map(_text, whole.texts) if text.text}
-    nodes = dict[str, ImportedNode]()
+    if whole.edges and all(edge.get("kind") in _OWN for edge in whole.edges):
+        if all("flow" in edge for edge in whole.edges):
+            _only_entities(whole)
+        elif all("count" in edge for edge in whole.edges):
+            _with_passages(whole)
+    return whole
+
+
+def _nodes(whole: Rows, texts: Mapping[str, ImportedText]) -> dict[str, ImportedNode]:
+    """The nodes by their ids, of those with one id the first."""
+    nodes: dict[str, ImportedNode] = {}
     twice = 0
-    for node in (_node(row, texts) for row in whole.nodes):
-        twice += node.id in nodes and nodes[node.id] != node
+    for row in whole.nodes:
+        node = _node(row, texts)
         if node.id:
-            nodes.setdefault(node.id, node)
+            twice += nodes.setdefault(node.id, node) != node
+    if twice:
+        whole.notices.append(f"Left out: {twice:,} nodes with the id of one before that say "
+                             "something else.")
+    return nodes
+
+
+def _edges(whole: Rows, nodes: dict[str, ImportedNode], texts: Mapping[str, ImportedText]
+           ) -> list[ImportedEdge]:
+    """The edges between two nodes; nodes that only edges name are added to `nodes`."""
     named = {node.name: key for key, node in reversed(nodes.items())}
-    edges, loops, weightless = [], 0, 0
+    edges: list[ImportedEdge] = []
+    weightless = 0
     for row in whole.edges:
-        source, target = (_end(_first(row, ways), nodes, named) for ways in (SOURCES, TARGETS))
-        if not source or not target or source == target:
-            loops += 1
-            continue
-        weight, wrong = _weight(row)
-        weightless += wrong
-        edges.append(ImportedEdge(source, target, _label(row), _description(row), weight,
-                                  _texts(row, texts)))
-    if not edges:
-        raise ParseError("The graph has no edge between two nodes, so nothing could flow on it; "
-                         "check that the file names a source and a target for each edge.")
-    length = sum(len(n.description) for n in nodes.values()) + sum(
-        len(t.text) for t in texts.values()) + sum(len(e.description) for e in edges)
-    if length > limits.text_characters:
-        raise too_much(limits.text_characters, "characters of text")
-    _check_size(len(nodes), len(edges))
-    whole.notices += [f"Left out: {twice:,} nodes with the id of one before that say something "
-                      "else."] * (twice > 0)
-    whole.notices += [f"Left out: {loops:,} edges from a node to itself or to nothing."] * (
-        loops > 0)
-    whole.notices += [f"{weightless:,} weights are no positive numbers; these edges count as "
-                      "edges of mean weight."] * (weightless > 0)
-    if ignored := _ignored(whole):
-        whole.notices.append(f"Attributes that were not read: {ignored}.")
-    return ImportedGraph(whole.format, tuple(nodes.values()), tuple(edges), tuple(texts.values()),
-                         tuple(dict.fromkeys(whole.notices)))
+        source = _end(_first(row, SOURCES), nodes, named)
+        target = _end(_first(row, TARGETS), nodes, named)
+        if source and target and source != target:
+            weight, wrong = _weight(row)
+            weightless += wrong
+            edges.append(ImportedEdge(source, target, _label(row), _description(row), weight,
+                                      _texts(row, texts)))
+    if loops := len(whole.edges) - len(edges):
+        whole.notices.append(f"Left out: {loops:,} edges from a node to itself or to nothing.")
+    if weightless:
+        whole.notices.append(f"{weightless:,} weights are no positive numbers; these edges count "
+                             "as edges of mean weight.")
+    return edges
 
 
 def _only_entities(whole: Rows) -> None:
     """Of our own exports, what documents do not make: entities and what relates them."""
     passages = sum(node.get("kind") == "passage" for node in whole.nodes)
-    whole.nodes = [{"id": n["id"], "name": _first(n, _NAMES)} for n in whole.nodes
-                   if n.get("kind") == "entity"]
+    whole.nodes = [{"id": node["id"], "name": _first(node, _NAMES)} for node in whole.nodes
+                   if node.get("kind") == "entity"]
+    relations = [row for row in whole.edges if row["kind"] == "relation"]
     if not whole.nodes and "source_name" in whole.edges[0]:
-        whole.nodes = [{"id": row[end], "name": row[f"{end}_name"]} for row in whole.edges
-                       if row["kind"] == "relation" for end in ("source", "target")]
-    whole.edges = [{name: value for name, value in row.items() if name in (
-        "source", "target", "label")} for row in whole.edges if row["kind"] == "relation"]
+        for row in relations:
+            whole.nodes.append({"id": row["source"], "name": row["source_name"]})
+            whole.nodes.append({"id": row["target"], "name": row["target_name"]})
+    whole.edges = [{"source": row["source"], "target": row["target"],
+                    "label": row.get("label", "")} for row in relations]
     if not whole.edges:
         raise ParseError("This is a part of a graph, as exported here, in which no name relates "
                          "to another; import the file that the graph is from.")
@@ -218,6 +245,7 @@ def _with_passages(whole: Rows) -> None:
 
     Names alike are joined anew, and a relation weighs what its names and an older import say.
     """
+    whole.texts = []
     inside: dict[str, list[str]] = defaultdict(list)
     for row in whole.edges:
         if row["kind"] == "mention":
@@ -225,23 +253,32 @@ def _with_passages(whole: Rows) -> None:
     nodes: Sequence[Row] = whole.nodes
     edges: Sequence[Row] = whole.edges
     if whole.format == "CSV":
-        nodes, edges = ([_unquoted(row) for row in rows] for rows in (nodes, edges))
-    whole.texts = [{"id": n["id"], "text": n.get("text", ""), "title": n.get("title", "")}
-                   for n in nodes if n.get("kind") == "passage"]
-    whole.nodes = [{"id": n["id"], "name": _first(n, _NAMES), "type": n.get("type", ""),
-                    "description": n.get("description", ""), "text_unit_ids": inside[n["id"]]}
-                   for n in nodes if n.get("kind") == "entity"]
-    whole.edges = [
-        {"source": e["source"], "target": e["target"], "label": e.get("label", ""),
-         "description": e.get("description", ""), "weight": e.get("strength", ""),
-         "text_unit_ids": [place.rpartition(":")[0] for place in e.get("evidence", "").split()]}
-        for e in edges if e["kind"] == "relation"]
+        nodes, edges = list(map(_unquoted, nodes)), list(map(_unquoted, edges))
+    whole.nodes, whole.edges = [], []
+    for row in nodes:
+        if row.get("kind") == "passage":
+            whole.texts.append({"id": row["id"], "text": row.get("text", ""),
+                                "title": row.get("title", "")})
+        elif row.get("kind") == "entity":
+            whole.nodes.append({
+                "id": row["id"], "name": _first(row, _NAMES), "type": row.get("type", ""),
+                "description": row.get("description", ""), "text_unit_ids": inside[row["id"]]})
+    for row in edges:
+        if row["kind"] == "relation":
+            places = [place.rpartition(":")[0] for place in row.get("evidence", "").split()]
+            whole.edges.append({
+                "source": row["source"], "target": row["target"], "label": row.get("label", ""),
+                "description": row.get("description", ""), "weight": row.get("strength", ""),
+                "text_unit_ids": places})
 
 
 def _unquoted(row: Row) -> dict[str, Any]:
     """A row without the apostrophes that keep spreadsheets from running texts."""
-    return {name: value[1:] if isinstance(value, str) and value.startswith("'")
-            and FORMULA.match(value, 1) else value for name, value in row.items()}
+    plain = dict(row)
+    for name, value in row.items():
+        if isinstance(value, str) and value.startswith("'") and FORMULA.match(value, 1):
+            plain[name] = value[1:]
+    return plain
 
 
 def _node(row: Row, texts: Mapping[str, ImportedText]) -> ImportedNode:
@@ -319,19 +356,18 @@ def _texts(row: Row, texts: Mapping[str, ImportedText]) -> tuple[str, ...]:
 def _ignored(whole: Rows) -> str:
     known = {*_IDS, *_NAMES, *_KINDS, *_DESCRIPTIONS, *SOURCES, *TARGETS, *_LABELS, *_WEIGHTS,
              *_TEXTS, "directed"}
-    others = Counter(str(name) for row in (*whole.nodes, *whole.edges) for name in row
-                     if name not in known)
+    others: Counter[str] = Counter()
+    for row in (*whole.nodes, *whole.edges):
+        others.update(str(name) for name in row if name not in known)
     names = [one_line(name, 30) for name, _ in others.most_common(7)]
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
 
 
-def _share(whole: Sequence[object], said: Iterable[tuple[bool, str]]) -> str:
-    """How many of the whole have what, in words."""
-    having: Counter[str] = Counter()
-    for has, what in said:
-        having[what] += has
-    return ", ".join(f"{'all' if some == len(whole) else f'{some:,}' if some else 'none'} with "
-                     f"{what}" for what, some in having.items())
+def _share(some: int, whole: int) -> str:
+    """How many of the whole, in words."""
+    if some == whole:
+        return "all"
+    return f"{some:,}" if some else "none"
 
 
 def _filled(**values: Any) -> dict[str, Any]:
