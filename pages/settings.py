@@ -5,15 +5,17 @@ import streamlit as st
 from qafd.app.access import access_settings
 from qafd.app.escaping import said
 from qafd.app.language import language_settings
+from qafd.app.session import WORKSPACE, value_of
 from qafd.app.settings import remake, versions, wipe, workspace_settings
 from qafd.app.settings.endpoint import endpoint_settings
 from qafd.app.shortcuts import keyboard_settings
 from qafd.app.workspaces import path_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
+from qafd.wording import say
 
-st.title("Settings")
-knowledge = KnowledgeGraph(path_of(st.session_state["ws"]))
+st.title(say("Settings"))
+knowledge = KnowledgeGraph(path_of(value_of(WORKSPACE, "")))
 try:
     knowledge = workspace()
     workspace_settings(knowledge)

@@ -64,6 +64,8 @@ class Session:
     """The workspace that was removed last, until that is said."""
     meant: tuple[str, str] | None = None
     """A node and the new name that is asked about once more."""
+    gold_files: dict[Path, tuple[str, bytes]] = field(default_factory=dict)
+    """The names and bytes of uploaded questions, by workspace."""
     finished: Path | None = None
     """The workspace whose last work ended while this session was looking."""
     erasing: tuple[Path, list[str]] | None = None

@@ -12,7 +12,7 @@ from qafd.app.escaping import plain, safe, said
 from qafd.app.explore.node import STYLE, heading, held, importances
 from qafd.app.home import home
 from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, pick
-from qafd.app.session import forget, keep
+from qafd.app.session import empty, exchange, forget, fresh_key, keep, put, put_next, value_of
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.knowledge import local_embedder
@@ -42,18 +42,18 @@ def databases() -> dict[str, Path]:
     own = sorted((home() / "databases").glob("*.sqlite"))
     return {SAMPLE: assets() / "samples" / f"{SAMPLE}.sqlite", **{p.stem: p for p in own}}
 
+CHOSEN = "database"
+
 
 def chosen_database() -> Database:
     """The database that is chosen in the sidebar, where others are added too."""
     found = databases()
-    if "next_database" in st.session_state:
-        st.session_state["database"] = st.session_state.pop("next_database")
-        forget("dbq")
     asked = st.query_params.get("database")
-    if st.session_state.get("database", SAMPLE) not in found:
-        st.session_state["database"] = SAMPLE
+    keep(CHOSEN)
+    if value_of(CHOSEN, SAMPLE) not in found:
+        put(CHOSEN, SAMPLE)
     with st.sidebar:
-        name = st.selectbox(say("Database"), list(found), key=keep("database"), bind="query-params",
+        name = st.selectbox(say("Database"), list(found), key=CHOSEN, bind="query-params",
                             help=say("SQLite files; they are only read."))
         with st.expander(say("Add a SQLite file"), icon=":material/upload_file:"):
             _upload(found)
@@ -72,11 +72,12 @@ def chosen_database() -> Database:
 
 def _choose(name: str) -> None:
     """Let the next run begin with another database."""
-    st.session_state["next_database"] = name
+    forget("dbq")
+    put_next(CHOSEN, name)
 
 
 def _upload(found: dict[str, Path]) -> None:
-    given = st.file_uploader(say("A SQLite file"), key=f"dbfile{st.session_state.get('dbfiles', 0)}",
+    given = st.file_uploader(say("A SQLite file"), key=fresh_key("database file"),
                              label_visibility="collapsed")
     st.caption(say("At most {LARGEST} MB. It is checked and copied; your file stays as it "
                    "is.", LARGEST=box.LARGEST >> 20))
@@ -98,9 +99,9 @@ def _upload(found: dict[str, Path]) -> None:
     except QafdError as error:
         st.warning(said(error))
         return
-    st.session_state["next_database"] = name
-    # an uploader of another key is empty: the file is not taken twice
-    st.session_state["dbfiles"] = st.session_state.get("dbfiles", 0) + 1
+    forget("dbq")
+    put_next(CHOSEN, name)
+    empty("database file")
     st.rerun()
 
 
@@ -112,10 +113,9 @@ def _opened(path: Path, changed: int, size: int) -> Database:  # noqa: ARG001
 def question_box(database: Database) -> str:
     """The question, from the box, an example or the link."""
     examples = EXAMPLES.get(database.path.stem, ())
-    if st.session_state.get("dbq_for", database.path) != database.path:
-        st.session_state["dbq"] = examples[0] if examples else ""
+    if exchange("database", database.path) != database.path:
+        put("dbq", examples[0] if examples else "")
         st.query_params.pop("node", None)
-    st.session_state["dbq_for"] = database.path
     return asked_among(examples, "dbq", "Ask this database a question")
 
 
@@ -165,7 +165,7 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
                                 asked.method.subqueries, asked)
     retrieval, drawing = asked.retrieval, replace(chosen_drawing(), contract=False)
     key = f"schema-{asked.database.path.stem}"
-    path = asked.path if st.session_state.get("dbpath", True) and asked.importance else ()
+    path = asked.path if value_of("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
         positions=with_new(positions, retrieval, DRAWN, ASPECT), others=others,

@@ -13,7 +13,7 @@ from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import ways_listed
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.session import keep
+from qafd.app.session import exchange, keep, put, put_next, value_of
 from qafd.errors import ModelError, QafdError
 from qafd.export import table_csv
 from qafd.knowledge import KnowledgeGraph
@@ -29,16 +29,16 @@ from qafd.wording.counts import count
 from qafd.wording.databases import describe_draft, word_doubt
 from qafd.wording.reasons import word_seed
 
+RAN = "ran"
+
 
 def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
     """The SQL, by rules or by a model, to be edited and run."""
     draft = asked.draft
-    if st.session_state.get("sql_for", draft.sql) != draft.sql or (
-            "sql_for" not in st.session_state and "sql" not in st.query_params):
-        st.session_state["sql"] = draft.sql
-    st.session_state["sql_for"] = draft.sql
-    if "next_sql" in st.session_state:
-        st.session_state["sql"] = st.session_state.pop("next_sql")
+    drafted = exchange("drafted", "")
+    if drafted != draft.sql and (drafted or "sql" not in st.query_params):
+        put("sql", draft.sql)
+    exchange("drafted", draft.sql)
     st.caption(say("The draft, made by rules without a language model, {describe_draft}.",
                    describe_draft=plain(describe_draft(draft))))
     for doubt in draft.doubts:
@@ -46,13 +46,13 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
     sql = st.text_area(say("SQL"), key=keep("sql"), bind="query-params", height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(say("Run"), type="primary", icon=":material/play_arrow:"):
-            st.session_state["ran"] = (database.path, sql)
+            put(RAN, (database.path, sql))
         st.button(say("Back to the draft"), disabled=sql == draft.sql,
-                  on_click=st.session_state.update, kwargs={"sql": draft.sql})
+                  on_click=put, args=("sql", draft.sql))
         _model(knowledge, asked)
     st.caption(say("Read-only: one SELECT, at most {SECONDS} s and 1,000 rows.",
                    SECONDS=f"{box.SECONDS:g}"))
-    if st.session_state.get("ran") == (database.path, sql):
+    if value_of(RAN, None) == (database.path, sql):
         _result(database, sql)
 
 
@@ -68,7 +68,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
     if st.button(say("Let {name} write it", name=plain(clean(model.name, 40)))):
         try:
             with st.spinner(say("One call")):
-                st.session_state["next_sql"] = write_sql(asked, model)
+                put_next("sql", write_sql(asked, model))
         except ModelError as error:
             st.error(said(say("{error} The draft needs no model.", error=error)))
         else:
@@ -83,7 +83,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
         st.caption(say("Written by {name} before, {tokens_in} + "
                        "{tokens_out} tokens.", name=plain(model.name),
                        tokens_in=f"{known.tokens_in:,}", tokens_out=f"{known.tokens_out:,}"))
-        if read_sql(known.text) == st.session_state.get("sql"):
+        if read_sql(known.text) == value_of("sql", ""):
             st.caption(say("A model can be wrong: read the SQL before you trust its rows."))
 
 
@@ -129,9 +129,10 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
         st.write(say("Nothing was touched; raise the mass."))
         return
     picked = st.query_params.get("node")
-    if picked in options and st.session_state.get("dbabout_for") != picked:
-        st.session_state["dbabout"] = picked
-    st.session_state["dbabout_for"] = picked
+    before = exchange("picked", "")
+    exchange("picked", picked or "")
+    if picked in options and before != picked:
+        put("dbabout", picked)
     node = st.selectbox(say("Why is this here, or not?"), options, key=keep("dbabout"),
                         bind="query-params",
                         format_func=lambda i: clean(graph.names[graph.row[i]], 120))

@@ -9,6 +9,7 @@ import streamlit as st
 from qafd.answer import paged
 from qafd.app.escaping import plain, safe, said
 from qafd.app.links import link
+from qafd.app.session import WORKSPACE, empty, fresh_key, value_of
 from qafd.curate.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
@@ -105,13 +106,12 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
              "begins": " ".join(line.opening.split())} for line in lines]
     event = st.dataframe(
         rows, hide_index=True, height=280, on_select="rerun", selection_mode="single-row",
-        key=f"passages {shown.document.name} {st.session_state.get('gone_to', 0)}",
+        key=fresh_key(f"passages {shown.document.name}"),
         column_order=[name for name in rows[0] if any(row[name] for row in rows)],
         column_config={"passage": st.column_config.NumberColumn(width=70),
                        "page": st.column_config.NumberColumn(width=60, help=say("Where it begins"))})
     for row in event["selection"]["rows"]:
-        # a table of another key has no row chosen, and goes nowhere by itself
-        st.session_state["gone_to"] = st.session_state.get("gone_to", 0) + 1
+        empty(f"passages {shown.document.name}")
         _leave("at", "from")
         st.query_params["passage"] = lines[row].chunk
         st.rerun()
@@ -154,7 +154,7 @@ def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -
 
 
 def _section(passage: Passage, pages: str, asked: bool, spans: Sequence[tuple[int, int]]) -> str:
-    chunk, ws = passage.chunk, st.session_state.get("ws", "")
+    chunk, ws = passage.chunk, value_of(WORKSPACE, "")
     place = [f"{passage.number:,}", *filter(None, [pages]),
              *([safe(chunk.heading, 160)] if chunk.heading not in ("", chunk.title) else [])]
     if passage.subject:

@@ -9,6 +9,7 @@ from qafd.app.escaping import plain
 from qafd.app.keys import keys
 from qafd.app.pages import page
 from qafd.app.provider import allow, preferences
+from qafd.app.session import remember
 from qafd.ingest import plan
 from qafd.ingest.jobs import open_jobs, retry, start_worker
 from qafd.ingest.reader import ModelChoice, choose, chosen
@@ -115,13 +116,11 @@ def embedding_plan(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
     """What all vectors would cost when they are computed anew by an endpoint."""
     if not choice.embedder:
         return
-    stamp = repr((knowledge.path, knowledge.graph.revision, choice := preferences().priced(choice)))
-    kept = st.session_state.get("embedding_plan")
-    if kept is None or kept[0] != stamp:
-        kept = st.session_state["embedding_plan"] = (stamp, plan(
-            knowledge.path, (), replace(choice, model=""), anew=True))
-    if kept[1].embedding is not None:
-        st.caption(plain(f"{kept[1].embedding.sentence} {choice.cap.sentence}"))
+    choice = preferences().priced(choice)
+    planned = remember("embedding plan", (knowledge.path, knowledge.graph.revision, choice),
+                       lambda: plan(knowledge.path, (), replace(choice, model=""), anew=True))
+    if planned.embedding is not None:
+        st.caption(plain(f"{planned.embedding.sentence} {choice.cap.sentence}"))
 
 
 def plan_card(knowledge: KnowledgeGraph) -> None:
@@ -134,15 +133,13 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
         doubted = store.log.doubts()
         busy = store.queue.writer is not None or bool(open_jobs(store))
         extractor = store.log.extractor
-    stamp = repr((knowledge.path, [(f.name, f.status, f.size, f.extracted) for f in files],
-                  choice, extractor, len(doubted)))
+    state = [(file.name, file.status, file.size, file.extracted) for file in files]
     if busy or not files:
         return
-    kept = st.session_state.get("plan")
-    if kept is None or kept[0] != stamp:  # it parses all files that wait
-        with st.spinner(say("Estimating what this will cost")):
-            kept = st.session_state["plan"] = (stamp, plan(knowledge.path, (), choice))
-    planned: RunPlan = kept[1]
+    with st.spinner(say("Estimating what this will cost")):  # it parses all files that wait
+        planned: RunPlan = remember(
+            "plan", (knowledge.path, state, choice, extractor, len(doubted)),
+            lambda: plan(knowledge.path, (), choice))
     waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
     vectors = planned.embedding
     if not planned.passages and not waiting and not (vectors and vectors.texts[1]):

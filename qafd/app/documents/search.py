@@ -7,12 +7,14 @@ import streamlit as st
 from qafd.answer import paged
 from qafd.app.escaping import plain, safe
 from qafd.app.links import in_document
-from qafd.app.session import keep
+from qafd.app.session import keep, put, value_of
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark
 from qafd.storage.rows import SEARCHED, Hit
 from qafd.wording import say
 from qafd.wording.counts import count
+
+MORE = "found_more"
 
 
 def search(knowledge: KnowledgeGraph) -> None:
@@ -23,12 +25,13 @@ def search(knowledge: KnowledgeGraph) -> None:
     words = st.text_input(
         say("Search"), key="within" if document else keep("search"), bind="query-params",
         icon=":material/search:",
-        placeholder=say("Find words in ") + (say("this document") if document else say("the documents")),
+        placeholder=say("Find words in this document") if document else
+        say("Find words in the documents"),
         label_visibility="collapsed", help=say("Words in quotation marks are a phrase.")) or ""
     if not words.strip():
         return
     # as many more as were asked for, of these words
-    asked, more = st.session_state.get("found_more", (None, 0))
+    asked, more = value_of(MORE, (None, 0))
     many = SEARCHED + (more if asked == (words, document) else 0)
     with knowledge.store() as store:
         found = store.passages.search(words, many, document)
@@ -42,11 +45,14 @@ def search(knowledge: KnowledgeGraph) -> None:
             f"<div class='found'>{''.join(_shown(hit, marks) for hit in found.hits)}"
             "</div>")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(count(found.total, "passage") + (
-            say(", the best {hits} of them", hits=len(found.hits)) if found.total > len(found.hits) else ""))
-        if found.total > len(found.hits):
-            st.button(say("More"), type="tertiary", on_click=st.session_state.update,
-                      kwargs={"found_more": ((words, document), many)})
+        passages = count(found.total, "passage")
+        if found.total == len(found.hits):
+            st.caption(passages)
+        else:
+            st.caption(say("{passages}, the best {hits} of them", passages=passages,
+                           hits=len(found.hits)))
+            st.button(say("More"), type="tertiary", on_click=put,
+                      args=(MORE, ((words, document), many)))
 
 
 def _shown(hit: Hit, marks: Mapping[str, Sequence[Mark]]) -> str:

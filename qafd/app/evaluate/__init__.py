@@ -11,7 +11,7 @@ import streamlit as st
 from qafd.app.escaping import plain, safe, said
 from qafd.app.figures import GREEN
 from qafd.app.pages import PAGES, page
-from qafd.app.session import keep
+from qafd.app.session import forget, keep, value_of
 from qafd.errors import ParameterError, QafdError
 from qafd.evaluate import MEASURES, Evaluation, Score, Trial, evaluate, sentence
 from qafd.evaluate.gold import Question, QuestionSet
@@ -171,8 +171,8 @@ def verdict(result: Evaluation) -> str:
                            "{refused}", label=plain(score.label), errors=score.errors,
                            questions=count(len(score.trials), "question"),
                            refused=plain(refused)))
-    if st.session_state.get("by") not in (None, *result.measures):
-        del st.session_state["by"]
+    if value_of("by", None) not in (None, *result.measures):
+        forget("by")
     measure = st.segmented_control(
         say("Compare by"), result.measures, default=result.measures[0], required=True,
         format_func=lambda key: MEASURES[key].label, key=keep("by"),

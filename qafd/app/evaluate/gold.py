@@ -3,7 +3,7 @@
 import streamlit as st
 
 from qafd.app.escaping import plain
-from qafd.app.session import keep
+from qafd.app.session import forget, keep, session, value_of
 from qafd.errors import ParameterError
 from qafd.evaluate.collection import save_questions, saved_questions
 from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
@@ -21,8 +21,8 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """
     bundled = _bundled(knowledge)
     choices = [*([BUNDLED] if bundled else []), UPLOADED, WRITTEN]
-    if st.session_state.get("gold") not in (None, *choices):
-        del st.session_state["gold"]
+    if value_of("gold", None) not in (None, *choices):
+        forget("gold")
     source = st.segmented_control(
         say("Questions"), choices, default=BUNDLED if bundled else WRITTEN, required=True,
         key=keep("gold"), bind="query-params",
@@ -36,7 +36,7 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
 def with_gold(knowledge: KnowledgeGraph, text: str) -> Question | None:
     """The question of this text with its gold, if it is written, uploaded or bundled here."""
     bundled = _bundled(knowledge)
-    uploaded = st.session_state.get(_file_key(knowledge))
+    uploaded = session().gold_files.get(knowledge.path)
     known = [*saved_questions(knowledge),
              *(read_questions(uploaded[1], uploaded[0]).questions if uploaded else ()),
              *(bundled.questions if bundled else ())]
@@ -55,19 +55,15 @@ def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
     return read_questions(path.read_bytes(), path.name)
 
 
-def _file_key(knowledge: KnowledgeGraph) -> str:
-    return f"gold_file_{knowledge.path}"
-
-
 def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions from a file, which the session keeps for its workspace."""
-    key = _file_key(knowledge)
-    if key in st.session_state:
-        name, content = st.session_state[key]
+    files = session().gold_files
+    if knowledge.path in files:
+        name, content = files[knowledge.path]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(say("From {name}", name=plain(clean(name, 120))), width="content")
             if st.button(say("Remove the file")):
-                del st.session_state[key]
+                del files[knowledge.path]
                 st.rerun()
         return read_questions(content, name)
     upload = st.file_uploader(
@@ -81,7 +77,7 @@ def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
             raise ParameterError(
                 f"{upload.name} brings its own {len(asked.passages):,} passages along; measure it "
                 "with 'qafd eval retrieval --questions FILE --db NEW.db', then open NEW.db here")
-        st.session_state[key] = upload.name, upload.getvalue()
+        files[knowledge.path] = upload.name, upload.getvalue()
         st.rerun()
     return None
 

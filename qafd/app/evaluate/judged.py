@@ -9,7 +9,7 @@ from qafd.app.escaping import plain, said
 from qafd.app.evaluate import Running, watch
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences
-from qafd.app.session import keep
+from qafd.app.session import keep, remember
 from qafd.evaluate import FEW, Evaluation
 from qafd.evaluate.judge import graded
 from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted
@@ -61,8 +61,7 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
                f"{plain(model.meter.cap.sentence)}{away}")
     if len(result.scores) > AT_ONCE:
         st.caption(say("The first {at_once} methods are judged, side by side.", at_once=AT_ONCE))
-    asked: dict[object, tuple[Running[Opinions], Metered]] = st.session_state.setdefault(
-        "judging", {})
+    asked: dict[object, tuple[Running[Opinions], Metered]] = remember("judging", None, dict)
     running, by = asked.get(_key(result, knowledge), (None, model))
     if running is not None and not running.over(0.5):
         st.fragment(watch, run_every=0.5)(running, "questions")
@@ -92,12 +91,8 @@ def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
 def _answers(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
              most: int) -> tuple[Answers, ...]:
     key = *_key(result, knowledge), most
-    kept = st.session_state.get("quoted")
-    if kept is None or kept[0] != key:
-        with st.spinner(say("Quoting answers")):
-            kept = st.session_state["quoted"] = key, quoted(knowledge, result, methods, most)
-    found: tuple[Answers, ...] = kept[1]
-    return found
+    with st.spinner(say("Quoting answers")):
+        return remember("quoted", key, lambda: quoted(knowledge, result, methods, most))
 
 
 def _asking(knowledge: KnowledgeGraph, answers: tuple[Answers, ...], model: Metered,

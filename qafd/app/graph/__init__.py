@@ -12,7 +12,7 @@ from qafd.app.escaping import plain, safe, said
 from qafd.app.explore.node import STYLE, said_of
 from qafd.app.explore.remarks import drawn, remark
 from qafd.app.pages import page
-from qafd.app.session import keep
+from qafd.app.session import keep, session
 from qafd.curate import entities as curate
 from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.entities import (
@@ -186,12 +186,12 @@ def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) ->
 
 def _meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name: str) -> bool:
     """Whether a typed name is an entity's, or new beyond doubt; asks once where others are near."""
-    asked = st.session_state.pop("meant", None)
+    asked, session().meant = session().meant, None
     if len(known) <= LISTED or asked == (one.id, name) or _is_called(knowledge, known, name):
         return True
     near = [other.name for other in similar(known, name) if other.id != one.id]
     if near:
-        st.session_state["meant"] = one.id, name
+        session().meant = one.id, name
         st.caption(plain(say("No entity is called “{name}”. Names like it: "
                              "{listed}. Type one of them to make the two one, or "
                              "press again to give this new name.", name=clean(name, 60),

@@ -16,7 +16,7 @@ from qafd.app.movie import ORDERS, movie, movie_data
 from qafd.app.pages import page
 from qafd.app.picture import ASPECT, chosen_drawing, placed
 from qafd.app.result import View
-from qafd.app.session import keep
+from qafd.app.session import keep, put, remember, value_of
 from qafd.explain.paths import shown
 from qafd.export import table_csv
 from qafd.flow.reference import RELEASED_PUSHES
@@ -29,7 +29,9 @@ from qafd.lab.timeline import reach, timeline
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
 from qafd.view.panel import clean
 from qafd.wording import say
+from qafd.wording.counts import count
 
+LOADED = "loaded"
 LISTED = 3000  # passages that may be named as gold
 NOTE = {"budget": "mass, in nodes"}
 GATE_COLUMNS = ("from", "to", "strength of the edge", "start to question", "end to question",
@@ -47,15 +49,16 @@ def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
                        key=f"{key}-csv", on_click="ignore", icon=":material/download:")
 
 
-def remembered(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]) -> Any:
+def compute_once(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]
+                 ) -> Any:
     """What was computed last under a name if its key is the same, else computed with a bar."""
-    last: tuple[object, Any] | None = st.session_state.get(f"last {name}")
-    if last is None or last[0] != key:
+    def compute_with_bar() -> Any:
         bar = st.progress(0.0)
-        last = key, compute(bar.progress)
+        result = compute(bar.progress)
         bar.empty()
-        st.session_state[f"last {name}"] = last
-    return last[1]
+        return result
+
+    return remember(name, key, compute_with_bar)
 
 
 def _ink() -> str:
@@ -100,7 +103,7 @@ def sweep_tab(view: View) -> None:
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
     asked = (view.knowledge.path, view.version, view.question, base, tuple(variants),
              tuple(sorted(seeds)), tuple(gold))
-    cells: tuple[Cell, ...] = remembered("sweep", asked, lambda progress: sweep(
+    cells: tuple[Cell, ...] = compute_once("sweep", asked, lambda progress: sweep(
         _corpus(view), view.plan, base, masses, sorted(seeds), variants, gold, progress))
     metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
     metric = st.segmented_control(
@@ -125,24 +128,26 @@ def sweep_tab(view: View) -> None:
                       f"{now.seeds} seeds, {getattr(now, metric):.3g}."), key,
                   [f.name for f in Cell.__dataclass_fields__.values()],
                   [astuple(cell) for cell in mine], partial(_load, key, mine, method))
-    if "loaded" in st.session_state:
-        st.caption(say("Loaded: {session_state}.", session_state=st.session_state['loaded']))
+    loaded: Cell | None = value_of(LOADED, None)
+    if loaded is not None:
+        st.caption(say("Loaded: mass {mass}, {seeds}, {weight} weights.", mass=f"{loaded.mass:g}",
+                       seeds=count(loaded.seeds, "seed"), weight=loaded.variant))
         st.page_link(page("explore"), label=say("See it in Explore"), icon=":material/hub:")
 
 
 def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
     """Give the controls the settings of the clicked cell."""
-    points = st.session_state[key]["selection"]["points"]
+    event: dict[str, Any] = value_of(key, {"selection": {"points": []}})
+    points = event["selection"]["points"]
     if not points:
         return
     cell = cells[int(np.ravel(points[0]["customdata"])[0])]
-    preset = st.session_state.get("preset") or next(iter(PRESETS))
+    preset = value_of("preset", "") or next(iter(PRESETS))
     rule = "" if method.rule == PRESETS[preset].method.rule else f"_{method.rule}"
-    st.session_state[f"{preset}_mass{rule}"] = float(cell.mass)
-    st.session_state[f"{preset}_seeds"] = cell.seeds
-    st.session_state[f"{preset}_variant"] = cell.variant
-    st.session_state["loaded"] = (f"{mass_label(method)} {cell.mass:g}, {cell.seeds} seeds, "
-                                  f"{cell.variant}")
+    put(f"{preset}_mass{rule}", float(cell.mass))
+    put(f"{preset}_seeds", cell.seeds)
+    put(f"{preset}_variant", cell.variant)
+    put(LOADED, cell)
 
 
 def timeline_tab(view: View) -> None:
@@ -156,9 +161,9 @@ def timeline_tab(view: View) -> None:
     st.caption(say("A bar begins at the exact mass at which its node is full, and it never empties "
                    "again. A node's lane is the first seed upstream along the strongest inflows; Why "
                    "counts all inflows, so another seed may have the largest share there."))
-    count = len(found.entries)
-    drawn = count if count <= 10 else st.slider(say("Nodes shown"), 10, min(count, 150),
-                                                min(count, 40), key=keep("lanes_shown"),
+    drawn = many = len(found.entries)
+    if many > 10:
+        drawn = st.slider(say("Nodes shown"), 10, min(many, 150), min(many, 40), key=keep("lanes_shown"),
                                                 bind="query-params")
     unit = mass_label(view.method)
     first = found.entries[0]
@@ -238,7 +243,7 @@ def robustness_tab(view: View) -> None:
     seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, key=keep("noise_seed"),
                               bind="query-params")
     asked = (view.knowledge.path, view.version, view.question, view.method, noise, draws, seed)
-    found = remembered("robustness", asked, lambda progress: returns(
+    found = compute_once("robustness", asked, lambda progress: returns(
         _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
     usual = [r for r in found if r.usual]
     if not found:

@@ -5,8 +5,8 @@ from dataclasses import astuple, replace
 import streamlit as st
 
 from qafd.app import figures
-from qafd.app.lab import chart, remembered
-from qafd.app.session import keep
+from qafd.app.lab import chart, compute_once
+from qafd.app.session import keep, put, value_of
 from qafd.flow.guarantees import Model
 from qafd.flow.weights import VARIANTS
 from qafd.lab.planted import PLACES, Experiment, Place, experiment
@@ -40,7 +40,7 @@ def guarantees_tab() -> None:
     st.write(f"**{place.title}.** {place.remark}")
     model, beta, inside, draws, seed = _planted_controls(place)
     asked = (model, beta, inside, draws, seed)
-    found: Experiment = remembered("guarantees", asked, lambda progress: experiment(
+    found: Experiment = compute_once("guarantees", asked, lambda progress: experiment(
         model, draws, seed, beta, inside, progress))
     st.table(_verdicts(found), hide_index=True)
     left, right = st.columns(2, gap="medium")
@@ -79,10 +79,10 @@ def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
 
 def _move() -> None:
     """Let the sliders start from the chosen place."""
-    place = next(p for p in PLACES if p.title == st.session_state["place"])
+    place = next(p for p in PLACES if p.title == value_of("place", ""))
     for name in SLIDERS:
-        st.session_state[f"planted_{name}"] = getattr(place.model, name)
-    st.session_state["planted_source"] = place.source_inside
+        put(f"planted_{name}", getattr(place.model, name))
+    put("planted_source", place.source_inside)
 
 
 def _verdicts(found: Experiment) -> list[dict[str, str]]:
@@ -117,7 +117,7 @@ def scale_tab() -> None:
     variant = columns[3].selectbox(say("Edge weight"), VARIANTS, VARIANTS.index("product"),
                                    key=keep("scale_variant"), bind="query-params")
     sizes = [n for n in SIZES if n <= largest]
-    found: tuple[Size, ...] = remembered(
+    found: tuple[Size, ...] = compute_once(
         "scale", (largest, mass, seeds, variant),
         lambda progress: scale(sizes, mass, seeds, variant, progress=progress))
     last = found[-1]

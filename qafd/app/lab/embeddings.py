@@ -9,7 +9,7 @@ from qafd.app import figures
 from qafd.app.documents.models import choice_of, embedders
 from qafd.app.escaping import plain, said
 from qafd.app.explore.contrast import drawn
-from qafd.app.lab import GATE_COLUMNS, chart, remembered
+from qafd.app.lab import GATE_COLUMNS, chart, compute_once
 from qafd.app.pages import page
 from qafd.app.result import View
 from qafd.errors import StoreError
@@ -61,14 +61,14 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
 
 def _earlier(knowledge: KnowledgeGraph, name: str, earlier: str) -> Graph:
     asked = knowledge.path, knowledge.version(knowledge.graph), name, earlier
-    found: Graph = remembered("earlier", asked, lambda _: knowledge.earlier())
+    found: Graph = compute_once("earlier", asked, lambda _: knowledge.earlier())
     return found
 
 
 def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
     st.subheader(say("Neighbors"), anchor=False)
     asked = knowledge.path, knowledge.version(knowledge.graph), earlier
-    kept: tuple[NeighborShare, ...] = remembered("neighbors", asked, lambda _: neighbors_kept(
+    kept: tuple[NeighborShare, ...] = compute_once("neighbors", asked, lambda _: neighbors_kept(
         before, knowledge.graph, np.random.default_rng(0)))
     if not kept:
         st.write(say("There are too few nodes to have neighbors."))
@@ -101,7 +101,7 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
         st.page_link(page("settings"), label=say("Settings"), icon=":material/settings:")
         return
     asked = knowledge.path, view.version, view.question, view.method, earlier
-    both: tuple[Side, Side] = remembered("sides", asked, lambda _: (
+    both: tuple[Side, Side] = compute_once("sides", asked, lambda _: (
         side(knowledge, before, embedder, view.question, view.method),
         side(knowledge, view.graph, knowledge.embedder, view.question, view.method)))
     for place, one, other, word in zip(st.columns(2, gap="medium"), both, both[::-1],

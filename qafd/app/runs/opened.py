@@ -9,6 +9,7 @@ import streamlit as st
 from qafd import runs
 from qafd.app.escaping import plain, safe, said
 from qafd.app.runs.drawn import compared, drawn, figures_of, question_of
+from qafd.app.session import empty, forget, fresh_key, remember, session
 from qafd.errors import QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import KeptRun, Run, bundle
@@ -35,15 +36,13 @@ class Sent:
 
 def open_bundle() -> Sent | None:
     """The bundle that is open in this session, or the box to drop one."""
-    sent: Sent | None = st.session_state.get("bundle")
-    if sent is not None:
-        return sent
+    if session().bundle is not None:
+        return session().bundle
     place = st.empty()
     with place.container(), st.expander(say("Open a bundle"), icon=":material/folder_zip:"):
-        # another number makes an empty box
         upload = st.file_uploader(
             say("The .zip of a run that was sent to you"), type="zip",
-            key=f"bundle{st.session_state.get('bundles', 0)}",
+            key=fresh_key("bundle"),
             help=say("Bundle on Explore and Runs writes such a file."))
         st.caption(
             say("At most {upload} MB, {unpacked} MB unpacked; {nodes:,} nodes and {edges:,} edges. It "
@@ -61,7 +60,7 @@ def open_bundle() -> Sent | None:
             return None
     place.empty()
     sent = Sent(upload.name, hashlib.sha256(data).hexdigest()[:16], found)
-    st.session_state["bundle"] = sent
+    session().bundle = sent
     return sent
 
 
@@ -126,9 +125,9 @@ def _keep(knowledge: KnowledgeGraph, run: Run) -> None:
 
 
 def _close() -> None:
-    for key in ("bundle", "bundle_view", "bundle_again"):
-        st.session_state.pop(key, None)
-    st.session_state["bundles"] = st.session_state.get("bundles", 0) + 1
+    session().bundle = None
+    forget("bundle_view")
+    empty("bundle")
     st.query_params.pop("node", None)
 
 
@@ -159,11 +158,8 @@ def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
                      "left, or add documents."))
         return
     asked = sent.key, knowledge.path, knowledge.version(knowledge.graph)
-    last: tuple[object, Replay | str] | None = st.session_state.get("bundle_again")
-    if last is None or last[0] != asked:
-        with st.spinner(say("Asking again")):
-            last = st.session_state["bundle_again"] = asked, _replay(sent.found.run, knowledge)
-    result = last[1]
+    with st.spinner(say("Asking again")):
+        result = remember("bundle again", asked, lambda: _replay(sent.found.run, knowledge))
     if isinstance(result, str):
         st.error(said(result), icon=":material/error:")
         return

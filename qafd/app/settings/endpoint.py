@@ -15,12 +15,14 @@ from qafd.app.provider import (
     preferences,
     preferences_file,
 )
-from qafd.app.session import session
+from qafd.app.session import forget, put, session, value_of
 from qafd.errors import QafdError
 from qafd.models.cost import Price
 from qafd.models.probe import Probe, probe
 from qafd.preferences import PROVIDERS, Preferences, save
 from qafd.wording import say
+
+PROBED = "probe"
 
 
 def endpoint_settings() -> None:
@@ -67,10 +69,11 @@ def endpoint_settings() -> None:
 def _key(url: str) -> None:
     """Takes a key for the session; it is never sent back to the browser."""
     def take() -> None:
-        if key := st.session_state["typed_key"].strip():
+        key = value_of("typed_key", "").strip()
+        if key:
             hold_key(url, key)
-        st.session_state["typed_key"] = ""
-        st.session_state.pop("probe", None)
+        put("typed_key", "")
+        forget(PROBED)
 
     typed = (session().secret or ("",))[0] == url
     st.text_input(say("API key"), type="password", key="typed_key", on_change=take,
@@ -92,13 +95,13 @@ def _connection(wanted: Preferences) -> None:
             allow(wanted.base_url)
             with st.spinner(say("Asking the endpoint")):
                 key = key_for(wanted.base_url)
-                st.session_state["probe"] = (wanted, probe(
+                put(PROBED, (wanted, probe(
                     Endpoint(wanted.model, wanted.base_url, key, deadline=30.0, attempts=1),
-                    embedding_model(wanted)))
+                    embedding_model(wanted))))
         except QafdError as error:
-            st.session_state.pop("probe", None)
+            forget(PROBED)
             st.error(said(error))
-    asked = st.session_state.get("probe")
+    asked = value_of(PROBED, None)
     if asked is not None and (asked[0].base_url, asked[0].model, asked[0].embed_model) == (
             wanted.base_url, wanted.model, wanted.embed_model):
         _found(asked[1])
@@ -148,5 +151,5 @@ def _prices(chosen: Preferences) -> None:
                        for row in table if row.get("model") and row.get("sent") is not None
                        and row.get("received") is not None)
         save(preferences_file(), replace(preferences(), prices=prices))
-        st.session_state.pop("prices", None)
+        forget("prices")
         st.rerun()
