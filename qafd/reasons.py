@@ -71,6 +71,12 @@ class ReasonKind(StrEnum):
     BELOW_SUMMARY = "below_summary"  # title, cosine
     SUMS_UP = "sums_up"  # text, level, count
     COSINE = "cosine"  # cosine
+    # Conditions of the question
+    MEETS = "meets"  # met, wanted
+    MET_BY_RELATION = "met_by_relation"  # name, text
+    MET_IN_SENTENCE = "met_in_sentence"  # name, text
+    MET_IN_PASSAGE = "met_in_passage"  # name
+    NOT_MET = "not_met"  # name
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,11 @@ class NoticeKind(StrEnum):
     LONE_SEEDS = "lone_seeds"  # count, seeds
     MASS_CAPPED = "mass_capped"  # wanted, room, poured
     MASS_CAPPED_THERE = "mass_capped_there"  # count, seeds, wanted, room, poured
+    ALL_MET = "all_met"  # count, met, wanted
+    SOME_MET = "some_met"  # count, met, wanted
+    NONE_MET = "none_met"
+    NO_CONDITION = "no_condition"
+    NEAREST_TAKEN = "nearest_taken"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 
-from qafd.plan.query_graph import Condition, read_query_graph
+from qafd.assemble import node_id
+from qafd.graph import Graph
+from qafd.plan.query_graph import QueryCondition, read_query_graph
+from qafd.reasons import NoticeKind, ReasonKind
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.matching import match_exactly
+from tests.tiny import tiny_corpus
 
 
 def oracle(graph: nx.Graph, query: nx.Graph, known: dict[int, int]) -> set[tuple[int, ...]]:
@@ -35,7 +42,7 @@ def test_matching_finds_what_networkx_finds(seed: int, size: int, pinned: int) -
     rows = rng.choice(9, min(pinned, size), replace=False).tolist()
     known = dict(enumerate(rows))
     around = {row: np.array(sorted(graph[row]), np.int64) for row in graph}
-    conditions = [Condition(u, v) for u, v in query.edges]
+    conditions = [QueryCondition(u, v) for u, v in query.edges]
     found = list(match_exactly(size, conditions, known, around.__getitem__, np.arange(9)))
     assert len(found) == len(set(found))
     assert set(found) == oracle(graph, query, known)
@@ -45,7 +52,7 @@ def test_matching_finds_what_networkx_finds(seed: int, size: int, pinned: int) -
 def test_a_negated_condition_removes_what_meets_it(seed: int) -> None:
     graph = nx.gnp_random_graph(9, 0.5, seed=seed)
     around = {row: np.array(sorted(graph[row]), np.int64) for row in graph}
-    found = match_exactly(3, [Condition(0, 1), Condition(0, 2, negated=True)], {1: 0, 2: 1},
+    found = match_exactly(3, [QueryCondition(0, 1), QueryCondition(0, 2, negated=True)], {1: 0, 2: 1},
                           around.__getitem__, np.arange(9))
     assert {rows[0] for rows in found} == set(graph[0]) - set(graph[1]) - {0, 1}
 
@@ -73,3 +80,74 @@ def test_words_that_several_names_share_are_conditions_on_each() -> None:
 
 def test_a_name_that_the_question_does_not_write_is_told() -> None:
     assert read_query_graph("Where is it?", ["alder"]).unread == ("alder",)
+
+
+PEOPLE = ("Ada", "Ben", "Cid", "Dot")
+PLACES = ("Chile", "Peru", "Norway")
+
+
+def library(related: dict[str, str], passages: dict[str, tuple[str, ...]]) -> Corpus:
+    """People and places, relations by name, and passages by the names they mention."""
+    names = [*PEOPLE, *PLACES]
+    ids = [node_id("entity", name.lower()) for name in names] + list(passages)
+    ends = [(names.index(one), names.index(other), "relation")
+            for one, others in related.items() for other in others.split()]
+    ends += [(names.index(name), len(names) + place, "mention")
+             for place, inside in enumerate(passages.values()) for name in inside]
+    vectors = np.ones((len(ids), 2), np.float32) / np.float32(np.sqrt(2))
+    graph = Graph.build(
+        ids, [*names, *passages], ["entity"] * len(names) + ["passage"] * len(passages),
+        [u for u, _, _ in ends], [v for _, v, _ in ends], None, [kind for _, _, kind in ends],
+        vectors, vectors, [1] * len(ids))
+    return tiny_corpus(graph, lambda ids: [" ".join(passages[one]) for one in ids])
+
+
+def ask(corpus: Corpus, question: str, names: tuple[str, ...], **params: str) -> Retrieval:
+    vector = np.ones(2, np.float32) / np.float32(np.sqrt(2))
+    plan = QueryPlan(question, (), vector, np.zeros((0, 2), np.float32), names)
+    return ExactMatches(**params).retrieve(corpus, plan)
+
+
+def met_by(retrieval: Retrieval) -> dict[str, object]:
+    """How many conditions each answer meets."""
+    return {node.name: node.reason.values["met"] for node in retrieval.nodes
+            if node.reason.kind is ReasonKind.MEETS}
+
+
+ALL = "Who was in Chile, Peru and Norway?"
+NAMES = ("chile", "peru", "norway")
+
+
+def test_only_what_meets_every_condition_is_retrieved() -> None:
+    corpus = library({"Ada": "Chile Peru Norway", "Ben": "Chile Peru", "Cid": "Norway"}, {})
+    found = ask(corpus, ALL, NAMES)
+    assert met_by(found) == {"Ada": 3}
+    assert [(one.kind, one.values["count"]) for one in found.notices] == [(NoticeKind.ALL_MET, 1)]
+
+
+def test_without_an_exact_match_those_that_meet_most_come_first_and_a_tie_is_told() -> None:
+    corpus = library({"Ada": "Chile Peru", "Ben": "Chile Peru", "Cid": "Norway"}, {})
+    found = ask(corpus, ALL, NAMES)
+    assert met_by(found) == {"Ada": 2, "Ben": 2, "Cid": 1}
+    told, = found.notices
+    assert (told.kind, told.values) == (
+        NoticeKind.SOME_MET, {"count": 2, "met": 2, "wanted": 3})
+    states = {node.name: node.state for node in found.nodes}
+    assert (states["Ada"], states["Cid"]) == ("saturated", "wet")
+
+
+def test_a_negated_condition_removes_an_answer() -> None:
+    corpus = library({"Ada": "Chile Peru", "Ben": "Chile"}, {})
+    assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ben": 1}
+
+
+def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
+    corpus = library({"Ada": "Chile"}, {"p": ("Ada", "Peru"), "q": ("Ada", "Norway")})
+    assert met_by(ask(corpus, ALL, NAMES, evidence="passage")) == {"Ada": 3}
+    assert met_by(ask(corpus, ALL, NAMES, evidence="relation")) == {"Ada": 1}
+    assert {one.id for one in ask(corpus, ALL, NAMES).ranking} == {"p", "q"}
+
+
+def test_a_name_the_graph_lacks_is_no_error() -> None:
+    found = ask(library({}, {}), "Who was in Atlantis?", ())
+    assert found.notices

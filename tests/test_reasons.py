@@ -9,7 +9,7 @@ from qafd.runs.stored import plain_of, record_of
 from qafd.wording.reasons import word_cause, word_notice, word_place, word_reason, word_seed
 
 NUMBERS = ("place", "count", "score", "cosine", "similarity", "share", "energy", "meaning",
-           "weight", "lexical", "level", "community")
+           "weight", "lexical", "level", "community", "met", "wanted")
 
 
 def full(kind: ReasonKind) -> Reason:
@@ -32,7 +32,9 @@ def test_every_kind_of_reason_can_be_said(kind: ReasonKind) -> None:
 
 @pytest.mark.parametrize("kind", NoticeKind)
 def test_every_kind_of_notice_can_be_said(kind: NoticeKind) -> None:
-    assert re.search(r"\w", word_notice(Notice(kind, {"text": "Some text"})))
+    numbers = dict.fromkeys(("count", "met", "wanted", "seeds", "room", "poured"), 2)
+    values = {"text": "Some text", **numbers}
+    assert re.search(r"\w", word_notice(Notice(kind, values)))
 
 
 @pytest.mark.parametrize(("number", "said"), [

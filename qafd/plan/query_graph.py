@@ -32,7 +32,7 @@ class QueryNode:
 
 
 @dataclass(frozen=True)
-class Condition:
+class QueryCondition:
     """Two nodes, by their places, that are to be related, or not to be when `negated`.
 
     `words` are the content words that say how.
@@ -52,7 +52,7 @@ class QueryGraph:
     """
 
     nodes: tuple[QueryNode, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[QueryCondition, ...]
     unread: tuple[str, ...] = ()
 
 
@@ -69,8 +69,9 @@ def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
         Canonical keys of the names of the question, as `QueryPlan.names`.
     """
     nodes = [QueryNode(" ".join(question.split()[:3]))]
-    conditions: list[Condition] = []
-    places = sorted((start, end, key) for key in names for start, end in _find(question, key))
+    conditions: list[QueryCondition] = []
+    places = [(start, end, key) for key in names for start, end in _find(question, key)]
+    places.sort(key=lambda place: (place[0], -place[1]))
     words: tuple[str, ...] = ()
     about, negated, before = 0, False, 0
     for start, end, key in places:
@@ -82,13 +83,13 @@ def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
         chain = _CHAIN.search(between)
         if chain:
             nodes.append(QueryNode(chain["unknown"]))
-            conditions.append(Condition(0, len(nodes) - 1, _say_how(between[:chain.start()])))
+            conditions.append(QueryCondition(0, len(nodes) - 1, _say_how(between[:chain.start()])))
             about = len(nodes) - 1
             between = between[chain.end():]
         negated = negated or bool(_NEGATIONS.search(between))
         words = _say_how(between) or words  # "released in Chile and Peru" says it once
         nodes.append(QueryNode(question[start:end], key))
-        conditions.append(Condition(about, len(nodes) - 1, words, negated))
+        conditions.append(QueryCondition(about, len(nodes) - 1, words, negated))
         before = end
     found = {node.key for node in nodes}
     return QueryGraph(tuple(nodes), tuple(conditions),

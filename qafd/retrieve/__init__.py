@@ -3,6 +3,7 @@
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.ego import EgoNet
+from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.flow_path import FlowPaths
 from qafd.retrieve.fusion import FusedPassages
 from qafd.retrieve.lexical import LexicalPassages
@@ -25,4 +26,5 @@ METHODS: dict[str, type[Retriever]] = {
     "vector": DensePassages,
     "lexical": LexicalPassages,
     "fusion": FusedPassages,
+    "exact": ExactMatches,
 }

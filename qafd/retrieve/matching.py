@@ -5,14 +5,14 @@ from functools import reduce
 
 import numpy as np
 
-from qafd.plan.query_graph import Condition
+from qafd.plan.query_graph import QueryCondition
 from qafd.records import Nodes
 
 Around = Callable[[int], Nodes]
 """The rows related to a row, ascending."""
 
 
-def match_exactly(size: int, conditions: Sequence[Condition], known: Mapping[int, int],
+def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mapping[int, int],
                   around: Around, everything: Nodes) -> Iterator[tuple[int, ...]]:
     """Every assignment of different rows to the nodes of a query graph that meets all conditions.
 

@@ -16,6 +16,7 @@ from qafd.retrieve.qafd import PRESETS
 PAPER = "qafd-paper"
 ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
            "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
+           "sg-rag": "exact",
            "qafd-rag": "qafd"}
 _PRESETS: dict[str, dict[str, Retriever]] = {
     "qafd": {name: preset.method for name, preset in PRESETS.items()}, "pagerank": {**PAGERANK}}

@@ -64,6 +64,11 @@ _SENTENCES = {
     ReasonKind.MENTIONED_BY: "Mentioned by passage number {place}, {title}.",
     ReasonKind.IN_TREE: "Number {place} of all passages and summaries, cosine {cosine:.2f}.",
     ReasonKind.BELOW_SUMMARY: "Below the summary of {title}, cosine {cosine:.2f}.",
+    ReasonKind.MEETS: "It meets {met} of {wanted} conditions.",
+    ReasonKind.MET_BY_RELATION: "{name}: met by a relation, “{text}”.",
+    ReasonKind.MET_IN_SENTENCE: "{name}: met, both are named in “{text}”.",
+    ReasonKind.MET_IN_PASSAGE: "{name}: met, both are named in one passage.",
+    ReasonKind.NOT_MET: "{name}: not met.",
     ReasonKind.COSINE: "Cosine {cosine:.2f} with the question.",
 }
 _COUNTED = {
@@ -157,6 +162,8 @@ _CAUSES = {
     ReasonKind.IN_TREE: (
         "it ranks {places} of all passages and summaries by similarity to the question",
         "they rank {places} of all passages and summaries by similarity to the question"),
+    ReasonKind.MEETS: (
+        "it meets {met} of {wanted} conditions", "they meet {met} of {wanted} conditions"),
     ReasonKind.BELOW_SUMMARY: (
         "it lies below the summary of {title}", "they lie below the summary of {title}"),
 }
@@ -168,6 +175,10 @@ _NOTICES = {
     NoticeKind.NO_JOINED_PAIR:
         "No two entities near the keywords are joined by a path of 3 relations that keeps its "
         "resource.",
+    NoticeKind.NONE_MET: "Nothing is related to what the question names.",
+    NoticeKind.NO_CONDITION: "The question names nothing that an answer could be related to.",
+    NoticeKind.NEAREST_TAKEN:
+        "The question names nothing that the graph knows; what is nearest in name was taken.",
     NoticeKind.NOTHING_NAMED:
         "The question names no table, column or value of this database; what is nearest in "
         "meaning was taken.",
@@ -180,6 +191,16 @@ _NOTICES = {
     NoticeKind.MASS_CAPPED_THERE:
         "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were asked for, all that is "
         "connected to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured there",
+}
+
+
+_COUNTED_NOTICES = {
+    NoticeKind.ALL_MET: (
+        "{number} answer meets all {wanted} conditions.",
+        "{number} answers meet all {wanted} conditions, equally well."),
+    NoticeKind.SOME_MET: (
+        "Nothing meets all {wanted} conditions; {number} answer meets {met}.",
+        "Nothing meets all {wanted} conditions; {number} answers meet {met}, equally well."),
 }
 
 
@@ -216,6 +237,9 @@ def word_cause(reasons: Sequence[Reason]) -> str:
 
 def word_notice(notice: Notice) -> str:
     """What to know about a retrieval, as a sentence."""
+    if notice.kind in _COUNTED_NOTICES:
+        one, many = _COUNTED_NOTICES[notice.kind]
+        return _count(one, many, _worded(notice.values))
     return say(_NOTICES[notice.kind], **_worded(notice.values))
 
 
@@ -248,11 +272,15 @@ def _word_one(reason: Reason) -> str:
         return say("Seed: {reason}.", reason=say(_SEEDS[kind], **values))
     if kind in _COUNTED:
         one, many = _COUNTED[kind]
-        number = values.pop("count")
-        if not isinstance(number, int):
-            raise ValueError(f"{kind} has no count")
-        return say_count(number, one, many, **values)
+        return _count(one, many, values)
     return say(_SENTENCES[kind], **values)
+
+
+def _count(one: str, many: str, values: dict[str, object]) -> str:
+    number = values.pop("count")
+    if not isinstance(number, int):
+        raise ValueError("the count is no number")
+    return say_count(number, one, many, **values)
 
 
 def _worded(values: Mapping[str, Value]) -> dict[str, object]:
