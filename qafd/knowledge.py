@@ -536,7 +536,7 @@ class KnowledgeGraph:
         with self.store() as store:  # to the end, or the call would open and close the file
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else with_texts(asked, store)
-            answer = extract_answer(asked, plan, store)
+            answer = extract_answer(asked, plan, store, self._asked(asked.query))
             if llm is None or answer.abstained:
                 return answer
             draft = self.draft(asked, plan, budget=budget, length=length)

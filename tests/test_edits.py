@@ -11,7 +11,6 @@ from clicks import page, press, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.answer.expected import names_in
 from qafd.cli import main
 from qafd.curate import entities as curate
 from qafd.doctor import doctor
@@ -219,7 +218,7 @@ def test_who_is_answered_by_those_that_somebody_says_are_persons(graph):
     graph.retype("Deep Blue", "person")
     with graph.store() as store:
         chunks = [chunk.id for chunk in store.log.read().chunks]
-        found = {(name.text, name.type) for names in names_in(store, chunks).values()
+        found = {(name.text, name.type) for names in store.passages.names(chunks).values()
                  for name in names}
     assert ("Deep Blue", "person") in found
 
@@ -237,7 +236,7 @@ def test_a_title_that_somebody_says_is_a_person_is_one_where_a_sentence_has_it(t
     with knowledge.store() as store:
         chunks = store.log.read().chunks
         found = {next(c.text for c in chunks if c.id == chunk)[:end].rpartition(". ")[2]
-                 for (chunk, end), names in names_in(store, [c.id for c in chunks]).items()
+                 for (chunk, end), names in store.passages.names(c.id for c in chunks).items()
                  for name in names if (name.text, name.type) == ("Zorblat Grex", "person")}
     assert found == {"Then the zorblat grex was seen.", "Nobody saw the zorblat grex."}
 

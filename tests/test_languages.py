@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from texts_in_languages import CHINESE, CHINESE_QUESTIONS, JAPANESE, JAPANESE_QUESTIONS
 
-from qafd.answer.expected import NUMBER, PERSON, PLACE, TIME, asked_for, brings
 from qafd.curate.entities import entities, find
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions
@@ -87,19 +86,3 @@ def test_suggested_questions_are_in_the_language_of_the_names(workspaces):
         assert asked[0].endswith(end)
         assert any(title in asked[0] for title in LANGUAGES[language][0])
         assert not any(workspaces[language].answer(question).abstained for question in asked)
-
-
-@pytest.mark.parametrize(("question", "kind"), [
-    ("谁创办了诊所？", PERSON), ("馆长是谁", PERSON), ("社長は誰ですか", PERSON),
-    ("诊所在哪里？", PLACE), ("どこですか", PLACE), ("いつ開通しましたか", TIME),
-    ("有多少人？", NUMBER), ("Wer war das?", PERSON),
-    ("Où est-il ?", PLACE), ("¿Cuándo nació?", TIME), ("这是什么？", None),
-])
-def test_what_a_question_asks_for_in_other_languages(question, kind):
-    assert asked_for(question) == kind
-
-
-def test_years_without_spaces_are_times():
-    assert brings(TIME, "鉄道は1921年に開通した。", (), set()) == 1
-    assert brings(TIME, "鉄道は開通した。", (), set()) == 0
-    assert brings(NUMBER, "王德顺花了十一年。", (), set()) == 1

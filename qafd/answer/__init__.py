@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -16,10 +17,17 @@ from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
 
-WEAK = 0.3  # best cosine below which the documents do not answer the question
-NAMELESS = 0.45  # and where no passage read has a name of the question
-SAID = 0.51  # share of the question's words where the model cannot read the question
-NEAR = 0.05  # how far below that they perhaps do
+WEAK = 0.3  # cosine below which a source supports a sentence weakly
+NEEDED = 0.46  # cosine with the question below which a sentence does not answer it, as a rule
+CLOSE = 0.05  # how far below that it perhaps does
+
+
+class Confidence(StrEnum):
+    """How sure it is that the quoted sentences answer the question."""
+
+    ANSWERED = "answered"
+    PERHAPS = "perhaps"
+    ABSENT = "absent"
 
 
 @dataclass(frozen=True)
@@ -99,61 +107,31 @@ class Written:
 class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
-    `best` is the cosine between the question and the sentence that answers most of it; `abstained`
-    that it is below `threshold` and no quoted sentence has all words of the question (`literal`):
-    the documents then do not seem to answer it. `english` is whether the question could be English,
-    `missing` are its words that no considered passage has, in any form; `sure` that the best
-    sentence is near without them, none is a name and the question does not turn on one.
+    `best` is the cosine between the question and the first sentence, `needed` what it needs: less
+    where it brings what is asked for, more where no passage read has a name of the question;
+    `literal` says that it has all telling words, which answer whatever the cosine is. `missing` are
+    the words of the question that no considered passage has, in any form.
     """
 
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     best: float
-    threshold: float = WEAK
+    needed: float = NEEDED
     written: Written | None = None
-    english: bool = True
     literal: bool = False
     missing: tuple[str, ...] = ()
-    sure: bool = False
+
+    @property
+    def confidence(self) -> Confidence:
+        """Whether the evidence is enough, nearly enough or too weak to be an answer."""
+        if self.best >= self.needed or self.literal:
+            return Confidence.ANSWERED
+        return Confidence.PERHAPS if self.best >= self.needed - CLOSE else Confidence.ABSENT
 
     @property
     def abstained(self) -> bool:
-        """Whether the evidence is too weak to be an answer."""
-        return self.best < self.threshold and not self.literal
-
-    @property
-    def gap(self) -> str:
-        """Which words of the question no considered passage has, for people; "" for none, or where
-        the answer is sure without them."""
-        if not self.missing or self.sure:
-            return ""
-        one = len(self.missing) == 1
-        return (f"No passage read here has the word{'' if one else 's'} {', '.join(self.missing)}; "
-                f"they may say {'it' if one else 'them'} otherwise, or not at all.")
-
-    @property
-    def need(self) -> str:
-        """What an answer needs, for people: 0.30 of similarity, say."""
-        needed = f"an answer needs {self.threshold:.2f}"
-        return {NAMELESS: f"{needed} where no passage has a name of the question",
-                SAID: f"{needed} of the question's words"}.get(self.threshold, needed)
-
-    @property
-    def perhaps(self) -> bool:
-        """Whether it abstains, but by so little that its nearest sentence may answer."""
-        return self.abstained and self.best >= self.threshold - NEAR
-
-    @property
-    def absence(self) -> str:
-        """That the evidence is too weak, with the numbers, for people; else ""."""
-        if not self.abstained:
-            return ""
-        best = min(self.best, self.threshold - 0.01)  # 0.299 is not 0.30
-        language = "" if self.english else " The built-in model reads English only."
-        if self.perhaps:
-            return (f"Perhaps not in these documents: the similarity of the best sentence is "
-                    f"{best:.2f}, {self.need}.{language}")
-        return f"{ABSENT} The similarity of the best sentence is {best:.2f}; {self.need}.{language}"
+        """Whether no sentence is given as the answer."""
+        return self.confidence != Confidence.ANSWERED
 
 
 def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[str] = (), *, budget: int = BUDGET,

@@ -1,307 +1,318 @@
-"""Retrieval to quoted answer: the sentences that together answer most of a question."""
+"""Retrieval to quoted answer: the sentence that answers, and up to three that support it."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import snowballstemmer
 
-from qafd.answer import NAMELESS, SAID, WEAK, Answer, Citation, Sentence, cite
-from qafd.answer.expected import ASKING, GENERIC, asked_for, brings, names_in, unsaid
-from qafd.answer.forms import PREFIX, families, stem, stems
-from qafd.answer.lines import LONG, Span, asks_for_line, is_whole, parted
-from qafd.models.embedder import LocalEmbedder
-from qafd.reading.text.bm25 import FUNCTION_LETTERS, FUNCTION_WORDS, words
+from qafd.answer import NEEDED, Answer, Citation, Sentence, cite
+from qafd.answer.asked import Asked, asked_for, brings, unsaid
+from qafd.assemble import node_id
+from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.reading.text import canonical
+from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.scripts import is_latin, is_unspaced, length
-from qafd.records import Floats, QueryPlan, mark_at
+from qafd.reading.text.table_rows import is_row
+from qafd.records import Floats, Nodes, QueryPlan, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
+from qafd.storage.rows import SentenceName
+
+Names = Mapping[tuple[str, int], Sequence[SentenceName]]
+BoolArray = npt.NDArray[np.bool_]
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
-FLOW = 0.2  # how much the rank of a passage counts beside the similarity of its sentence
-OPEN = 0.4  # how much the question's words count that no chosen sentence has yet
-ASKED = 0.2  # how much it counts that a sentence brings a person where one is asked for
+SHARE = 0.5  # how much the share of the question's words counts beside the cosine
+RANK = 0.03  # what each passage before its own costs a sentence
+KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
 IMPORTANT = 0.1  # how much the importance of what it names counts, on a scale of 3 decades
-REPEATED = 0.9  # cosine from which a sentence says what another one said
-ADDS = 0.35  # share of the first sentence's score that another one must add to be quoted
-MARKED = 2  # sentences marked in a passage
+OPEN = 0.5  # how much the question's words count that no chosen sentence has yet
+REPEATED = 0.95  # cosine from which a sentence says what another one said
+ADDS = 0.5  # share of the first sentence's score that a supporting one must add
 SHORT = 4  # words below which a sentence is a heading or a remnant
-FILLER = 0.75  # share of the best cosine below which a sentence must bring a word of the question
-LEAD = 2  # sentences before one that begins with "she" or "this", to say who or what
-
-_YES_OR_NO = re.compile(
-    r"\s*(?:am|are|can|could|did|do|does|had|has|have|is|may|must|should|was|were|will|would)\b",
-    re.IGNORECASE)
-_ABOUT = re.compile(r"\b(?:what|which|whose|how many|how much)(?: \w+){1,2}", re.IGNORECASE)
-_PRONOUNS = frozenset((
-    "he", "she", "it", "they", "his", "her", "its", "their", "hers", "theirs", "him", "them",
-    "this", "that", "these", "those", "both"))
-_ENGLISH = FUNCTION_WORDS - {  # less the words that German or French have too
-    "a", "am", "an", "as", "in", "me", "on", "or", "so", "was"}
+LONG = 8  # words from which a line that no mark ends may be a sentence
+MARKED, NEAR = 2, 0.75  # sentences marked in a passage, from this share of the best cosine on
+SAID = 0.51  # share of the question's words that answers where the model cannot read it
+BROUGHT, UNHEARD = 0.15, 0.15  # how much less, and more, an answer needs
+_ENGLISH: Any = snowballstemmer.stemmer("english")
+_ENDED = re.compile(r"[.!…。！][\"'”’»)\]*_`]*$")
 
 
-def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> Answer:
-    """The sentences of the best passages that together answer most of the question.
+@dataclass(frozen=True, eq=False)
+class Span:
+    """A sentence of the passage of a rank, at `start:end` of it, and its vector, shape (d,)."""
 
-    They are chosen one by one by their cosine with the question, the rank of their passage, the
-    question's words that no sentence before has, rare ones first, and by the names they bring:
-    of the kind that is asked for, and important in the diffusion. A question of several hops is
-    answered in several places. Each subquery of the plan is answered first, by the
-    sentence nearest to it. Vectors of sentences were computed in the context of their passage at
-    index time. Repetitions are left out, and so are headings, header lines ("Date: 3 May") that the
-    question does not ask for and cut lines unless there is nothing else, and what adds little to
-    the best sentence, which comes first. Where that one has all telling words of the question and
-    the kind of name it asks for, only such are quoted, or those of its passage that have
-    them together. A row of "column: value" lines is quoted whole, and what begins with "she" with
-    the sentence before it.
-    A question in letters that the bundled model does not know is compared by its words: the share
-    that a sentence and its title have stands for the cosine.
+    rank: int
+    passage: RetrievedPassage
+    start: int
+    end: int
+    vector: Vectors
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start:self.end].strip()
+
+    @property
+    def states(self) -> bool:
+        """Whether it reads as a sentence that states something: no heading, question or remnant."""
+        text, size = self.text, length(self.text)
+        if size < SHORT or text in (self.passage.title, self.passage.heading):
+            return False
+        return is_row(text) or bool(_ENDED.search(text)) or (size >= LONG and text[-1] not in "?？")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What speaks for each of s sentences.
+
+    `has` says which of the question's k words each has, `similarity` how near it is to the
+    question, together with the sentence `leads` that leads to it where this is nearer (else -1).
     """
-    parts = plan.subqueries[:SENTENCES]
+
+    similarity: Floats
+    has: Floats
+    weights: Floats
+    fits: Floats
+    scores: Floats
+    leads: Nodes
+
+
+def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace,
+                   embedder: Embedder) -> Answer:
+    """The sentence of the best passages that answers the question, and up to three others.
+
+    A sentence scores its cosine with the question, the share of the question's words that it has,
+    rare ones first, the rank of its passage, whether it brings what is asked for, and how important
+    the names it brings are in the diffusion. Cosine and words are those of two sentences together
+    where one of another passage leads to it by a name, and what is titled by a name of the question
+    speaks of it: "She was born in Valparaíso" answers where
+    a singer was born once another says which song she sang. The best one comes first, then what
+    leads to it, the best one for each subquery, and those that add words of the question. Sentences are
+    compared by vectors of their own, from a model behind an endpoint by those in the context of
+    their passage. A question in letters that the bundled model does not know is compared by its
+    words: the share that a sentence and its title have stands for the cosine.
+    """
+    parts = plan.subqueries[:SENTENCES - 1]
     passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
-    found = store.passages.sentences(passage.chunk for passage in passages)
-    everything = [
-        Span(rank, passage, first, last, end, vector)
-        for rank, passage in enumerate(passages)
-        for start, end, vector in found.get(passage.chunk, ())
-        for first, last in parted(passage, start, end)]
-    spans = [span for span in everything if length(span.text) >= SHORT and is_whole(span)
-             or asks_for_line(plan.words, span.text) and not _is_heading(span, store)]
-    spans = spans or [span for span in everything if length(span.text) >= SHORT]
+    spans = _read_spans(passages, store, embedder)
     if not spans:
         return Answer((), (), 0.0)
-    brought = _brought(spans, plan.words, retrieval, store)
-    by_words = _by_words(plan, store)
-    similarity, literal = _choose(spans, plan, parts, brought, by_words, everything)
-    best = next(iter(similarity.values()))
-    missing = _missing(plan.words, passages)
-    named = _has_name(plan.words, missing)
-    answer = Answer((), (), best,
-                    threshold=SAID if by_words else NAMELESS if named else WEAK,
-                    english=english(plan.words), literal=literal, missing=missing,
-                    sure=best >= NAMELESS and not named and not _turns_on(plan.words, missing))
-    return _quoted(answer, similarity, everything, store)
+    marks = _mark(spans, plan, retrieval, store)
+    chosen = _choose(spans, marks, [_mark(spans, part, retrieval, store) for part in parts])
+    first = chosen[0]
+    missing = find_missing(plan.words, passages)
+    needed = NEEDED
+    if asked_for(plan.words) != Asked.OPEN and marks.fits[first] == 1:
+        needed -= BROUGHT
+    if has_name(plan.words, missing):
+        needed += UNHEARD
+    if not is_latin(plan.words):
+        needed = SAID
+    answer = Answer((), (), float(marks.similarity[first]), needed, missing=missing,
+                    literal=_has_all(marks, first))
+    return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
 
-def matching(passages: Sequence[RetrievedPassage], plan: QueryPlan,
-             store: Workspace) -> dict[str, list[tuple[int, int]]]:
+def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
+              store: Workspace) -> dict[str, list[tuple[int, int]]]:
     """The sentences of some passages that are nearest to the question, as offsets by chunk.
 
-    Near is a cosine that an answer needs and a share of the best one's, see `extract_answer`; of
-    each passage two at most, since the sentences of one passage are all alike to the model.
+    Near is a share of the best one's cosine; of each passage two at most, since the sentences of
+    one passage are all alike to the model.
     """
-    spans = [Span(rank, passage, first, last, end, vector)
-             for rank, passage in enumerate(passages)
-             for start, end, vector in store.passages.sentences([passage.chunk]).get(passage.chunk, ())
-             for first, last in parted(passage, start, end)]
-    spans = [span for span in spans if length(span.text) >= SHORT and is_whole(span)]
+    spans = _stored_spans(passages, store)
     if not spans:
         return {}
-    if _by_words(plan, store):
-        asked = _sought(plan.words)
-        near = np.array([len(asked & stems(span.text)) / max(1, len(asked)) for span in spans])
-        least = SAID
-    else:
-        near = np.stack([span.vector for span in spans]) @ plan.embedding
-        least = WEAK
+    near, least = _similarity(spans, plan), NEEDED - BROUGHT
     found: dict[str, list[tuple[int, int]]] = {}
     for i in np.argsort(-near, kind="stable"):
-        span = spans[i]
-        if near[i] >= max(least, FILLER * near.max()) and len(
-                found.get(span.passage.chunk, ())) < MARKED:
-            found.setdefault(span.passage.chunk, []).append((span.start, span.end))
+        some = found.setdefault(spans[i].passage.chunk, [])
+        if near[i] >= max(least, NEAR * near.max()) and len(some) < MARKED:
+            some.append((spans[i].start, spans[i].end))
     return found
 
 
-def _by_words(plan: QueryPlan, store: Workspace) -> bool:
-    """Whether the question is in letters that the bundled model, if it is used, does not know."""
-    return store.vectors.embedder[0] == LocalEmbedder.name and not is_latin(plan.words)
-
-
-def _is_heading(span: Span, store: Workspace) -> bool:
-    return span.text == span.passage.title or span.text in {
-        mark.heading for mark in store.documents.get(span.passage.document).marks}
-
-
-def _sought(question: str) -> frozenset[str]:
-    """The stems of the words of a question that say what it is about."""
-    return frozenset(
-        stem(word) for word in words(question)
-        if word not in FUNCTION_WORDS | ASKING | GENERIC and not FUNCTION_LETTERS.search(word))
-
-
-def _brought(spans: Sequence[Span], question: str, retrieval: Retrieval, store: Workspace) -> Floats:
-    """What each sentence brings that the question asks for, shape (s,)."""
-    kind, said = asked_for(question), frozenset(words(question))
-    x = {node.id: node.importance for node in retrieval.nodes}
-    top = max(x.values(), default=0.0)
-    names = names_in(store, {span.passage.chunk for span in spans})
+def find_missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
+    """The telling words of a question, as it spells them, that no passage has in any form."""
+    said = frozenset().union(*(stems(f"{p.title}\n{p.heading}\n{p.text}") for p in passages))
+    telling = frozenset(content_words(question))
     found = []
-    for span in spans:
-        new = [name for name in unsaid(names.get((span.passage.chunk, span.stop), ()), said)
-               if span.end == span.stop or name.text in span.text]
-        most = max((x.get(name.node, 0.0) for name in new), default=0.0)
-        weight = max(0.0, 1 + np.log10(most / top) / 3) if most > 0 else 0.0
-        found.append(ASKED * brings(kind, span.text, new, said) + IMPORTANT * weight)
-    return np.array(found)
+    for word in re.findall(r"\w+", question):
+        for part in FUNCTION_LETTERS.split(word):
+            own = words(part)
+            if part and not telling.isdisjoint(own) and said.isdisjoint(stems(part)):
+                found.append(part)
+    return tuple(dict.fromkeys(found))
 
 
-def _choose(spans: Sequence[Span], plan: QueryPlan, parts: Sequence[QueryPlan], brought: Floats,
-            by_words: bool, everything: Sequence[Span]) -> tuple[dict[Span, float], bool]:
-    """The sentences to quote with their similarity, the one that answers most first.
-
-    The others follow by their passages, those of its own first. Also whether one of them has all
-    telling words of the question.
-    """
-    asked = sorted(set(words(plan.words)))
-    tells = np.array([word not in FUNCTION_WORDS and not FUNCTION_LETTERS.search(word)
-                      for word in asked], np.bool_)
-    vectors = np.stack([span.vector for span in spans])
-    cosines = vectors @ np.stack([p.embedding for p in (plan, *parts)]).T  # (s, 1 + p)
-    unspaced = is_unspaced(plan.words)
-    forms = [{word, stem(word)} for word in asked]
-    has = np.array([[not form.isdisjoint(said) for form in forms] for said in (
-        stems(text) | set(words(text)) for text in (
-            f"{span.passage.title * unspaced}\n{span.text}" for span in spans))])  # (s, k)
-    if by_words:
-        tells &= [word not in ASKING for word in asked]
-        has &= tells
-        cosines[:] = (has.sum(axis=1) / max(1, tells.sum()))[:, None]
-    similarity = cosines.max(axis=1)
-    counts = has.sum(axis=0)
-    rare = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
-    scores = cosines + FLOW * (1 - np.array([span.rank for span in spans]) / PASSAGES)[:, None]
-    chosen = list(dict.fromkeys(scores[:, 1:].argmax(axis=0).tolist()))
-    worth = dict.fromkeys(chosen, np.inf)  # what each was chosen for; an answer to a part stays
-    left = ~has[chosen].any(axis=0)
-    scores = scores[:, 0] + brought
-    total = scores + OPEN * (has @ rare)
-    nearest = similarity.max()  # below 0 where nothing is near
-    far = similarity < nearest - (1 - FILLER) * abs(nearest)
-    for _ in range(min(SENTENCES, len(spans)) - len(chosen)):
-        gain = scores + OPEN * (has @ (rare * left))
-        # What is far from the question and has nothing new of it would only fill the answer.
-        idle = far & ~(has & left & tells).any(axis=1) & (brought < ASKED / 2)
-        if by_words and chosen:
-            idle |= similarity <= 0
-        gain[[i for i in range(len(spans)) if i in chosen or idle[i] or any(
-            float(vectors[i] @ vectors[j]) >= REPEATED for j in chosen)]] = -np.inf
-        best = int(gain.argmax())
-        if gain[best] == -np.inf:
-            break
-        chosen.append(best)
-        worth[best] = float(gain[best])
-        left &= ~has[best]
-    on_topic = [i for i in chosen if has[i, tells].any()] or chosen
-    foremost = max(on_topic, key=lambda i: (total[i], -i))
-    tells &= [word not in ASKING for word in asked]
-    literal = tells.sum() > 1 and bool(has[chosen][:, tells].all(axis=1).any())
-    sought = _sought(plan.words)
-    fits = np.full(len(spans), True) if asked_for(plan.words) is None else brought >= ASKED
-    said_by = {i: stems(_with_lead(spans[i], everything, ()).text) for i in chosen}
-    near = [i for i in chosen if spans[i].passage is spans[foremost].passage]
-    if len(sought) > 1 and not parts:
-        if sought <= said_by[foremost] and fits[foremost]:
-            chosen = [i for i in chosen if sought <= said_by[i] and fits[i]]
-        elif sought <= frozenset().union(*(said_by[i] for i in near)) and fits[near].any():
-            chosen = near
-    kept = [i for i in chosen if i == foremost or worth[i] >= ADDS * total[foremost]]
-    # The best one of the kind that is asked for stays.
-    chosen = kept if fits[kept].any() else kept + [i for i in chosen if fits[i]][:1]
-    place = {spans[i].passage: spans[i].rank for i in chosen}
-    place[spans[foremost].passage] = -1
-    chosen.sort(key=lambda i: (i != foremost, place[spans[i].passage], spans[i].start))
-    return {spans[i]: float(similarity[i]) for i in chosen}, literal
-
-
-def _quoted(answer: Answer, chosen: Mapping[Span, float], everything: Sequence[Span],
-            store: Workspace) -> Answer:
-    """The answer with its sentences and the passages that they are cited from.
-
-    The first sentence takes along those before it that say who "she" is, even where they are
-    chosen themselves; the others leave them where they are quoted anyway.
-    """
-    foremost = next(iter(chosen))
-    first = _with_lead(foremost, everything, ())
-    cited: dict[RetrievedPassage, list[Span]] = {}
-    for span in chosen:
-        if span is foremost or not (
-                span.passage is first.passage and first.start <= span.start < first.end):
-            cited.setdefault(span.passage, []).append(span)
-    sentences: list[Sentence] = []
-    citations: list[Citation] = []
-    for number, (passage, some) in enumerate(cited.items(), 1):
-        quoted = [first if span is foremost else _with_lead(span, everything, chosen)
-                  for span in some]
-        citations.append(cite(store, number, passage, [(s.start, s.end) for s in quoted],
-                              max(chosen[span] for span in some)))
-        marks = store.documents.get(passage.document).marks
-        end = None
-        for span, shown in zip(some, quoted, strict=True):
-            sentences.append(Sentence(
-                shown.text, number, chosen[span], passage.start + shown.start,
-                passage.start + shown.end, span is foremost and not answer.abstained,
-                mark_at(marks, passage.start + shown.start).page,
-                end is not None and bool(
-                    end > shown.start or passage.text[end:shown.start].strip())))
-            end = shown.end
-    return replace(answer, sentences=tuple(sentences), citations=tuple(citations))
-
-
-def _with_lead(span: Span, spans: Sequence[Span], chosen: Collection[Span]) -> Span:
-    """The sentence with those before it that say who "she" is, two at most."""
-    lead = span
-    for _ in range(LEAD):
-        before = next((s for s in spans if s.passage is span.passage and s.end <= lead.start
-                       and not s.passage.text[s.end:lead.start].strip()), None)
-        if (before is None or before in chosen or not is_whole(before)
-                or "\n\n" in span.passage.text[before.end:lead.start]
-                or not _speaks_of_another(lead.text)):
-            break
-        lead = before
-    return replace(span, start=lead.start)
-
-
-def _speaks_of_another(text: str) -> bool:
-    """Whether a sentence begins with a pronoun, or is short and has one."""
-    said = words(text)
-    return not _PRONOUNS.isdisjoint(said if len(said) < LONG else said[:1])
-
-
-def _missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[str, ...]:
-    """The telling words of the question, as it spells them, whose stem no passage has."""
-    said_here = {word for p in passages for word in words(f"{p.title}\n{p.text}")}
-    if is_unspaced(question):
-        parts = (part for word in re.findall(r"\w+", question)
-                 for part in FUNCTION_LETTERS.split(word))
-        return tuple(dict.fromkeys(
-            part for part in parts
-            if len(part) > 1 and part.casefold() not in ASKING | FUNCTION_WORDS
-            and said_here.isdisjoint(words(part))))
-    here = families(said_here)
-    return tuple(dict.fromkeys(
-        word for word in re.findall(r"\w+", question)
-        if (len(word) >= PREFIX or word.isupper()) and here.isdisjoint(families(words(word)))
-        and word.casefold() not in ASKING | FUNCTION_WORDS | GENERIC))
-
-
-def _has_name(question: str, missing: Sequence[str]) -> bool:
+def has_name(question: str, missing: Sequence[str]) -> bool:
     """Whether a word that is missing is written as names are: a capital that opens no sentence."""
     opening = re.findall(r"\w+", question)[:1]
     return not question.isupper() and any(
         word[0].isupper() and word not in opening for word in missing)
 
 
-def _turns_on(question: str, missing: Sequence[str]) -> bool:
-    """Whether a question is about a word that is missing: "which salary", or for yes or no."""
-    return bool(_YES_OR_NO.match(question)) or any(
-        word in found.group().split() for found in _ABOUT.finditer(question) for word in missing)
+def stems(text: str) -> frozenset[str]:
+    """The stems of the words of a text, those of "salinity_limit" too."""
+    return frozenset(_stem(word) for word in words(text.replace("_", " ")))
 
 
-def english(question: str) -> bool:
-    """Whether a question has a function word of English; one of two words needs none."""
-    said = re.findall(r"[^\W\d_]+", question.casefold())
-    return len(said) < 3 or not _ENGLISH.isdisjoint(said)
+@cache
+def _stem(word: str) -> str:
+    return str(_ENGLISH.stemWord(word))
 
 
+def _stored_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Span]:
+    """The sentences of some passages with vectors in their context; headings only if alone."""
+    found = store.passages.sentences(passage.chunk for passage in passages)
+    spans = []
+    for rank, passage in enumerate(passages):
+        for start, end, vector in found.get(passage.chunk, ()):
+            if any(letter.isalnum() for letter in passage.text[start:end]):
+                spans.append(Span(rank, passage, start, end, vector))
+    return [span for span in spans if span.states] or spans
+
+
+def _read_spans(passages: Sequence[RetrievedPassage], store: Workspace,
+                embedder: Embedder) -> list[Span]:
+    spans = _stored_spans(passages, store)
+    if embedder.name != LocalEmbedder.name:
+        return spans
+    vectors = embedder.embed([span.text for span in spans])
+    return [replace(span, vector=vector) for span, vector in zip(spans, vectors, strict=True)]
+
+
+def _similarity(spans: Sequence[Span], plan: QueryPlan) -> Floats:
+    """How near each sentence is to the question, shape (s,)."""
+    if is_latin(plan.words):
+        return (np.stack([span.vector for span in spans]) @ plan.embedding).astype(np.float64)
+    asked = [word for word in content_words(plan.words) if not FUNCTION_LETTERS.search(word)]
+    said = [frozenset(words(f"{span.passage.title}\n{span.text}")) for span in spans]
+    return np.array([sum(word in there for word in asked) / max(1, len(asked)) for there in said])
+
+
+def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: Workspace) -> Marks:
+    asked = list(dict.fromkeys(map(_stem, content_words(plan.words))))
+    has = np.zeros((len(spans), len(asked)))
+    unspaced = is_unspaced(plan.words)
+    for row, span in enumerate(spans):
+        title = span.passage.title
+        named = unspaced or canonical(title) in plan.names
+        said = stems(f"{title}\n{span.text}" if named else span.text)
+        has[row] = [word in said for word in asked]
+    weights = 1 / (1 + has.sum(axis=0))
+    weights /= max(weights.sum(), 1e-300)
+    names = store.passages.names({span.passage.chunk for span in spans})
+    fits, important = _value_names(spans, plan.words, retrieval, names)
+    similarity = _similarity(spans, plan)
+    costs = RANK * np.array([span.rank for span in spans])
+    alone = similarity + SHARE * (has @ weights) - costs
+    # Of two sentences together: the cosine of the sum of their vectors, and their words united.
+    vectors = np.stack([span.vector for span in spans])
+    both = (similarity[:, None] + similarity) / np.sqrt(2 + 2 * np.clip(vectors @ vectors.T, 0, 1))
+    union = np.maximum(has[:, None, :], has[None, :, :]) @ weights
+    joined = both + SHARE * union - (costs[:, None] + costs) / 2
+    joined[~_link(spans, names, {node_id("entity", key) for key in plan.names})] = -np.inf
+    leads = joined.argmax(axis=1)
+    led = joined.max(axis=1)
+    rows = np.arange(len(spans))
+    return Marks(np.where(led > alone, np.maximum(similarity, both[rows, leads]), similarity), has,
+                 weights, fits, np.maximum(alone, led) + KIND * fits + IMPORTANT * important,
+                 np.where(led > alone, leads, -1))
+
+
+def _link(spans: Sequence[Span], names: Names, asked: Collection[str]) -> BoolArray:
+    """Whether the second sentence leads to the first, of another passage, shape (s, s).
+
+    It does where it has the name that titles the first one's passage, or both share a name that
+    the question does not have.
+    """
+    new = [{name.node for name in names.get((span.passage.chunk, span.end), ())}.difference(asked)
+           for span in spans]
+    titles = [node_id("entity", canonical(span.passage.title)) for span in spans]
+    linked = np.zeros((len(spans), len(spans)), np.bool_)
+    for one, span in enumerate(spans):
+        for other, before in enumerate(spans):
+            if span.rank != before.rank:
+                linked[one, other] = titles[one] in new[other] or bool(new[one] & new[other])
+    return linked
+
+
+def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
+                 names: Names) -> tuple[Floats, Floats]:
+    """Whether sentences bring what is asked for, and how important the names are that they bring,
+    both in [0, 1], shape (s,)."""
+    kind, said = asked_for(question), frozenset(words(question))
+    x = {node.id: node.importance for node in retrieval.nodes}
+    top = max(x.values(), default=0.0)
+    fits, important = np.zeros(len(spans)), np.zeros(len(spans))
+    for row, span in enumerate(spans):
+        new = unsaid(names.get((span.passage.chunk, span.end), ()), said)
+        fits[row] = brings(kind, span.text, new, said)
+        most = max((x.get(name.node, 0.0) for name in new), default=0.0)
+        if most > 0:
+            important[row] = max(0.0, 1 + np.log10(most / top) / 3)
+    return fits, important
+
+
+def _choose(spans: Sequence[Span], marks: Marks, parts: Sequence[Marks]) -> list[int]:
+    """The sentences to quote, the one that answers most first; `parts` are those of subqueries."""
+    vectors = np.stack([span.vector for span in spans])
+    best, lead = int(marks.scores.argmax()), int(marks.leads[marks.scores.argmax()])
+    chosen = [best] if lead < 0 else [best, lead]
+    for part in parts:
+        foremost = int(part.scores.argmax())
+        if foremost not in chosen:
+            chosen.append(foremost)
+    while len(chosen) < min(SENTENCES, len(spans)):
+        left = ~marks.has[chosen].any(axis=0)
+        gain = marks.scores + OPEN * ((marks.has * left) @ marks.weights)
+        gain[(vectors @ vectors[chosen].T >= REPEATED).any(axis=1)] = -np.inf
+        gain[chosen] = -np.inf
+        following = int(gain.argmax())
+        if gain[following] < ADDS * marks.scores[best]:
+            break
+        chosen.append(following)
+    return chosen
+
+
+def _has_all(marks: Marks, row: int) -> bool:
+    """Whether a sentence has all telling words of a question that has several."""
+    return marks.has.shape[1] > 1 and bool(marks.has[row].all())
+
+
+def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Workspace) -> Answer:
+    """The answer with its sentences and the passages that they are cited from.
+
+    Sentences of one passage follow each other; the first one's passage comes first.
+    """
+    cited: dict[RetrievedPassage, list[int]] = {}
+    for i, span in enumerate(spans):
+        cited.setdefault(span.passage, []).append(i)
+    sentences: list[Sentence] = []
+    citations: list[Citation] = []
+    for number, (passage, some) in enumerate(cited.items(), 1):
+        places = [(spans[i].start, spans[i].end) for i in some]
+        citations.append(cite(store, number, passage, places, float(similarity[some].max())))
+        marks = store.documents.get(passage.document).marks
+        order = sorted(some, key=lambda i: (i != 0, spans[i].start))
+        for place, i in enumerate(order):
+            span = spans[i]
+            sentences.append(Sentence(
+                span.text, number, float(similarity[i]), passage.start + span.start,
+                passage.start + span.end, i == 0 and not answer.abstained,
+                mark_at(marks, passage.start + span.start).page,
+                place > 0 and _stand_apart(spans[order[place - 1]], span)))
+    return replace(answer, sentences=tuple(sentences), citations=tuple(citations))
+
+
+def _stand_apart(before: Span, after: Span) -> bool:
+    """Whether words of the passage stand between two sentences, or they are in another order."""
+    between = before.passage.text[before.end:after.start]
+    return before.end > after.start or bool(between.strip())

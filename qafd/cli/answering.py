@@ -22,6 +22,7 @@ from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import now
+from qafd.wording.answers import say_absence, say_gap
 
 
 @command()
@@ -98,9 +99,9 @@ def answer_lines(answer: Answer) -> Iterator[str]:
                f"tokens sent, {about}{written.reply.tokens_out:,} received.")
         return
     if answer.abstained:
-        yield answer.absence
-    if answer.gap:
-        yield answer.gap
+        yield say_absence(answer)
+    if gap := say_gap(answer):
+        yield gap
     if answer.abstained and answer.sentences:
         yield "The nearest sentences:"
     for sentence in answer.sentences:
@@ -119,8 +120,9 @@ def _source_lines(citations: tuple[Citation, ...]) -> Iterator[str]:
 
 def _answer_data(answer: Answer, failure: ModelError | None) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "abstained": answer.abstained, "best": answer.best, "threshold": answer.threshold,
-        "missing": answer.missing, "sentences": answer.sentences,
+        "abstained": answer.abstained, "confidence": answer.confidence, "best": answer.best,
+        "needed": answer.needed, "missing": answer.missing,
+        "sentences": answer.sentences,
         "citations": [_citation_data(citation) for citation in answer.citations],
         "written": None, "error": str(failure or "")}
     written = answer.written

@@ -16,6 +16,7 @@ from qafd.explain import Change, Explanation
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
 from qafd.storage.rows import Evidence
+from qafd.wording.answers import say_change
 from qafd.wording.explanations import (
     say_along,
     say_balance,
@@ -136,14 +137,15 @@ def whatif(inquiry: Inquiry, edges: tuple[str, ...], with_edge: str | None, scal
     found = explanation.what_if(change)
     knowledge = inquiry.knowledge
     answers = AnswerChange.of(knowledge.answer(found.before), knowledge.answer(found.after))
-    data = {"answer": answers.sentence,
+    said = say_change(answers)
+    data = {"answer": said,
             "left_answer": [sentence for sentence, _ in answers.left],
             "came_into_answer": [sentence for sentence, _ in answers.came],
             "lost": found.lost, "gained": found.gained,
             "lost_passages": [passage.id for passage in found.lost_passages],
             "gained_passages": [passage.id for passage in found.gained_passages],
             "certificate": found.after.certificate}
-    lines = [one_line(answers.sentence, 600),
+    lines = [one_line(said, 600),
              *_sentence_lines("leaves the answer", answers.left),
              *_sentence_lines("comes into the answer", answers.came),
              f"lost: {_list_names(found.lost)}", f"gained: {_list_names(found.gained)}"]

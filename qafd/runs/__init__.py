@@ -17,6 +17,7 @@ from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import Workspace
 from qafd.storage.rows import now
+from qafd.wording.answers import say_absence
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
@@ -126,7 +127,7 @@ def run_of(store: Workspace, graph: Graph, retrieval: Retrieval, plan: QueryPlan
         retrieval = replace(retrieval, certificate=sealed(retrieval.to_dict())["certificate"])
     tokens = sum(int(graph.tokens[graph.row[n.id]]) for n in retrieval.nodes
                  if n.state == SATURATED and n.id in graph.row)
-    return Run(retrieval, plan, layout or {}, quotes, answer.absence,
+    return Run(retrieval, plan, layout or {}, quotes, say_absence(answer),
                store.graph.digest() if same else "", tokens, now(), one_line(note, NOTE))
 
 

@@ -26,6 +26,7 @@ from qafd.view.panel import (
 )
 from qafd.view.placement import freeze
 from qafd.wording import say_error
+from qafd.wording.answers import say_absence
 from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_reason
 
@@ -218,7 +219,7 @@ def _answers(columns: Sequence[Column], answers: Mapping[str, Answer]) -> Iterat
         answer = answers[column.name]
         quoted = " ".join(f"{s.text} [{answer.citations[s.citation - 1].title}]"
                           for s in answer.sentences)
-        lines.append(f"{column.label}: {answer.absence} {quoted}")
+        lines.append(f"{column.label}: {say_absence(answer)} {quoted}")
     yield _Section("Answers: sentences of the documents, quoted", tuple(lines))
 
 

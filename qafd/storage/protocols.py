@@ -24,6 +24,7 @@ from qafd.storage.rows import (
     Log,
     Said,
     SavedRetrieval,
+    SentenceName,
     Total,
 )
 
@@ -322,6 +323,13 @@ class PassageStore(Protocol):
 
         Vectors, shape (d,), are pooled in the context of the passage; a sentence whose vector is
         not stored is left out.
+        """
+
+    def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
+        """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
+
+        What has a type by hand is a name of that type wherever the graph finds it in a sentence,
+        also what the extractor saw in titles only.
         """
 
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -289,3 +289,11 @@ def unpacked(body: bytes) -> dict[str, Any]:
     """The retrieval, plan and layout in a stored body."""
     unpacked: dict[str, Any] = json.loads(zlib.decompress(body))
     return unpacked
+
+
+class SentenceName(NamedTuple):
+    """A name that a sentence has: the entity that it means, its words and its type."""
+
+    node: str
+    text: str
+    type: str

@@ -20,6 +20,7 @@ from qafd.retrieve.compare import Column
 from qafd.runs.comparison import page, report, rows, rows_csv
 from qafd.view.panel import clean, counted, shown_name
 from qafd.wording import say_error
+from qafd.wording.answers import say_absence, say_gap
 from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice, word_reason
 
@@ -78,7 +79,7 @@ def answers_tab(sides: Sides) -> None:
             cells.append(f"{cell}<p>{safe(_failure(column))}</p>")
             continue
         answer = sides.knowledge.answer(column.retrieval, sides.plan)
-        for words in filter(None, [answer.absence, answer.gap,
+        for words in filter(None, [say_absence(answer), say_gap(answer),
                                    "The nearest sentences:" * answer.abstained]):
             cell += f"<p style='margin:0;opacity:.75'>{safe(words)}</p>"
         cell += "<p>" + " ".join(

@@ -20,6 +20,7 @@ from qafd.models.cost import Metered, streamed, tokens_of
 from qafd.models.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
 from qafd.reading.text.markdown import answer_html
 from qafd.view.panel import counted
+from qafd.wording.answers import say_absence, say_gap, say_need
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -49,16 +50,16 @@ def answer_tab(view: View) -> None:
 def _quoted(answer: Answer) -> None:
     st.caption("Extractive: sentences of your documents, quoted, no language model." + (
         "" if answer.abstained or not answer.sentences else
-        f" The sentence in bold has a similarity of {answer.best:.2f}; {answer.need}."),
+        f" {say_need(answer)}"),
         help="The cosine between a sentence and the question: 1 means the same, 0 nothing in "
              "common. In letters that the model does not read it is the share of the question's "
              "words. A sentence that has all words of the question counts whatever it is.")
     if answer.abstained:
-        st.write(answer.absence.replace(ABSENT, f"**{ABSENT}**"))
+        st.write(say_absence(answer).replace(ABSENT, f"**{ABSENT}**"))
         if not answer.sentences:
             return
-    if answer.gap:
-        st.caption(plain(answer.gap))
+    if gap := say_gap(answer):
+        st.caption(plain(gap))
     if answer.abstained:
         st.caption("The nearest sentences:")
     st.html(f"<p style='{_TEXT}'>" + " ".join(

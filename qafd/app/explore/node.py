@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from qafd.answer import Citation, Sentence
+from qafd.answer import Citation, Confidence, Sentence
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import why_line
 from qafd.app.explore.remarks import remarks_on
@@ -20,6 +20,7 @@ from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name
+from qafd.wording.answers import say_absence, say_gap
 from qafd.wording.explanations import say_balance
 from qafd.wording.reasons import word_reason
 
@@ -160,9 +161,10 @@ def _lead(view: View) -> None:
     """The sentences that answer the question or may, or that none does; the tab has their sources.
     """
     answer = view.answer
-    if words := answer.absence or answer.gap:
-        st.caption(plain(words + " The nearest sentences:" * answer.perhaps))
-    if answer.perhaps or not answer.abstained:
+    perhaps = answer.confidence == Confidence.PERHAPS
+    if words := say_absence(answer) or say_gap(answer):
+        st.caption(plain(words + " The nearest sentences:" * perhaps))
+    if perhaps or not answer.abstained:
         st.html("".join(
             f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 300)}"
             f"{'</b>' * s.best} <small style='opacity:.7'>"

@@ -7,7 +7,7 @@ import streamlit as st
 
 from qafd import export
 from qafd.answer import pages_of, where
-from qafd.answer.quote import matching
+from qafd.answer.quote import find_near
 from qafd.app.escaping import safe, safe_lines
 from qafd.app.explore.answer import STYLE
 from qafd.app.explore.keeping import run_shown
@@ -47,7 +47,7 @@ def passages_tab(view: View) -> None:
         st.write("No passage was retrieved; raise the source mass.")
         return
     with view.knowledge.store() as store:
-        near = matching(passages, view.plan, store)
+        near = find_near(passages, view.plan, store)
         places = [where(p, pages_of(p, store.documents.get(p.document).marks)) for p in passages]
     st.caption("Marked: the sentences nearest to the question.", help=SCORE)
     with st.container(key="answer_passages"):

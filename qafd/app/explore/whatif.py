@@ -25,6 +25,7 @@ from qafd.view.panel import (
     share_of,
     shown_name,
 )
+from qafd.wording.answers import say_change
 
 EDGES = 60
 FACTORS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
@@ -60,7 +61,7 @@ def _leaning(view: View, explanation: Explanation) -> None:
     st.html(f"<p style='font-size:1.1rem;margin:0'>{first.share:.0%} of the mass rests on "
             f"{safe(_thing(explanation, first))}: without it, {len(loss.lost)} of "
             f"{counted(explanation.full, 'node')} would be lost and {len(loss.gained)} "
-            f"gained. {safe(_answers(view, loss).sentence, 600)}</p>")
+            f"gained. {safe(say_change(_answers(view, loss)), 600)}</p>")
     with st.expander("What it leans on most"):
         st.dataframe(
             {"kind": [KINDS[a.kind] for a in best],
@@ -144,7 +145,7 @@ def _answers(view: View, difference: Effect) -> AnswerChange:
 
 def _difference(view: View, difference: Effect) -> None:
     lost, gained, answers = difference.lost, difference.gained, _answers(view, difference)
-    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{safe(answers.sentence, 600)}</b></p>")
+    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{safe(say_change(answers), 600)}</b></p>")
     _both(("Leaves the answer", "Comes into the answer"), (answers.left, answers.came), _quotes)
     st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(lost)}</b> node{'s' * (len(lost) != 1)} "
             f"lost, <b>{len(gained)}</b> gained; {len(difference.lost_passages)} of the first "

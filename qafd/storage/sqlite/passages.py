@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
+from qafd.assemble import node_id
+from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
-from qafd.records import GIVEN, Chunk, Vectors
+from qafd.records import GIVEN, GUESS, Chunk, Vectors
 from qafd.storage.rows import (
     MOST_WORDS,
     SEARCHED,
@@ -15,6 +17,7 @@ from qafd.storage.rows import (
     Hit,
     Parts,
     Said,
+    SentenceName,
     texts,
     vector_keys,
 )
@@ -71,6 +74,44 @@ class SqlitePassages(Part):
             if key in stored:
                 found.setdefault(chunk, []).append((start, end, stored[key]))
         return {chunk: tuple(some) for chunk, some in found.items()}
+
+    def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
+        """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
+
+        What has a type by hand is a name of that type wherever the graph finds it in a sentence,
+        also what the extractor saw in titles only.
+        """
+        chunks = list(ids)
+        found: dict[tuple[str, int], list[SentenceName]] = {}
+        with self._file.snapshot() as connection:
+            edits = SqliteEdits(self._file)
+            merged = edits.merged()
+            types = {node_id("entity", key): kind.casefold()
+                     for key, kind in entity_types(edits.all()).items()}
+            rows = connection.execute(
+                'SELECT live.id, sentences."end", mentions.key, mentions.name, mentions.kind '
+                "FROM live JOIN mentions USING (extraction) "
+                "JOIN sentences ON sentences.extraction = live.extraction "
+                "  AND sentences.position = mentions.sentence "
+                "WHERE live.id IN (SELECT value FROM json_each(?))", (json.dumps(chunks),))
+            for chunk, end, key, text, kind in rows:
+                node = node_id("entity", merged.get(key, key))
+                if kind not in MENTION_KINDS and node not in types:
+                    found.setdefault((chunk, end), []).append(
+                        SentenceName(node, text, kind.rstrip(GUESS).casefold()))
+            rows = connection.execute(
+                'SELECT live.id, sentences."end", nodes.id, nodes.name FROM edges '
+                "JOIN nodes ON nodes.id = source JOIN json_each(evidence) AS place "
+                "JOIN live ON live.id = json_extract(place.value, '$[0]') "
+                "JOIN sentences ON sentences.extraction = live.extraction "
+                "  AND sentences.position = json_extract(place.value, '$[1]') "
+                "WHERE edges.kind = 'mention' AND source IN (SELECT value FROM json_each(?)) "
+                "AND target IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(types)),
+                 json.dumps([node_id("passage", chunk) for chunk in chunks])))
+            for chunk, end, node, text in rows:
+                found.setdefault((chunk, end), []).append(SentenceName(node, text, types[node]))
+        return found
 
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention these nodes, in the order of documents and offsets."""

@@ -1,0 +1,70 @@
+"""What a question asks for, a person, place, time or number, and which sentences bring one."""
+
+import re
+from collections.abc import Iterable, Set
+from enum import StrEnum
+
+from qafd.reading.text.bm25 import words
+from qafd.storage.rows import SentenceName
+
+
+class Asked(StrEnum):
+    """The kind of thing that a question asks for."""
+
+    PERSON = "person"
+    PLACE = "place"
+    TIME = "time"
+    NUMBER = "number"
+    OPEN = "open"
+
+
+# English first, then Chinese, Japanese, German, French and Spanish.
+_ASKS = {
+    Asked.NUMBER: r"\bhow (?:many|much|long|old|tall|large|far|big|high|deep|often|soon|fast)\b|"
+                  r"\bpopulation\b|多少|几[个年座位人]|いくつ|何[人年個冊]|"
+                  r"\b(?:wie ?viele?|combien|cuánt[oa]s?)\b",
+    Asked.TIME: r"^\W*when\b|, when\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b|"
+                r"何时|什么时候|哪一?年|いつ|\b(?:wann|quand|cuándo)\b",
+    Asked.PLACE: r"\bwhere(?:abouts)?\b|\b(?:what|which) (?:cit|countr|place|town|state|village|river|"
+                 r"island)|哪里|哪儿|在哪|哪[个些]?国家|どこ|\b(?:wo|où|dónde)\b",
+    Asked.PERSON: r"\bwho(?:m|se)?\b|谁|誰|哪位|\b(?:wer|wem|wen|qui|quién(?:es)?)\b",
+}
+_NUMBERS = re.compile(
+    r"\w*\d[\w.,]*|[一二三四五六七八九十百千万]+(?=[年个個人名座月])|\b(?:two|three|four|five|six|seven|"
+    r"eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|half|once|twice)\b", re.IGNORECASE)
+_TIMES = re.compile(
+    r"\w*\d[\w.,]*|時代|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|"
+    r"april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE)
+_TYPES = {  # what taggers and models call them
+    Asked.PERSON: frozenset(("person", "people", "character")),
+    Asked.PLACE: frozenset(("gpe", "loc", "fac", "place", "location", "city", "country",
+                            "building"))}
+
+
+def asked_for(question: str) -> Asked:
+    """The kind of thing that a question asks for, as far as its words tell."""
+    for kind, asks in _ASKS.items():
+        if re.search(asks, question, re.IGNORECASE):
+            return kind
+    return Asked.OPEN
+
+
+def brings(kind: Asked, text: str, new: Iterable[SentenceName], said: Set[str]) -> float:
+    """How well a sentence fits a kind that is asked for, in [0, 1].
+
+    Only what the question does not say itself can be the answer: the `new` names of the sentence,
+    and numbers and times that are not among the words `said`. Any name fits half.
+    """
+    if kind in (Asked.NUMBER, Asked.TIME):
+        pattern = _NUMBERS if kind == Asked.NUMBER else _TIMES
+        found = {match.group().casefold() for match in pattern.finditer(text)}
+        return float(not found <= said)
+    types = {name.type for name in new}
+    if not types.isdisjoint(_TYPES.get(kind, ())):
+        return 1.0
+    return 0.5 if types else 0.0
+
+
+def unsaid(names: Iterable[SentenceName], said: Set[str]) -> list[SentenceName]:
+    """The names that a question with the words `said` does not have itself."""
+    return [name for name in names if not said >= set(words(name.text))]

@@ -1,0 +1,84 @@
+"""Answers as sentences: that there is none, what is missing, what becomes of one, how sure it is."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from qafd.models.prompts_answer import ABSENT
+from qafd.wording import say, say_count, say_list
+
+if TYPE_CHECKING:
+    from qafd.answer import Answer
+    from qafd.answer.change import AnswerChange
+    from qafd.retrieve.base import Retrieval
+
+SURE = 0.4  # share of the mass from which names are said to be sure
+
+
+def say_absence(answer: "Answer") -> str:
+    """That the evidence is too weak, with the numbers; "" where there is an answer."""
+    if not answer.abstained:
+        return ""
+    best = min(answer.best, answer.needed - 0.01)  # 0.459 is not 0.46
+    numbers = say("The similarity of the best sentence is {best:.2f}; an answer needs {needed:.2f}.",
+                  best=best, needed=answer.needed)
+    lead = say("Perhaps not in these documents.") if answer.confidence == "perhaps" else say(ABSENT)
+    return f"{lead} {numbers}"
+
+
+def say_need(answer: "Answer") -> str:
+    """How near the bold sentence is and has to be."""
+    return say("The sentence in bold has a similarity of {best:.2f}; an answer needs {needed:.2f}.",
+               best=answer.best, needed=answer.needed)
+
+
+def say_gap(answer: "Answer") -> str:
+    """Which words of the question no considered passage has; "" for none."""
+    if not answer.missing:
+        return ""
+    return say_count(
+        len(answer.missing),
+        "No passage read here has the word {words}; they may say it otherwise, or not at all.",
+        "No passage read here has the words {words}; they may say them otherwise, or not at all.",
+        words=", ".join(answer.missing))
+
+
+def say_certainty(retrieval: "Retrieval") -> str:
+    """How sure the names of the question are, by the share of the mass that enters at them; "" for
+    methods without mass."""
+    poured = sum(node.source for node in retrieval.nodes)
+    if poured <= 0:
+        return ""
+    named = sum(node.source for node in retrieval.nodes if node.kind != "passage") / poured
+    if named == 0:
+        return say("No sure name: the mass enters at passages.")
+    if named < SURE:
+        return say("No very sure name: {share:.0%} of the mass enters at names.", share=named)
+    return say("Sure names: {share:.0%} of the mass enters at them.", share=named)
+
+
+def say_change(change: "AnswerChange") -> str:
+    """What becomes of an answer; in which order sentences follow the first one is no change."""
+    before, after = change.before, change.after
+    if before.abstained and after.abstained:
+        return say("There is no answer, as before.")
+    if after.abstained:
+        return say("The answer is lost. {why}", why=say_absence(after))
+    if before.abstained:
+        return say("Now there is an answer.")
+    if change.left or change.came:
+        return say("The answer changes: {moves}.", moves=say_list(list(_say_moves(change))))
+    if before.sentences[0].text != after.sentences[0].text:
+        return say("The answer has the same sentences, but another one comes first.")
+    return say("The answer stays the same.")
+
+
+def _say_moves(change: "AnswerChange") -> Iterator[str]:
+    """What left, and what came."""
+    if change.left:
+        yield say_count(len(change.left), "{number} of its {all} leaves", "{number} of its {all} leave",
+                        all=say_count(len(change.before.sentences), "{number} sentence",
+                                      "{number} sentences"))
+    if any(sentence.best for sentence, _ in change.left):
+        yield say("the best one is among them")
+    if change.came:
+        yield say_count(len(change.came), "{number} comes", "{number} come")
