@@ -62,7 +62,8 @@ def library(nodes: int) -> tuple[Corpus, list[QueryPlan]]:
          for i in range(nodes)],
         [f"name {i}" for i in range(nodes)],
         np.where(np.arange(nodes) < passages, "passage", "entity"), u, v, old.similarity[keep],
-        np.where(u < passages, "mention", "relation").tolist(), old.vectors, old.vectors)
+        np.where(u < passages, "mention", "relation").tolist(),
+        vectors=old.vectors, name_vectors=old.vectors)
     plans = []
     for query, seeds in zip(made.queries, made.seeds, strict=True):
         near = seeds[seeds >= passages][:3]

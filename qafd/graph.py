@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,49 @@ class Scratch:
         self.weights = np.empty((2, 16384))
 
 
+class NodeTexts(TypedDict, total=False):
+    """What the texts of nodes give beyond names.
+
+    Parameters
+    ----------
+    vectors, name_vectors : ndarray, shape (n, d), or None
+        See `Graph`.
+    tokens : array_like, length n, or None
+        0 by default.
+    revision : int
+        Of the workspace that this was read from.
+    """
+
+    vectors: Vectors | None
+    name_vectors: Vectors | None
+    tokens: npt.ArrayLike | None
+    revision: int
+
+
+@dataclass(frozen=True, eq=False)
+class _NodeColumns:
+    """The columns of a graph that speak of its nodes."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    kinds: Names
+    vectors: Vectors | None
+    name_vectors: Vectors | None
+    tokens: Nodes
+    revision: int
+
+    def check(self) -> None:
+        """Raise ParameterError when ids repeat or a column has another length."""
+        n, distinct = len(self.ids), len(set(self.ids))
+        if distinct != n:
+            raise ParameterError("{twice} of {n} node ids occur twice", twice=n - distinct, n=n)
+        for column in ("names", "kinds", "tokens"):
+            length = len(getattr(self, column))
+            if length != n:
+                raise ParameterError("{length} {column} were given for {n} nodes", length=length,
+                                     column=column, n=n)
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A knowledge graph in memory; built once by `build`, then never changed.
@@ -125,21 +168,22 @@ class Graph:
               source_rows: npt.ArrayLike = (), target_rows: npt.ArrayLike = (),
               similarity: npt.ArrayLike | None = None,
               edge_kinds: str | Sequence[str] | Bits = "relation",
-              vectors: Vectors | None = None, name_vectors: Vectors | None = None,
-              tokens: npt.ArrayLike | None = None, revision: int = 0) -> "Graph":
+              **more: Unpack[NodeTexts]) -> "Graph":
         """The graph of a list of edges, in any order and direction.
 
         Parameters
         ----------
         ids : sequence of str, length n
-        names, kinds, tokens : sequence, length n, optional
-            Default to the ids, to "entity" and to 0.
+        names, kinds : sequence, length n, optional
+            Default to the ids and to "entity".
         source_rows, target_rows : array_like of int, shape (k,)
             Ends of each edge as row numbers.
         similarity : array_like, shape (k,), optional
             Positive and finite; 1 by default.
         edge_kinds : str, sequence of str or ndarray of uint8, shape (k,)
             One kind for all edges, one per edge, or bits per edge.
+        more
+            See `NodeTexts`.
 
         Raises
         ------
@@ -148,64 +192,37 @@ class Graph:
             is not positive (a negative weight would make problem (5) non-convex).
         """
         n = len(ids)
-        ids = tuple(ids)
-        names = ids if names is None else tuple(names)
-        kind_names = np.full(n, "entity") if kinds is None else np.asarray(kinds, np.str_)
-        token_counts = (np.zeros(n, np.int64) if tokens is None
-                        else np.asarray(tokens, np.int64))
+        tokens = more.get("tokens")
+        nodes = _NodeColumns(
+            tuple(ids), tuple(ids if names is None else names),
+            np.full(n, "entity") if kinds is None else np.asarray(kinds, np.str_),
+            _unit_rows("vectors", more.get("vectors"), n),
+            _unit_rows("name_vectors", more.get("name_vectors"), n),
+            np.zeros(n, np.int64) if tokens is None else np.asarray(tokens, np.int64),
+            more.get("revision", 0))
+        nodes.check()
         source = np.asarray(source_rows, np.int64).ravel()
         target = np.asarray(target_rows, np.int64).ravel()
         strength = (np.ones(len(source)) if similarity is None
                     else np.asarray(similarity, np.float64).ravel())
         bits = _bits(edge_kinds, len(source))
-        if len(set(ids)) != n:
-            raise ParameterError("{twice} of {n} node ids occur twice", twice=n - len(set(ids)),
-                                 n=n)
-        for what, length in (("names", len(names)), ("kinds", len(kind_names)),
-                             ("tokens", len(token_counts))):
-            if length != n:
-                raise ParameterError("{length} {what} were given for {n} nodes", length=length,
-                                     what=what, n=n)
-        for what, rows in (("vectors", vectors), ("name_vectors", name_vectors)):
-            if rows is not None and (rows.ndim != 2 or len(rows) != n):
-                raise ParameterError("{what} of shape {shape} were given for {n} nodes", what=what,
-                                     shape=rows.shape, n=n)
-        vectors, name_vectors = (
-            None if rows is None else np.ascontiguousarray(rows, np.float32)
-            for rows in (vectors, name_vectors))
-        if not len(source) == len(target) == len(strength):
-            raise ParameterError("{sources} sources, {targets} targets and {similarities} "
-                                 "similarities do not make a list of edges", sources=len(source),
-                                 targets=len(target), similarities=len(strength))
-        ends = np.concatenate([source, target])
-        if np.any((ends < 0) | (ends >= n)):
-            raise ParameterError("an edge ends outside the {n} nodes", n=n)
-        if not np.all((strength >= LEAST) & (strength <= 1 / LEAST)):
-            raise ParameterError("every edge similarity must be positive, from {least:g} to "
-                                 "{largest:g} so that floats can hold the product of three; these "
-                                 "are {low:g} to {high:g}", least=LEAST, largest=1 / LEAST,
-                                 low=strength.min(), high=strength.max())
-        source, target, strength, bits = _merge(n, source, target, strength, bits)
-        return cls._from_edges(ids, names, kind_names, source, target, strength, bits,
-                               vectors, name_vectors, token_counts, revision)
+        _check_edges(n, source, target, strength)
+        return cls._from_edges(nodes, _merge(n, source, target, strength, bits))
 
     @classmethod
-    def _from_edges(cls, ids: tuple[str, ...], names: tuple[str, ...], kinds: Names,
-                    low: Nodes, high: Nodes, strength: Floats, bits: Bits,
-                    vectors: Vectors | None, name_vectors: Vectors | None,
-                    tokens: Nodes, revision: int) -> "Graph":
-        n = len(ids)
+    def _from_edges(cls, nodes: _NodeColumns, edges: tuple[Nodes, Nodes, Floats, Bits]) -> "Graph":
+        """The graph of edges from low to high, each once, with their strengths and kinds."""
+        low, high, strength, bits = edges
+        n = len(nodes.ids)
         start = np.concatenate([low, high])
         end = np.concatenate([high, low])
         order = np.lexsort((end, start))
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(start, minlength=n), out=indptr[1:])
-        neighbors = end[order].astype(np.int32)
-        component = components(n, low, high)
-        return cls(ids, names, kinds, indptr, neighbors,
+        return cls(nodes.ids, nodes.names, nodes.kinds, indptr, end[order].astype(np.int32),
                    np.concatenate([strength, strength])[order],
-                   np.concatenate([bits, bits])[order],
-                   vectors, name_vectors, tokens, component, revision).prepare()
+                   np.concatenate([bits, bits])[order], nodes.vectors, nodes.name_vectors,
+                   nodes.tokens, components(n, low, high), nodes.revision).prepare()
 
     @classmethod
     def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight",
@@ -354,11 +371,11 @@ class Graph:
             if key[1] is not None:
                 inside = np.isin(self.kinds, sorted(key[1]))
                 keep &= inside[start] & inside[self.neighbors]
-            self._layers[key] = self._from_edges(
-                self.ids, self.names, self.kinds, start[keep],
-                self.neighbors[keep].astype(np.int64), self.similarity[keep],
-                self.edge_kinds[keep], self.vectors, self.name_vectors, self.tokens,
-                self.revision)
+            nodes = _NodeColumns(self.ids, self.names, self.kinds, self.vectors, self.name_vectors,
+                                 self.tokens, self.revision)
+            self._layers[key] = self._from_edges(nodes, (
+                start[keep], self.neighbors[keep].astype(np.int64), self.similarity[keep],
+                self.edge_kinds[keep]))
         return self._layers[key]
 
     def acquire(self) -> Scratch:
@@ -392,6 +409,30 @@ def components(n: int, low: Nodes, high: Nodes) -> Rows:
 def kind_names(bits: int) -> tuple[str, ...]:
     """The edge kinds that a value of `Graph.edge_kinds` stands for."""
     return tuple(kind for i, kind in enumerate(EDGE_KINDS) if bits >> i & 1)
+
+
+def _unit_rows(column: str, rows: Vectors | None, n: int) -> Vectors | None:
+    if rows is None:
+        return None
+    if rows.ndim != 2 or len(rows) != n:
+        raise ParameterError("{column} of shape {shape} were given for {n} nodes", column=column,
+                             shape=rows.shape, n=n)
+    return np.ascontiguousarray(rows, np.float32)
+
+
+def _check_edges(n: int, source: Nodes, target: Nodes, strength: Floats) -> None:
+    if not len(source) == len(target) == len(strength):
+        raise ParameterError("{sources} sources, {targets} targets and {similarities} similarities "
+                             "do not make a list of edges", sources=len(source),
+                             targets=len(target), similarities=len(strength))
+    ends = np.concatenate([source, target])
+    if np.any((ends < 0) | (ends >= n)):
+        raise ParameterError("an edge ends outside the {n} nodes", n=n)
+    if not np.all((strength >= LEAST) & (strength <= 1 / LEAST)):
+        raise ParameterError("every edge similarity must be positive, from {least:g} to {largest:g} "
+                             "so that floats can hold the product of three; these are {low:g} to "
+                             "{high:g}", least=LEAST, largest=1 / LEAST, low=strength.min(),
+                             high=strength.max())
 
 
 def _bits(edge_kinds: str | Sequence[str] | Bits, k: int) -> Bits:

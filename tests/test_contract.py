@@ -42,7 +42,7 @@ def library(order: np.ndarray) -> Corpus:
         [f"id{i:02}" for i in order], [f"name {i}" for i in order], kinds[order],
         [u for u, _ in ends], [v for _, v in ends], np.full(len(ends), 0.5),
         ["mention"] * len(mentions) + ["relation"] * len(relations),
-        vectors[order], vectors[order], np.full(n, 10))
+        vectors=vectors[order], name_vectors=vectors[order], tokens=np.full(n, 10))
     return tiny_corpus(graph, lambda ids: [f"text of name {int(i[2:]) % 8}" for i in ids])
 
 
@@ -186,7 +186,8 @@ def test_a_graph_without_edges_keeps_its_seeds(method: Retriever) -> None:
 def star() -> Corpus:
     vectors = unit(np.ones((3, 16), np.float32))
     graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
-                        [1.0, 0.5], ["relation", "synonym"], vectors, vectors, [1, 1, 1])
+                        [1.0, 0.5], ["relation", "synonym"], vectors=vectors,
+                        name_vectors=vectors, tokens=[1, 1, 1])
     return Corpus(graph, passages_of(graph, lambda _: []))
 
 

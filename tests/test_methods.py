@@ -35,8 +35,9 @@ def corpus(names, texts, edges, vectors, name_vectors=None):
     rows = np.array(vectors, np.float32)
     graph = Graph.build(ids, [*names, *(f"title {i}" for i in range(len(texts)))], kinds,
                         [u for u, _, _ in edges], [v for _, v, _ in edges], None,
-                        [kind for _, _, kind in edges], rows,
-                        rows if name_vectors is None else np.array(name_vectors, np.float32))
+                        [kind for _, _, kind in edges], vectors=rows,
+                        name_vectors=rows if name_vectors is None else np.array(
+                            name_vectors, np.float32))
     said = dict(zip(ids[len(names):], texts, strict=True))
     return Corpus(graph, passages_of(graph, lambda asked: [said[i] for i in asked]))
 

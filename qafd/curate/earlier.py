@@ -56,4 +56,5 @@ def earlier_graph(store: Workspace) -> Graph:
         [node.id for node in nodes], [node.name for node in nodes], [node.kind for node in nodes],
         [row[edge.source] for edge in made.edges], [row[edge.target] for edge in made.edges],
         [edge.similarity for edge in made.edges], [edge.kind for edge in made.edges],
-        made.alignment[order], made.names[order], [node.tokens for node in nodes], NEVER)
+        vectors=made.alignment[order], name_vectors=made.names[order],
+        tokens=[node.tokens for node in nodes], revision=NEVER)

@@ -177,4 +177,5 @@ def _rebuilt(graph: Graph, change: Change, similarity: Mapping[Pair, float]) -> 
         np.concatenate([high[keep], new[:, 1].astype(np.int64)]),
         np.concatenate([strength[keep], new[:, 2]]),
         np.concatenate([bits[keep], np.full(len(new), kind_bit(EDGE_KINDS[1]), np.uint8)]),
-        graph.vectors, graph.name_vectors, graph.tokens, graph.revision)
+        vectors=graph.vectors, name_vectors=graph.name_vectors, tokens=graph.tokens,
+        revision=graph.revision)

@@ -42,8 +42,8 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
         list(row), [node.name if isinstance(node, Table) else node.label for node in nodes],
         ["table" if isinstance(node, Table) else "column" for node in nodes], u, v,
         clip(np.einsum("ij,ij->i", vectors[u], vectors[v]).astype(np.float64)),
-        [edge[2] for edge in edges], vectors,
-        embedder.embed([" ".join(words(node.name)) or node.name for node in nodes]))
+        [edge[2] for edge in edges], vectors=vectors,
+        name_vectors=embedder.embed([" ".join(words(node.name)) or node.name for node in nodes]))
 
 
 def links(schema: Schema) -> list[Edge]:

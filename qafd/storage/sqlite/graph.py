@@ -112,9 +112,10 @@ class SqliteGraph(Part):
                 [fields[2] for fields in rows],
                 [row[edge[0]] for edge in edges], [row[edge[1]] for edge in edges],
                 [edge[2] for edge in edges], [edge[3] for edge in edges],
-                np.frombuffer(b"".join(fields[4] for fields in rows), "<f4").reshape(shape),
-                np.frombuffer(b"".join(fields[5] for fields in rows), "<f4").reshape(shape),
-                [fields[3] for fields in rows], revision)
+                vectors=np.frombuffer(b"".join(fields[4] for fields in rows), "<f4").reshape(shape),
+                name_vectors=np.frombuffer(
+                    b"".join(fields[5] for fields in rows), "<f4").reshape(shape),
+                tokens=[fields[3] for fields in rows], revision=revision)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
         """The nodes among these ids, with their texts."""
