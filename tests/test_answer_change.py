@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from clicks import page, shown
@@ -10,7 +11,7 @@ from qafd.answer import Answer, Citation, Sentence
 from qafd.answer.change import AnswerChange
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import RetrievedPassage
-from qafd.wording.answers import say_absence, say_change
+from qafd.wording.answers import say_absence, say_certainty, say_change
 
 ASKED = "Introduce Steve Jobs's products in Apple."
 
@@ -66,3 +67,14 @@ def test_without_its_document_a_quoted_sentence_leaves_the_answer(home: Path) ->
     text = shown(page("explore", tab="What if", no_doc="steve-jobs.md"))
     assert say_change(change) in text
     assert all(sentence in text[text.index("Leaves the answer"):] for sentence in gone)
+
+
+@pytest.mark.parametrize(("sources", "said"), [
+    ({"entity": 0.0, "passage": 6.0}, "No sure name"), ({"entity": 1.0, "passage": 5.0}, "17%"),
+    ({"entity": 5.0, "passage": 1.0}, "83%"), ({"entity": 0.0, "passage": 0.0}, "")])
+def test_how_sure_names_are_is_the_share_of_the_mass_that_enters_at_them(
+        sources: dict[str, float], said: str) -> None:
+    nodes = [SimpleNamespace(kind=kind, source=source) for kind, source in sources.items()]
+    words = say_certainty(SimpleNamespace(nodes=nodes))  # type: ignore[arg-type]
+    assert bool(words) == bool(said)
+    assert said in words

@@ -46,6 +46,7 @@ from qafd.runs.comparison import report as comparison_report
 from qafd.runs.replay import recorded
 from qafd.runs.report import report
 from qafd.wording import say_error
+from qafd.wording.answers import say_certainty
 from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice
 
@@ -74,6 +75,8 @@ def query(inquiry: Inquiry, keep: str | None) -> Outcome:
 
 def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
     yield from answer_lines(answer)
+    if certainty := say_certainty(retrieval):
+        yield f"\n{certainty}"
     yield "\npassages:" if retrieval.passages else "\nNo passage was retrieved."
     for rank, passage in enumerate(retrieval.passages[:5], 1):
         score = f"score {passage.score:.2f}"

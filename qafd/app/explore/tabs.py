@@ -22,6 +22,7 @@ from qafd.retrieve.qafd import PRESETS
 from qafd.runs.bundle import bundled
 from qafd.runs.report import report
 from qafd.view.panel import clean, counted, shown_name
+from qafd.wording.answers import say_certainty
 from qafd.wording.reasons import word_reason
 
 PASSAGES = 10
@@ -31,8 +32,10 @@ FOLDED = 0.8  # share of a passage from which it is shown whole instead
 EXPORTED = ("The column importance has the dual variable x; over its largest it is the percentage "
             "shown here. alignment is the similarity to the question.")
 SCORE = ("A passage's score is what the method ranks by; compare scores within one question only. "
-         "The parts of flow diffusion's, each from 0 to its factor: **importance** 1.5 × x on a "
-         "logarithmic scale, of the passage or of the name that is its title · **meaning** 1 × its "
+         "The parts of flow diffusion's, each from 0 to its factor, where the names of the question "
+         "are sure; where nothing is named, importance has 0.4, words 0.5, the rest 0: "
+         "**importance** 1.5 × x on a logarithmic scale, of the passage or of the name that is its "
+         "title · **meaning** 1 × its "
          "similarity to the question · **words** 0.25 × how well its words match · **words the "
          "first lacks** 0.6 × how well the question's words match that the first passage has not · "
          "**named in the first** 0.4 where the first passage mentions its title · **kept first** "
@@ -49,7 +52,8 @@ def passages_tab(view: View) -> None:
     with view.knowledge.store() as store:
         near = find_near(passages, view.plan, store)
         places = [where(p, pages_of(p, store.documents.get(p.document).marks)) for p in passages]
-    st.caption("Marked: the sentences nearest to the question.", help=SCORE)
+    st.caption(f"Marked: the sentences nearest to the question. {say_certainty(view.retrieval)}",
+               help=SCORE)
     with st.container(key="answer_passages"):
         st.html(STYLE)
         for rank, (passage, place) in enumerate(zip(passages, places, strict=True), 1):
