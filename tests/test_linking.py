@@ -111,10 +111,10 @@ def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> N
                   for name in known}
         best, found = max(ratios.values()), names.alike(key)
         shown = {canonical(name): name for name in known}
-        assert bool(found) == (best >= least and (" " in key or len(key) >= 6))
+        assert not found or (best >= least and (" " in key or len(key) >= 6))
         hits += bool(found)
         assert not found or ratios[shown[found]] == best
-    assert 5 < hits < 60
+    assert 2 < hits < 60
 
 
 @pytest.mark.parametrize(("typed", "found"), [
@@ -123,6 +123,11 @@ def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> N
     ("oslp", "")])  # too short to tell
 def test_single_words_must_be_more_alike(typed: str, found: str) -> None:
     assert names_in("Reykjavik", "Australia", "Oslo").alike(typed) == found
+
+
+def test_another_form_of_a_word_is_no_slip() -> None:
+    assert names_in("Axial compression").alike("axial compressor") == ""
+    assert names_in("Axial compressor").alike("axial compresor") == "axial compressor"
 
 
 def test_no_name_is_alike_in_an_empty_graph() -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -119,7 +119,10 @@ class Names:
         return canonical(self._graph.names[self._rows[best]]), f"similarity {cosines[best]:.2f}"
 
     def alike(self, key: str) -> str:
-        """The key of the entity whose name is spelled most like a canonical one, "" for none."""
+        """The key of the entity whose name is spelled most like a canonical one, "" for none.
+
+        A word may have as many slips as `is_misspelled` says: a compressor is no compression.
+        """
         typed, one = as_typed(key), " " not in key
         if one and len(key) < LONG:
             return ""
@@ -128,7 +131,7 @@ class Names:
         most = 2 * np.minimum(letters, _letters([typed])).sum(axis=1) / (lengths + len(typed))
         close = get_close_matches(
             typed, [names[i] for i in np.flatnonzero(most >= least).tolist()], 1, least)
-        return self._typed[close[0]] if close else ""
+        return self._typed[close[0]] if close and is_misspelled(typed, close[0]) else ""
 
     def slipped(self, word: str) -> str:
         """The key of the one-word name that a word is by a slip of the keyboard, "" for none.
@@ -174,55 +177,49 @@ class Names:
             Whether a word is in a passage. Where it is known, a word of the question that is in
             none stands for the name that it is by a slip (`slipped`), taken for a name or not.
         """
-        kept, said = list(found), []
-        keys: dict[str, None] = {}
-        right: dict[tuple[int, int], str] = {}
-        capitals = _capitals(asked)
-
-        def stands(start: int, typed: str, key: str, why: str) -> None:
-            keys[key] = None
-            said.append(f"{_quoted(typed)}; {self._shown[key]} stands for it ({why}).")
-            if why == ALIKE_SAID:
-                name = self._shown[key]
-                right[start, start + len(_bare(typed))] = name if capitals else name.lower()
-
+        links = _Links(asked, self._shown, list(found))
         for span in named:
-            key = canonical(span.text)
-            parts = [one for one in kept if span.start < one[2] and one[1] < span.end]
-            if known := self.get(key):
-                keys |= {} if parts else {known: None}
-                continue
-            if any(start <= span.start and span.end <= end for _, start, end in parts):
-                continue
-            other, why = (self.alike(key), ALIKE_SAID) if parts else self.stand_in(
-                key, vectors[key])
-            other = other or self._unheard(key, heard)
-            why = why or ALIKE_SAID
-            if other:
-                kept = [one for one in kept if one not in parts]
-                stands(span.start, span.text, other, why)
-            elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
-                said.append(f"{_quoted(span.text)}.")
-            elif parts and span.kind == "PERSON":
-                said.append(f"{_quoted(span.text)}, only {asked[parts[0][1]:parts[0][2]]} is.")
-        taken = [*((start, end) for _, start, end in kept), *right,
-                 *((span.start, span.end) for span in named)]
-        for word, start, end in words_of(asked):
-            if all(end <= a or b <= start for a, b in taken) and word not in common and (
-                    key := self._unheard(word, heard)) and key not in keys:
-                stands(start, asked[start:end], key, ALIKE_SAID)
-                kept = [one for one in kept if not self._is_term(one[0])]
-        if not kept and not capitals:
+            self._link_span(links, span, vectors, heard)
+        self._link_unheard(links, named, common, heard)
+        if not links.found and not _capitals(asked):
             for start, typed, key in self._in_passing(asked, common):
-                if key not in keys:
-                    stands(start, typed, key, ALIKE_SAID)
-        if len(said) > TOLD:
-            said[TOLD:] = [f"{len(said) - TOLD} more names of the question are none in these "
-                           "documents."]
-        read = asked
-        for (start, end), name in sorted(right.items(), reverse=True):
-            read = read[:start] + name + read[end:]
-        return Links(tuple(dict.fromkeys([*(key for key, _, _ in kept), *keys])), tuple(said), read)
+                links.replace(start, typed, key, ALIKE_SAID)
+        return links.finish()
+
+    def _link_span(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors],
+                   heard: Callable[[str], bool] | None) -> None:
+        """Link what a tagger takes for a name, unless a known name has all of it."""
+        key = canonical(span.text)
+        parts = [one for one in links.found if span.start < one[2] and one[1] < span.end]
+        if known := self.get(key):
+            if not parts:
+                links.keys[known] = None
+            return
+        if any(start <= span.start and span.end <= end for _, start, end in parts):
+            return
+        other, why = (self.alike(key), "") if parts else self.stand_in(key, vectors[key])
+        other = other or self._unheard(key, heard)
+        if other:
+            links.found = [one for one in links.found if one not in parts]
+            links.replace(span.start, span.text, other, why or ALIKE_SAID)
+        elif parts and span.kind == "PERSON":
+            links.said.append(
+                f"{_quoted(span.text)}, only {links.asked[parts[0][1]:parts[0][2]]} is.")
+        elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
+            links.said.append(f"{_quoted(span.text)}.")
+
+    def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
+                      heard: Callable[[str], bool] | None) -> None:
+        """Link the words outside of names that no passage has and that are names by a slip."""
+        taken = [(start, end) for _, start, end in links.found]
+        taken += [*links.right, *((span.start, span.end) for span in named)]
+        for word, start, end in words_of(links.asked):
+            if word in common or any(start < b and a < end for a, b in taken):
+                continue
+            key = self._unheard(word, heard)
+            if key and key not in links.keys:
+                links.replace(start, links.asked[start:end], key, ALIKE_SAID)
+                links.found = [one for one in links.found if not self._is_term(one[0])]
 
     def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
         """The key of the name that a word which is in no passage is by a slip, "" for none."""
@@ -251,6 +248,55 @@ class Names:
 
     def _is_term(self, key: str) -> bool:
         return is_written_small(self._shown[key])
+
+
+@dataclass
+class _Links:
+    """What is linked of a question so far: names found in it, keys that stand for others, what
+    people should know, and what is right in the place of misspelled names."""
+
+    asked: str
+    shown: Mapping[str, str]
+    found: list[Found]
+    keys: dict[str, None] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    right: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def replace(self, start: int, typed: str, key: str, why: str) -> None:
+        """Let an entity stand for what is typed from `start` on, once."""
+        if key in self.keys:
+            return
+        self.keys[key] = None
+        name = self.shown[key]
+        self.said.append(f"{_quoted(typed)}; {name} stands for it ({why}).")
+        if why == ALIKE_SAID:
+            self.right[start, start + len(_bare(typed))] = (
+                name if _capitals(self.asked) else name.lower())
+
+    def finish(self) -> Links:
+        """The links, with as many unknown names as are told one by one."""
+        said = self.said[:TOLD]
+        if len(self.said) > TOLD:
+            said.append(f"{len(self.said) - TOLD} more names of the question are none in these "
+                        "documents.")
+        read = self.asked
+        for (start, end), name in sorted(self.right.items(), reverse=True):
+            read = read[:start] + name + read[end:]
+        keys = dict.fromkeys([*(key for key, _, _ in self.found), *self.keys])
+        return Links(tuple(keys), tuple(said), read)
+
+
+def is_misspelled(typed: str, name: str) -> bool:
+    """Whether what is typed is a name with slips: one a word, two in words of nine letters or more
+    that end alike, since another ending makes another word."""
+    words, others = typed.split(), name.split()
+    if len(words) != len(others):
+        return slips_between(typed, name) <= 2
+    for word, other in zip(words, others, strict=True):
+        most = 2 if len(word) >= SLIPS and word[-1] == other[-1] else 1
+        if slips_between(word, other) > most:
+            return False
+    return True
 
 
 def slips_between(one: str, other: str) -> int:
