@@ -1,23 +1,5 @@
 """Documents: what the workspace holds, adding to it, and the work on it."""
 
-import streamlit as st
+from qafd.app.documents import show
 
-from qafd.app.documents import intake
-from qafd.app.documents.document import opened
-from qafd.app.documents.listing import documents_table
-from qafd.app.documents.models import ledger, plan_card, reading_controls
-from qafd.app.documents.search import search
-from qafd.app.documents.work import jobs_panel
-from qafd.app.workspaces import workspace
-
-knowledge = workspace()
-st.title("Documents")
-search(knowledge)
-if opened(knowledge):
-    st.stop()
-intake(knowledge)
-reading_controls(knowledge)
-plan_card(knowledge)
-jobs_panel(knowledge)
-documents_table(knowledge)
-ledger(knowledge)
+show()

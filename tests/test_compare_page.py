@@ -161,7 +161,7 @@ def test_a_large_graph_is_asked_before_layers_are_built(
     started: list[Path] = []
     monkeypatch.setattr(compare_ui, "AT_ONCE", 0)
     monkeypatch.setattr(compare_ui, "start", lambda knowledge: started.append(knowledge.path))
-    monkeypatch.setattr("qafd.app.documents.start", lambda _: None)
+    monkeypatch.setattr("qafd.app.documents.work.start", lambda _: None)
     app = page("compare", methods=["qafd", "community"])
     assert f"{label_of('community')} needs communities" in shown(app)
     next(b for b in app.button if b.label == "Build").click().run()

@@ -1,117 +1,27 @@
-"""The Documents page: adding files."""
-
-from functools import partial
-from pathlib import PurePosixPath
+"""The Documents page: what the workspace holds, adding to it, and the work on it."""
 
 import streamlit as st
 
-from qafd.app.documents.models import choice_of, start
-from qafd.app.escaping import plain, said
-from qafd.app.session import empty, fresh_key
-from qafd.app.workspaces import is_sample, new_workspace
-from qafd.errors import ParseError
-from qafd.ingest.folders import Given, numbered, told_apart
-from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of
-from qafd.ingest.jobs import enqueue
-from qafd.knowledge import KnowledgeGraph
-from qafd.reading.parsing import parse_graph
-from qafd.storage.rows import clean_name
-from qafd.view.panel import clean
+from qafd.app.documents.document import opened
+from qafd.app.documents.intake import intake
+from qafd.app.documents.listing import documents_table
+from qafd.app.documents.models import ledger, plan_card, reading_controls
+from qafd.app.documents.search import search
+from qafd.app.documents.work import jobs_panel
+from qafd.app.workspaces import workspace
 from qafd.wording import say
-from qafd.wording.counts import count
-
-KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
-         "gexf"]
 
 
-def intake(knowledge: KnowledgeGraph) -> None:
-    """Upload files, a folder or a graph, or paste text."""
-    if is_sample(knowledge.path):
-        with st.container(border=True):
-            st.markdown(plain(say("{stem} is a sample: what you add here becomes part "
-                                  "of your copy of it. Make a workspace for your own documents:",
-                                  stem=knowledge.path.stem)))
-            new_workspace("own_workspace", labelled=False)
-    files, folder, paste, graph = st.tabs(
-        [say("Files"), say("Folder"), say("Paste text"), say("Graph file")])
-    with files, st.form("files", clear_on_submit=True, border=False):
-        uploads = st.file_uploader(
-            say("Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB, GraphML, GEXF; "
-                "50 MB each"),
-            KINDS, accept_multiple_files=True)
-        if st.form_submit_button(say("Add to the graph"), type="primary"):
-            _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
-    with folder, st.form("folder", clear_on_submit=True, border=False):
-        uploads = st.file_uploader(say("A folder with all its files; others than the known kinds "
-                                       "are left out"), KINDS, accept_multiple_files="directory")
-        if st.form_submit_button(say("Add the folder"), type="primary"):
-            _add(knowledge, [(u.name, u.getvalue()) for u in uploads])
-    with paste, st.form("paste", clear_on_submit=True, border=False):
-        name = st.text_input(say("Name"), "note.txt", max_chars=120)
-        text = st.text_area(say("Text"), height=160)
-        if st.form_submit_button(say("Add the text"), type="primary"):
-            _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
-                 if text.strip() else [])
-    with graph:
-        _graph_file(knowledge)
-
-
-def _graph_file(knowledge: KnowledgeGraph) -> None:
-    """Upload a graph that exists, see what is in it, and add it."""
-    uploads = st.file_uploader(
-        say("A graph you already have: GraphML, GEXF, node-link JSON, a CSV of edges, or what GraphRAG "
-            "and LightRAG wrote; 50 MB each"), GRAPH_ENDINGS, accept_multiple_files=True,
-        key=fresh_key("graph"))
-    st.caption(
-        say("A CSV needs the columns source and target (or from and to, head and tail, subject and "
-            "object); weight, label and description are optional. Choose files together that make one "
-            "graph: tables of edges and nodes, GraphRAG's entities, relationships and text_units "
-            ".parquet, or LightRAG's .graphml and kv_store_text_chunks.json."))
-    if not uploads:
+def show() -> None:
+    """The page, or the document that the link names."""
+    knowledge = workspace()
+    st.title(say("Documents"))
+    search(knowledge)
+    if opened(knowledge):
         return
-    try:
-        graph = _graph_in(tuple(u.getvalue() for u in uploads))
-    except ParseError as error:
-        st.warning(said(error))
-        return
-    st.markdown(plain(clean(graph.summary, 400)))
-    for notice in graph.notices:
-        st.caption(said(clean(notice, 400)))
-    if st.button(say("Add the graph"), type="primary"):
-        _add(knowledge, [(name_of([PurePosixPath(u.name) for u in uploads]), graph.to_json())])
-        empty("graph")  # so that it is not offered twice
-        st.rerun()
-
-
-@st.cache_data(max_entries=2, show_spinner="Reading the graph")
-def _graph_in(files: tuple[bytes, ...]) -> ImportedGraph:
-    return parse_graph(files)
-
-
-def _free(knowledge: KnowledgeGraph, name: str) -> str:
-    """The name, numbered when a file has it: pasted text never replaces anything."""
-    name = clean_name(name)
-    with knowledge.store() as store:
-        taken = {file.name for file in store.files.all()}
-    return numbered(name, taken) if name in taken else name
-
-
-def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
-    if not files:
-        st.warning(say("There is nothing to add yet; choose a file or write some text first."))
-        return
-    sentences: list[str] = []
-    given = [Given(name, name, partial(bytes, data)) for name, data in files]
-    files = [(file.name, file.read()) for file in told_apart(given, sentences.append)]
-    for sentence in sentences:
-        st.toast(plain(sentence), duration="long")
-    choice = choice_of(knowledge)
-    if choice.model or choice.embedder:  # what costs money waits for its plan to be read
-        with knowledge.store() as store:
-            store.files.hold(files)
-        return
-    with knowledge.store() as store:
-        enqueue(store, files)
-    start(knowledge)
-    st.toast(say("{files} taken in; the graph grows while passages are read.",
-                 files=count(len(files), "file")))
+    intake(knowledge)
+    reading_controls(knowledge)
+    plan_card(knowledge)
+    jobs_panel(knowledge)
+    documents_table(knowledge)
+    ledger(knowledge)

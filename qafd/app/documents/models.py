@@ -10,6 +10,7 @@ from qafd.app.keys import keys
 from qafd.app.pages import page
 from qafd.app.provider import allow, preferences
 from qafd.app.session import remember
+from qafd.app.tables import table
 from qafd.ingest import plan
 from qafd.ingest.jobs import open_jobs, retry, start_worker
 from qafd.ingest.reader import ModelChoice, choose, chosen
@@ -20,7 +21,7 @@ from qafd.storage.rows import Total
 from qafd.view.panel import clean
 from qafd.wording import say
 
-_BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
+BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
        "purpose": "purpose", "model": "model"}
 
 
@@ -77,8 +78,9 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
 
 def _name(choice: ModelChoice) -> str:
     if not choice.model:
-        return "this machine (no language model)"
-    return f"{plain(clean(choice.model, 60))} at {plain(urlsplit(choice.base_url).netloc)}"
+        return say("this machine (no language model)")
+    return say("{model} at {address}", model=plain(clean(choice.model, 60)),
+               address=plain(urlsplit(choice.base_url).netloc))
 
 
 def embedders(now: ModelChoice) -> list[ModelChoice]:
@@ -93,8 +95,9 @@ def embedders(now: ModelChoice) -> list[ModelChoice]:
 def embedder_name(choice: ModelChoice) -> str:
     """The embedding model of a choice, for people."""
     if not choice.embedder:
-        return "of this installation, on this machine"
-    return f"{clean(choice.embedder, 60)} at {urlsplit(choice.embedder_url).netloc}"
+        return say("of this installation, on this machine")
+    return say("{model} at {address}", model=clean(choice.embedder, 60),
+               address=urlsplit(choice.embedder_url).netloc)
 
 
 def use_embedder(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
@@ -180,35 +183,48 @@ def ledger(knowledge: KnowledgeGraph) -> None:
         if not store.ledger.totals("model"):
             return
         with st.expander(say("What language models have cost")):
-            by = st.segmented_control(say("Sum up by"), list(_BY), default="run", required=True,
-                                      format_func=_BY.__getitem__, key="ledger_by") or "run"
+            by = st.segmented_control(say("Sum up by"), list(BY), default="run", required=True,
+                                      format_func=_by, key="ledger_by") or "run"
             totals = store.ledger.totals(by)
             names = {}
             if by == "chunk":
                 names = {chunk.id: f"{chunk.document}, characters {chunk.start}-{chunk.end}"
                          for chunk in store.passages.get(total.what for total in totals).values()}
-            other = "questions" if by == "run" else "-"
-            st.dataframe(
-                [{_BY[by]: clean(names.get(t.what, t.what), 120) or other, "calls": t.calls,
-                  "tokens in": t.tokens_in, "tokens out": t.tokens_out,
-                  "counted": "~ by qafd" if t.estimated else "by the endpoint",
-                  "dollars": None if t.unpriced else t.cost, "seconds": round(t.seconds, 1)}
-                 for t in totals], hide_index=True)
+            other = say("questions") if by == "run" else "-"
+            table({
+                BY[by]: [clean(names.get(one.what, one.what), 120) or other for one in totals],
+                "calls": [one.calls for one in totals],
+                "tokens in": [one.tokens_in for one in totals],
+                "tokens out": [one.tokens_out for one in totals],
+                "tokens counted": [_counted(one) for one in totals],
+                "dollars": [None if one.unpriced else one.cost for one in totals],
+                "seconds": [round(one.seconds, 1) for one in totals]})
             st.caption(say("A request for vectors is for many passages; it counts for their document, "
                            "or for none where there are several."))
 
 
+def _by(key: str) -> str:
+    return say(BY[key])
+
+
+def _counted(total: Total) -> str:
+    return say("~ by qafd") if total.estimated else say("by the endpoint")
+
+
 def _words(total: Total) -> str:
     about = "~" if total.estimated else ""
-    money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
-    return (f"{total.calls:,} calls, {about}{total.tokens_in + total.tokens_out:,} tokens, "
-            f"{money}")
+    money = say("cost unknown") if total.unpriced else f"${total.cost:,.4f}"
+    return say("{calls} calls, {tokens} tokens, {money}", calls=f"{total.calls:,}",
+               tokens=f"{about}{total.tokens_in + total.tokens_out:,}", money=money)
 
 
 def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
     """File names to what the model left to be said about them."""
     with knowledge.store() as store:
         doubts = store.log.doubts()
-    return {name: f"{len(reasons)} of its passages were read on this machine or in part, since "
-                  f"{max(set(reasons), key=reasons.count)}; Retry asks the model again."
-            for name, reasons in doubts.items()}
+    told = {}
+    for name, reasons in doubts.items():
+        told[name] = say("{number} of its passages were read on this machine or in part, since "
+                         "{reason}; Retry asks the model again.", number=len(reasons),
+                         reason=max(set(reasons), key=reasons.count))
+    return told

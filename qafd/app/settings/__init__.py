@@ -44,11 +44,12 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     st.write(say("{files}, graph revision {revision}, {size} MB", files=count(files, "file"),
                  revision=revision, size=f"{size:.1f}"))
     st.code(str(knowledge.path), language=None)
-    st.caption(say("Entities: {value}. Embeddings: ",
-                   value=plain(clean(extractor, 80)) or 'none yet')
-               + plain(say("{embedder}, {dimension} dimensions.", embedder=clean(embedder, 80),
-                           dimension=dimension) if embedder else
-                       say("none yet.")))
+    if embedder:
+        st.caption(say("Entities: {extractor}. Embeddings: {embedder}, {dimension} dimensions.",
+                       extractor=plain(clean(extractor, 80)), dimension=dimension,
+                       embedder=plain(clean(embedder, 80))))
+    else:
+        st.caption(say("Nothing is read or embedded yet."))
     new_workspace("new_workspace")
     if removed := session().removed:
         session().removed = ""
