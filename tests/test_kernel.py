@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from qafd.flow import kernel
+from qafd.flow import certificate, kernel, solver, weights
 
 
 def test_a_solve_neither_imports_nor_compiles_numba():
@@ -25,3 +25,10 @@ def test_warming_in_the_background_ends_with_the_kernel_loaded():
     assert kernel.cached()
     kernel.unload()
     assert kernel.ready() is None
+
+
+def test_the_compiled_solver_has_the_tolerances_of_the_other() -> None:
+    compiled = pytest.importorskip("qafd.flow.compiled")
+    for name in ("WIDE", "COARSE", "STEP", "FEW", "LAST", "SHARP", "SHARPENED", "PATIENCE"):
+        assert getattr(compiled, name) == getattr(solver, name), name
+    assert (compiled.ROUNDING, compiled.TINY) == (certificate.ROUNDING, weights.TINY)
