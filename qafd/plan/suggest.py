@@ -1,6 +1,6 @@
 """Questions about a graph that nobody has asked yet, to begin with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -61,13 +61,19 @@ def questions_about(graph: Graph, known: Sequence[Entity], text: str) -> tuple[s
                    key=lambda one: (-one.passages * weights[_kind(one)], -one.relations, one.name))
     if not found:
         return questions(graph)
-    asked = [_ABOUT[language].format(one.name) for one in found[:2]]
-    place = {graph.row[one.id]: at for at, one in enumerate(found)}
-    for one in found[:2]:
-        other = min((place[end] for end in _related(graph, graph.row[one.id]) if end in place),
-                    default=None)
+    return _ask(graph, {graph.row[one.id]: one.name for one in found}, language)
+
+
+def _ask(graph: Graph, names: Mapping[int, str], language: str) -> tuple[str, ...]:
+    """Questions about the first two names, and between them one of the first names that a relation
+    joins; `names` are by row of the graph, the best first."""
+    first = list(names)[:2]
+    asked = [_ABOUT[language].format(names[row]) for row in first]
+    for row in first:
+        related = set(_related(graph, row))
+        other = next((one for one in names if one in related), None)
         if other is not None:
-            asked.insert(1, _BETWEEN[language].format(one.name, found[other].name))
+            asked.insert(1, _BETWEEN[language].format(names[row], names[other]))
             break
     return tuple(asked)
 
@@ -94,16 +100,8 @@ def questions(graph: Graph) -> tuple[str, ...]:
               if (key := node_id("entity", canonical(graph.names[row]))) in graph.row}
     entities = [row for row in np.flatnonzero(graph.kinds == "entity").tolist()
                 if len(graph.names[row]) <= LONGEST]
-    place = {row: at for at, row in enumerate(sorted(entities, key=lambda row: (
-        row not in titles, " " not in graph.names[row], -int(graph.degree[row]), row)))}
-    order = list(place)
-    language = language_of("\n".join(graph.names[row] for row in order[:200]))
-    language = language if language in _ABOUT else ENGLISH
-    asked = [_ABOUT[language].format(graph.names[row]) for row in order[:2]]
-    for row in order[:2]:
-        other = min((place[end] for end in _related(graph, row) if end in place), default=None)
-        if other is not None:
-            asked.insert(1, _BETWEEN[language].format(
-                graph.names[row], graph.names[order[other]]))
-            break
-    return tuple(asked)
+    entities.sort(key=lambda row: (row not in titles, " " not in graph.names[row],
+                                   -int(graph.degree[row]), row))
+    language = language_of("\n".join(graph.names[row] for row in entities[:200]))
+    return _ask(graph, {row: graph.names[row] for row in entities},
+                language if language in _ABOUT else ENGLISH)
