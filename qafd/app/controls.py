@@ -12,10 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 from qafd.app.session import keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.wording import say
 
 NEAREST = 20  # passages that may be seeds beside the names of the question
 _LABELS = {"variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
+_MASS = {("budget", "unit"): "Source mass (fills at most this many nodes)",
+         ("budget", ""): "Source mass (in mean capacities)",
+         ("total", "tokens"): "Token budget", ("total", ""): "Mass in all"}
 Method = TypeVar("Method")
 Span = Callable[[FlowDiffusion], tuple[float, float]]
 
@@ -83,7 +87,8 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value),
-                            key=keep(key), bind="query-params", help=meta["help"])
+                            key=keep(key, meta["options"]), bind="query-params",
+                            format_func=say, help=say(meta["help"]))
     high, whole = meta["high"], isinstance(value, int)
     step = 1.0 if whole else 0.01 if high <= 2 else 0.1
     if isinstance(method, FlowDiffusion):
@@ -105,7 +110,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     suggested[key] = kind(value)
     digits = 0 if whole else max(2, math.ceil(-math.log10(step)))
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
-                       format=f"%.{digits}f", bind="query-params", help=meta["help"])
+                       format=f"%.{digits}f", bind="query-params", help=say(meta["help"]))
     if spec.name == "mass":
         # What enters where is known only when the question has been answered.
         session().under_mass = st.container(), float(high)
@@ -144,11 +149,8 @@ def _label(name: str, method: Any) -> str:
     """What a parameter is called, in the words of the chosen rules."""
     if isinstance(method, FlowDiffusion):
         if name == "mass":
-            return {"budget": ("Source mass (fills at most this many nodes)"
-                               if method.capacity == "unit" else
-                               "Source mass (in mean capacities)"),
-                    "total": ("Token budget" if method.capacity == "tokens" else "Mass in all"),
-                    }.get(method.rule, "Source mass alpha")
+            return say(_MASS.get((method.rule, method.capacity), _MASS.get((method.rule, ""),
+                                                                           "Source mass alpha")))
         if name == "seeds":
-            return "Passage seeds" if method.seeding == "question" else "Seeds N"
-    return _LABELS.get(name, name.replace("_", " ").capitalize())
+            return say("Passage seeds") if method.seeding == "question" else say("Seeds N")
+    return say(_LABELS.get(name, name.replace("_", " ").capitalize()))

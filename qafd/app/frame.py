@@ -126,7 +126,7 @@ def _taken(key: str, text: str) -> bool:
     # named here have their own sentences.
     if key in (WORKSPACE, "methods") or key not in st.session_state:
         return True
-    return text in st.query_params.get_all(key) or _shows(key, text)
+    return text in st.query_params.get_all(key) or _shows(key, text) or _shows(key, say(text))
 
 
 def _shows(key: str, text: str) -> bool:

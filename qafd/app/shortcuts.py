@@ -8,6 +8,7 @@ import streamlit as st
 
 from qafd.app.component import asset
 from qafd.app.session import keep, value_of
+from qafd.wording import say
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
@@ -41,18 +42,18 @@ def listen() -> None:
         # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
         _component()(key="keys", data=[{
             "on": value_of(keep(ON), True),
-            "rows": [[list(one.keys), one.what] for one in SHORTCUTS]}])
+            "rows": [[list(one.keys), say(one.what)] for one in SHORTCUTS]}])
 
 
 def keyboard_settings() -> None:
     """The list, and the switch for those whose keys are taken or spoken."""
-    st.subheader("Keyboard")
-    st.toggle("Single keys act while nothing is typed", True, key=keep(ON),
-              help="Turn it off when a screen reader or speech input uses single keys.")
-    with st.expander("Shortcuts"):
+    st.subheader(say("Keyboard"))
+    st.toggle(say("Single keys act while nothing is typed"), True, key=keep(ON),
+              help=say("Turn it off when a screen reader or speech input uses single keys."))
+    with st.expander(say("Shortcuts")):
         st.html("<table style='border-spacing:0 .3em'>" + "".join(
             f"<tr><td style='padding-right:1.2em;white-space:nowrap'>"
-            f"{' '.join(f'<kbd>{key}</kbd>' for key in one.keys)}</td><td>{one.what}</td></tr>"
+            f"{' '.join(f'<kbd>{key}</kbd>' for key in one.keys)}</td><td>{say(one.what)}</td></tr>"
             for one in SHORTCUTS) + "</table>")
 
 

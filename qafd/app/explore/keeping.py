@@ -9,6 +9,7 @@ from qafd.app.session import remember, remembered
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import NOTE, Run, keep
 from qafd.runs.replay import recorded
+from qafd.wording import say
 
 KEPT = "kept run"
 
@@ -23,16 +24,18 @@ def run_shown(view: View, note: str = "") -> Run:
 def keep_button(view: View) -> None:
     """Keep what is shown, with a note if one is typed."""
     shown = view.version, view.question, view.method
-    with st.popover("Keep this run", icon=":material/bookmark_add:", type="tertiary",
-                    help="Put the question, its settings and this result into the history."):
+    with st.popover(say("Keep this run"), icon=":material/bookmark_add:", type="tertiary",
+                    help=say("Put the question, its settings and this result into the "
+                             "history.")):
         with st.form("keep", border=False, clear_on_submit=True):
-            note = st.text_input("Note", max_chars=NOTE, placeholder="What is it for?")
-            if st.form_submit_button("Keep", type="primary"):
+            note = st.text_input(say("Note"), max_chars=NOTE,
+                                 placeholder=say("What is it for?"))
+            if st.form_submit_button(say("Keep"), type="primary"):
                 remember(KEPT, shown, lambda: _keep(view.knowledge, run_shown(view, note)))
         key = remembered(KEPT, shown)
         if key is not None:
-            st.caption(":material/bookmark_added: Kept. Nothing of it will change.")
-            st.page_link(page("runs"), label="See it in Runs", icon=":material/history:",
+            st.caption(say(":material/bookmark_added: Kept. Nothing of it will change."))
+            st.page_link(page("runs"), label=say("See it in Runs"), icon=":material/history:",
                          query_params={"ws": view.knowledge.path.stem, "run": key})
 
 

@@ -20,6 +20,7 @@ from qafd.reading.text.table_rows import is_row
 from qafd.retrieve.base import DRY, SATURATED, WET, Retrieval, RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.view.panel import clean, counted, largest_of, percent, share_of, shown_name
+from qafd.wording import say
 from qafd.wording.answers import say_absence, say_gap
 from qafd.wording.explanations import say_balance
 from qafd.wording.reasons import word_reason
@@ -49,7 +50,7 @@ def node_detail(view: View, selected: str | None) -> None:
         st.html(f"<b>{safe(view.graph.names[view.graph.row[selected]])}</b>")
         said_of(view.knowledge, selected)
         remarks_on(view.knowledge, selected)
-        st.write("This node was not touched: no mass reached it.")
+        st.write(say("This node was not touched: no mass reached it."))
         st.html(f"<p>{safe(why_line(view, selected))}</p>")
     else:
         _foremost(view)
@@ -65,7 +66,7 @@ def _card(view: View, node: RetrievedNode) -> None:
     st.html(f"<p>{safe(why_line(view, node.id) or word_reason(node.reason))}</p>")
     held(view.retrieval, node)
     if node.kind == "entity":
-        st.page_link(page("graph"), label="Rename, connect or hide it",
+        st.page_link(page("graph"), label=say("Rename, connect or hide it"),
                      icon=":material/account_tree:",
                      query_params={"ws": view.knowledge.path.stem, "find": node.name})
 
@@ -78,11 +79,11 @@ def heading(node: RetrievedNode) -> str:
 
 def held(retrieval: Retrieval, node: RetrievedNode) -> None:
     """The mass balance of a node, folded."""
-    with st.expander("Mass balance"):
+    with st.expander(say("Mass balance")):
         balance = mass_balance(retrieval, node.id)
         st.html(f"<p>{safe(say_balance(balance))}</p>")
         balance_table(balance, 4)
-        st.caption("In minus out is what it holds, to rounding.")
+        st.caption(say("In minus out is what it holds, to rounding."))
 
 
 def balance_table(balance: Balance, digits: int) -> None:
@@ -116,7 +117,7 @@ def _unnamed(knowledge: KnowledgeGraph, node_id: str) -> None:
         known = store.graph.nodes({*near, node_id})
     itself = known.pop(node_id, None)
     if itself is not None and itself.kind == "passage":
-        st.caption("No name was found in this passage:")
+        st.caption(say("No name was found in this passage:"))
         begun = [itself]
     else:
         begun = [node for node in known.values() if node.kind == "passage"][:TITLES]
@@ -182,21 +183,21 @@ def _foremost(view: View) -> None:
     _lead(view)
     full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:NAMES]
     if not full:
-        st.caption("No name is full. Click a node, or press Tab, arrow keys and Enter, to see "
-                   "why.")
+        st.caption(say("No name is full. Click a node, or press Tab, arrow keys and Enter, to "
+                       "see why."))
         return
-    st.caption("The most important names. Click a node or an edge, or press Tab, arrow keys and "
-               "Enter, to see why it is there.",
-               help="Importance is the dual variable x of the diffusion, which is above 0 on full "
-               "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
-               "all nodes, passages too. The Table tab has x itself.")
+    st.caption(say("The most important names. Click a node or an edge, or press Tab, arrow keys "
+                   "and Enter, to see why it is there."),
+               help=say("Importance is the dual variable x of the diffusion, which is above 0 on "
+                        "full nodes. Only the order and the ratio of two of them matter: 100% is "
+                        "the largest of all nodes, passages too. The Table tab has x itself."))
     st.html(importances(view.retrieval, full))
 
 
 def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:
     """Some nodes with their importances, as shares of the largest, as an HTML table."""
     shares = relative(retrieval.nodes)
-    return read_table(("name", "importance"), [
+    return read_table((say("name"), say("importance")), [
         (clean(n.name, 80), percent(shares[n.id])) for n in nodes])
 
 

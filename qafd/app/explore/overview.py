@@ -17,6 +17,7 @@ from qafd.view.layout import Positions
 from qafd.view.overview import DRAWN, overview
 from qafd.view.panel import Caption, Drawing, clean, counted, number, panel_data
 from qafd.view.placement import freeze
+from qafd.wording import say
 
 LISTED = 10
 
@@ -29,7 +30,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     graph = knowledge.graph
     drawn, positions = _overview(knowledge.path, knowledge.version(graph), graph)
     if not drawn.nodes:
-        st.caption("No name was found in these documents.")
+        st.caption(say("No name was found in these documents."))
         return
     entities = int((graph.kinds == "entity").sum())
     key = f"map-{knowledge.path.stem}"
@@ -41,7 +42,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
                              measures=("passages", "shared passages")),
             positions=positions, selected=selected,
             captions=[Caption(
-                "Map", "names that share passages",
+                say("Map"), say("names that share passages"),
                 f"{said} · {counted(len(drawn.edges), 'edge')}",
                 f"{said}, those in the most passages: "
                 f"{', '.join(clean(n.name, 40) for n in drawn.nodes[:LISTED])}.")]), key)
@@ -61,17 +62,18 @@ def _card(knowledge: KnowledgeGraph, drawn: Retrieval, chosen: str | None,
           asking: bool) -> None:
     node = next((n for n in drawn.nodes if n.id == chosen), None)
     if node is None:
-        st.caption("Click a name, or press Tab, arrow keys and Enter, to read what is said of it.")
-        st.html(read_table(("name", "passages"), [
+        st.caption(say("Click a name, or press Tab, arrow keys and Enter, to read what is said of "
+                       "it."))
+        st.html(read_table((say("name"), say("passages")), [
             (clean(n.name, 80), number(n.importance)) for n in drawn.nodes[:LISTED]]))
         return
     st.html(f"<b>{safe(node.name)}</b>")
     st.caption(counted(int(node.importance), "passage"))
     question = {QUESTION: about(node.name)}
     if asking:  # a link to the page itself would not reach its box
-        st.button("Ask about it", icon=":material/hub:", type="tertiary",
+        st.button(say("Ask about it"), icon=":material/hub:", type="tertiary",
                   on_click=put, args=(QUESTION, question[QUESTION]))
     else:
-        st.page_link(page("explore"), label="Ask about it", icon=":material/hub:",
+        st.page_link(page("explore"), label=say("Ask about it"), icon=":material/hub:",
                      query_params={"ws": knowledge.path.stem, **question})
     said_of(knowledge, node.id)
