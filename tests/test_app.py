@@ -38,7 +38,7 @@ print(*sys.modules)"""
     pages = ("compare", "evaluate", "lab", "learn", "documents", "settings", "graph", "runs",
              "database")
     unwanted = {*(f"qafd.app.{name}" for name in pages), "qafd.lab.sweep", "qafd.learn.cards",
-                "numba", "networkx", "openai", "onnx", "pandas", "pyvis", "spacy", "sqlite_utils"}
+                "numba", "networkx", "openai", "pandas", "pyvis", "spacy", "sqlite_utils"}
     assert not unwanted & set(run.stdout.split())
 
 
@@ -380,7 +380,7 @@ def test_one_file_is_spoken_of_as_one(
     assert "1 file · 1 passage · 3 entities · 4 edges · read by" in shown(app)
     app.text_area[0].set_value("Grace Hopper met Howard Aiken.")
     press(app, "Add the text")
-    assert "1 file taken in; the graph grows as it is read." in [t.value for t in app.toast]
+    assert any(toast.value.startswith("1 file taken in") for toast in app.toast)
 
 
 def test_wiping_needs_the_name_and_leaves_nothing(two_files: KnowledgeGraph) -> None:

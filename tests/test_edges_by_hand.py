@@ -25,6 +25,7 @@ from qafd.records import Edge, Node
 from qafd.retrieve import METHODS
 from qafd.storage import open_workspace
 from qafd.storage.sqlite import opening, schema, tables
+from qafd.wording.explanations import say_path
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",
@@ -249,7 +250,7 @@ def test_an_edge_by_hand_is_told_where_a_sentence_would_be_quoted(graph):
             "her letters. Added by hand.")
     assert (inflow.sentences, inflow.added, inflow.kind) == ((), said, "relation")
     assert "Margaret Hamilton — admired (added by hand) → Thomas Watson" in {
-        path.words for path in explanation.paths(20).paths}
+        say_path(path) for path in explanation.paths(20).paths}
     with graph.store() as store:
         watson = next(i for i, text in added(store, inflow.id).items() if text == said)
         assert added(store, watson) == {inflow.id: said}

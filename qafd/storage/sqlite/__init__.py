@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from glob import escape
 from pathlib import Path
 from typing import Self
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_to_bytes
 
 from qafd.errors import BusyError, ForeignFileError, StoreError
 from qafd.storage.sqlite import opening, schema
@@ -131,12 +131,12 @@ def open_workspace(url: str, read_only: bool = False, make: bool = True) -> Sqli
 
 def url_of(path: str | os.PathLike[str]) -> str:
     """The URL of a file."""
-    return SCHEME + quote(os.path.abspath(path))
+    return SCHEME + quote(os.fsencode(os.path.abspath(path)))  # names need not be UTF-8
 
 
 def path_at(url: str) -> Path:
     """The file that a URL names."""
-    return Path(unquote(url.removeprefix(SCHEME)))
+    return Path(os.fsdecode(unquote_to_bytes(url.removeprefix(SCHEME))))
 
 
 def remove_workspace(url: str) -> None:
