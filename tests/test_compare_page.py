@@ -17,6 +17,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.compare import DEFAULT
 from qafd.retrieve.methods import label_of
 from qafd.view.panel import Drawing
+from qafd.wording.answers import say_absence
 from qafd.wording.reasons import word_reason
 
 ROOT = Path(__file__).parents[1]
@@ -139,7 +140,7 @@ def test_a_method_that_failed_does_not_look_like_one_that_found_nothing(home: Pa
 def test_compare_words_counts_and_missing_answers_as_explore_does(home: Path) -> None:
     knowledge = KnowledgeGraph.sample("apple-amazon", home)
     asked = "What is the boiling point of tungsten?"
-    absence = knowledge.answer(asked).absence
+    absence = say_absence(knowledge.answer(asked))
     assert absence
     for name, more in (("explore", {}), ("compare", {"methods": ["qafd", "ego"],
                                                      "view": "Answers"})):

@@ -98,7 +98,7 @@ def library(related: dict[str, str], passages: dict[str, tuple[str, ...]]) -> Co
     graph = Graph.build(
         ids, [*names, *passages], ["entity"] * len(names) + ["passage"] * len(passages),
         [u for u, _, _ in ends], [v for _, v, _ in ends], None, [kind for _, _, kind in ends],
-        vectors, vectors, [1] * len(ids))
+        vectors=vectors, name_vectors=vectors, tokens=[1] * len(ids))
     return tiny_corpus(graph, lambda ids: [" ".join(passages[one]) for one in ids])
 
 

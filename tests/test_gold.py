@@ -8,7 +8,7 @@ import pytest
 from qafd.errors import ParseError
 from qafd.evaluate.gold import (
     TEMPLATE,
-    Passage,
+    GoldPassage,
     Question,
     read_passages,
     read_questions,
@@ -127,7 +127,7 @@ def test_passages_are_read_by_id_title_and_text() -> None:
     data = lines({"pid": "a", "title": "T", "text": "x"}, {"did": "b", "text": "y"},
                  {"pid": "a", "title": "T", "text": "x"}, {"idx": 7, "title": "U", "text": "z"})
     assert read_passages(data) == (
-        Passage("a", "T", "x"), Passage("b", "", "y"), Passage("7", "U", "z"))
+        GoldPassage("a", "T", "x"), GoldPassage("b", "", "y"), GoldPassage("7", "U", "z"))
 
 
 @pytest.mark.parametrize(("record", "message"), [

@@ -108,17 +108,6 @@ def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_
             rel=1e-3, abs=1e-5)
 
 
-def test_a_short_edge_answers_the_question_that_it_answers(tmp_path: Path) -> None:
-    edges = tmp_path / "edges.csv"
-    edges.write_text("from,to,predicate\nAda Lovelace,Analytical Engine,wrote notes on\n"
-                     "Charles Babbage,Analytical Engine,designed\n")
-    knowledge = taken_in(tmp_path / "w.db", edges)
-    plan = knowledge.plan("Who designed the Analytical Engine?")
-    answer = knowledge.answer(knowledge.retrieve(plan), plan)
-    assert [s.text for s in answer.sentences if s.best] == [
-        "Charles Babbage — designed — Analytical Engine"]
-
-
 @pytest.mark.parametrize("method", ["qafd", "ego"])
 def test_a_question_about_a_character_draws_him_and_his_acquaintance(
         hugo: tuple[KnowledgeGraph, nx.Graph], method: str) -> None:

@@ -189,7 +189,7 @@ def test_what_an_endpoint_embeds_waits_for_its_plan_too(
     assert "To be embedded by" not in shown(again)
     again.segmented_control(key="ledger_by").set_value("purpose").run()
     row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
-    assert (row["purpose"], row["calls"], row["counted"]) == (
+    assert (row["purpose"], row["calls"], row["tokens counted"]) == (
         "embed", len(server.bodies), "~ by qafd")
     assert row["dollars"] == pytest.approx(row["tokens in"] * 2e-6)
 

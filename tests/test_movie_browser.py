@@ -112,7 +112,7 @@ def test_the_film_has_its_nodes_where_explore_has_them(open_page: Open) -> None:
     for axis in (0, 1):
         scale, shift = np.polyfit(here[:, axis], there[:, axis], 1)
         away = np.abs(scale * here[:, axis] + shift - there[:, axis])
-        assert np.quantile(away, 0.8) < 1
+        assert np.quantile(away, 0.8) < 2
         assert away.max() < 10  # boxes with names, which Explore draws around seeds, keep apart
     [across, down] = (np.polyfit(here[:, axis], there[:, axis], 1)[0] for axis in (0, 1))
     assert across == pytest.approx(down, rel=0.1)
@@ -156,7 +156,7 @@ def test_a_click_on_a_cell_loads_its_settings(open_page: Open) -> None:
     cell.hover(position={"x": 0.55 * box["width"], "y": 0.1 * box["height"]})
     chart.locator(".hovertext").wait_for()
     cell.click(position={"x": 0.56 * box["width"], "y": 0.12 * box["height"]})
-    expect(page.get_by_text(re.compile(r"Loaded: mass, in nodes 22, 20 seeds, plain"))
+    expect(page.get_by_text(re.compile(r"Loaded: mass .*22, 20 seeds, plain"))
            ).to_be_visible(timeout=20_000)
     page.get_by_role("link", name="See it in Explore").click()
     expect(page.get_by_role("slider", name="Passage seeds")).to_have_value("20", timeout=30_000)

@@ -57,11 +57,13 @@ def jobs_panel(knowledge: KnowledgeGraph) -> None:
     """The running and waiting work; polls while there is any, and says when it is done."""
     with knowledge.store() as store:
         busy = bool(open_jobs(store))
+    with knowledge.store() as store:  # a damaged file is said by the page, which a fragment cannot
+        stale = store.graph.stale
     if exchange(f"busy {knowledge.path}", busy) and not busy:
         session().finished = knowledge.path
     if session().finished == knowledge.path and not busy:
         _invite(knowledge)
-    st.fragment(spoken(_jobs), run_every=1.0 if busy else None)(knowledge, busy)
+    st.fragment(spoken(_jobs), run_every=1.0 if busy else None)(knowledge, busy, stale)
 
 
 def _invite(knowledge: KnowledgeGraph) -> None:
@@ -78,14 +80,13 @@ def _invite(knowledge: KnowledgeGraph) -> None:
                          query_params={"ws": knowledge.path.stem, "q": question})
 
 
-def _jobs(knowledge: KnowledgeGraph, busy: bool) -> None:
+def _jobs(knowledge: KnowledgeGraph, busy: bool, stale: bool) -> None:
     with knowledge.store() as store:
         waiting = open_jobs(store)
         orphaned = needs_worker(store)
         revision = store.graph.revision
         bars = [(job, *job_bar(knowledge.path, store, job)) for job in waiting]
         last = next(iter(jobs(store, 1)), None)
-        stale = store.graph.stale
     if last is not None and (last.state == "failed" or (last.state == "cancelled" and stale)):
         _offer_to_go_on(knowledge, last)
     if orphaned:
