@@ -23,7 +23,7 @@ TABS = {"Differences": differences_tab, "Answers": answers_tab,
 
 knowledge = workspace()
 heading("Compare")
-st.caption("What eleven retrieval methods bring for the same question from the same graph. They "
+st.caption("What twelve retrieval methods bring for the same question from the same graph. They "
            "are re-implementations of the papers' ideas.")
 question = question_box(knowledge)
 
