@@ -69,6 +69,11 @@ def test_methods_are_compared_by_the_measure_in_the_link(home: Path) -> None:
     assert "Places of the gold nodes among the retrieved entities" in shown(app)
 
 
+@pytest.mark.xfail(strict=True, reason="the reader does not find the name Jony Ive in the sample yet")
+def test_the_graph_of_the_sample_has_all_its_gold_nodes(home: Path) -> None:
+    assert "not in this graph" not in shown(measured(by="Node F1", measure="lexical"))
+
+
 def test_a_measure_that_these_questions_lack_gives_way(home: Path) -> None:
     save_questions(small(home), [Question("1", "Who wrote notes?", ("Ada Lovelace",))])
     app = measured(ws="small", by="Node F1", measure=FEW)
