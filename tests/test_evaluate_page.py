@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import pytest
 from clicks import page, press, shown
 from streamlit.testing.v1 import AppTest
 
