@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # Every start would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check test-quick test-browser test-llm samples bench clean
+.PHONY: help run test check test-chaos test-quick test-browser test-llm samples bench clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,14 +32,16 @@ $(TEST_STAMP): $(STAMP)
 run: $(STAMP)    ## start the app on its sample (PORT=8501)
 	$(BIN)/qafd demo --port $(PORT)
 
-test: $(TEST_STAMP)  ## lint, types, unit, page and browser tests
-	$(BIN)/ruff check .
-	$(BIN)/mypy -n 2
-	$(PYTEST)
+test: check      ## lint, types and all tests, those of test-chaos last
+	$(PYTEST) -m "not chaos"
+	$(MAKE) test-chaos
 
 check: $(TEST_STAMP) ## lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
+
+test-chaos: $(TEST_STAMP)  ## only what kills processes or fills disks
+	$(PYTEST) -m chaos
 
 test-quick: $(TEST_STAMP)  ## unit and page tests without chaos and browser
 	$(PYTEST) -m "not browser and not chaos"

@@ -232,7 +232,8 @@ function panel(m, el, title, live) {
   const height = data.plain ? Math.min(Math.max(width / data.aspect, 290), 380) : Math.max(0.7 * width, 300);
   const view = svg("svg", el, { viewBox: `0 0 ${width} ${height}`, role: data.mode === "push" ? "group" : "img" });
   const at = (p) => [pad + (p[0] / data.aspect) * (width - 2 * pad), pad + p[1] * (height - 2 * pad)];
-  const shown = data.nodes.map((node) => node.at && at(node.at));
+  let shown = data.nodes.map((node) => node.at && at(node.at));
+  if (!data.plain) shown = filling(shown, width, height, pad);
   const largest = Math.max(...data.nodes.map((node) => node.T));
   const unit = (data.plain ? Math.min(22, width / 16) : width < 400 ? 5 : 6.5) / Math.sqrt(largest);
   const [us, vs, ws] = data.edges, widest = Math.max(...ws, 1e-300);
@@ -267,6 +268,16 @@ function panel(m, el, title, live) {
   view.append(words);
   if (!data.plain) names(m, words, shown, size, width, height);
   return { view, nodes, edges, live, title };
+}
+
+// The same layout, as large as the panel has room for.
+function filling(points, width, height, pad) {
+  const drawn = points.filter(Boolean);
+  if (!drawn.length) return points;
+  const ends = [0, 1].map((axis) => [Math.min(...drawn.map((p) => p[axis])), Math.max(...drawn.map((p) => p[axis]))]);
+  const room = [width - 2 * pad, height - 2 * pad];
+  const zoom = Math.min(...ends.map(([low, high], axis) => room[axis] / Math.max(high - low, 1)), 4);
+  return points.map((p) => p && p.map((v, axis) => (axis ? height : width) / 2 + zoom * (v - (ends[axis][0] + ends[axis][1]) / 2)));
 }
 
 // The sources and, in the order in which they fill, as many others as have room for their names.
@@ -317,7 +328,7 @@ function curve(m, title, values, logged = false) {
 
 function legend(m) {
   m.keys.replaceChildren();
-  for (const [color, text] of [["var(--hot)", word(m, "overflows")], [css(m, 0.6), word(m, "full")],
+  for (const [color, text] of [["var(--over)", word(m, "overflows")], [css(m, 0.6), word(m, "full")],
     ["var(--wet)", word(m, "wet")], ["transparent", word(m, "dry")]]) {
     const item = html("span", "", m.keys);
     html("i", "", item).style.background = color;

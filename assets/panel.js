@@ -1,17 +1,30 @@
 // Draws the panels of a page as SVG. Positions are given, so an update only changes color,
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
-const STATES = { saturated: "retrieved", wet: "touched, not full", dry: "nothing reached it" };
 const BOXES = 6, NAMED = 24;
-const pictures = new WeakMap();
+const pictures = new WeakMap(), turns = new WeakMap();
+// What the picture says by itself, in the language of the page.
+let words = {};
+const put = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
-export default function ({ data: [data], parentElement, setStateValue }) {
+export default function ({ data, parentElement, setStateValue }) {
+  const turn = (turns.get(parentElement) ?? 0) + 1;
+  turns.set(parentElement, turn);
+  // What was sent later is drawn, even if it is unpacked sooner; on a page that was left, nothing.
+  unpack(data).then((value) => turns.get(parentElement) === turn && parentElement.isConnected && show(value, parentElement, setStateValue));
+}
+
+const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+
+export function show(data, parentElement, setStateValue) {
   let picture = pictures.get(parentElement);
+  words = data.words;
   if (!picture || !picture.root.isConnected) {
-    picture = create(parentElement.querySelector(".qafd"));
+    picture = create(parentElement.querySelector(".panel"));
     pictures.set(parentElement, picture);
   }
   picture.send = (id) => setStateValue("selected", id);
+  picture.ask = (ids) => setStateValue("expanded", ids);
   update(picture, data);
 }
 
@@ -43,7 +56,8 @@ const short = (text, length) => {
 const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), value));
 
 function create(root) {
-  const p = { root, cards: [], k: 1, panX: 0, panY: 0, widths: new Map(), selected: null };
+  const p = { root, cards: [], k: 1, panX: 0, panY: 0, widths: new Map(), selected: null,
+    look: { color: "importance", kind: "", document: "", only: false, sought: "", moving: moves() }, placed: new Map() };
   p.grid = html("div", "grid", root);
   p.legend = html("div", "legend", root);
   p.tip = html("div", "tip", root);
@@ -51,23 +65,10 @@ function create(root) {
   p.pen = document.createElement("canvas").getContext("2d");
   p.keys = html("div", "keys");
   p.tools = html("div", "tools");
-  for (const [text, title, act] of [
-    ["−", "Zoom out", () => zoom(p, 1 / 1.4)], ["+", "Zoom in", () => zoom(p, 1.4)],
-    ["Reset", "Show everything", () => reset(p)],
-    ["SVG", "Download as SVG", () => download(p, false)],
-    ["PNG", "Download as PNG", () => download(p, true)],
-    ["Link", "Copy the link to this view", copied]]) {
-    if (act === copied && !location.protocol.startsWith("http")) continue;
-    const button = html("button", text, p.tools, text);
-    button.type = "button";
-    button.title = title;
-    button.setAttribute("aria-label", title);
-    button.onclick = act;
-  }
+  toolbar(p);
   p.legend.append(p.keys);
   html("div", "hint", p.legend, matchMedia("(pointer: coarse)").matches
-    ? "a tap selects · drag pans · two fingers zoom · double tap resets"
-    : "click selects · drag pans · ctrl + wheel zooms · double click resets");
+    ? words.touch : words.hint);
   // Widths are read here only: reading them while drawing would lay the page out twice.
   p.width = p.grid.clientWidth;
   new ResizeObserver(() => {
@@ -77,18 +78,202 @@ function create(root) {
     if (p.data) draw(p);
   }).observe(p.grid);
   document.fonts.ready.then(() => { p.widths.clear(); p.homes = null; if (p.data) draw(p); });
+  // Nothing moves that nobody sees; in a hidden tab the browser itself stops.
+  new IntersectionObserver(([seen]) => root.classList.toggle("away", !seen.isIntersecting)).observe(root);
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { hover(p, null); select(p, null); }
+    if (event.key !== "/" || event.target.matches("input, select")) return;
+    p.find.focus();
+    event.preventDefault();
+    event.stopPropagation();
   });
   return p;
 }
 
+const CALM = matchMedia("(prefers-reduced-motion: reduce)");
+const moves = () => !CALM.matches && stored("qafd-flow") !== "off";
+const stored = (name, value) => {
+  // A page from a file may have no storage.
+  try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; }
+};
+
+// ---- toolbar: search, zoom, and a menu for everything else
+
+function button(parent, text, title, act, name = "") {
+  const el = html("button", name, parent, text);
+  el.type = "button";
+  el.title = title;
+  el.setAttribute("aria-label", title);
+  el.onclick = act;
+  return el;
+}
+
+function toolbar(p) {
+  const search = html("span", "search", p.tools);
+  p.find = html("input", "find", search);
+  p.find.type = "search";
+  p.find.placeholder = words.find;
+  p.find.setAttribute("aria-label", words.find);
+  p.found = html("span", "count", search);
+  p.found.setAttribute("role", "status");
+  p.find.oninput = () => { p.look.sought = p.find.value; p.hit = -1; seek(p); };
+  p.find.onkeydown = (event) => sought(p, event);
+  p.expand = button(p.tools, "", words.expand, () => expand(p), "expand");
+  button(p.tools, "−", words.out, () => zoom(p, 1 / 1.4));
+  button(p.tools, "+", words.in, () => zoom(p, 1.4));
+  button(p.tools, words.reset, words.all, () => { p.placed.clear(); p.homes = null; reset(p); });
+  p.opener = button(p.tools, words.view, words.view, () => open(p, p.menu.hidden), "opener");
+  p.opener.setAttribute("aria-expanded", "false");
+  p.menu = html("div", "menu", p.tools);
+  p.menu.hidden = true;
+  p.menu.setAttribute("role", "group");
+  p.menu.setAttribute("aria-label", words.view);
+  p.tools.addEventListener("focusout", ({ relatedTarget: to }) => {
+    if (to && !p.menu.contains(to) && to !== p.opener) open(p, false);
+  });
+  p.tools.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || p.menu.hidden) return;
+    open(p, false);
+    p.opener.focus();
+    event.stopPropagation();
+  });
+  p.root.addEventListener("pointerdown", (event) => p.tools.contains(event.target) || open(p, false));
+}
+
+function open(p, wanted) {
+  p.menu.hidden = !wanted;
+  p.opener.setAttribute("aria-expanded", String(wanted));
+}
+
+// What the menu offers depends on the picture: one type or one document is no choice.
+function menu(p) {
+  const kinds = [...new Set(p.data.nodes.map((n) => n.kind))].sort(), groups = p.data.groups ?? {};
+  const documents = groups.document ?? [];
+  const offer = JSON.stringify([kinds, groups, p.data.panels.length, p.data.legend.plain, words]);
+  if (p.offer === offer) return;
+  p.offer = offer;
+  if (!kinds.includes(p.look.kind)) p.look.kind = "";
+  if (!documents.includes(p.look.document)) p.look.document = "";
+  if (!groups[p.look.color]) p.look.color = "importance";
+  p.menu.replaceChildren();
+  const row = (text) => {
+    const el = html("label", "choice", p.menu);
+    html("span", "", el, text);
+    return el;
+  };
+  const change = (name, value) => { p.look[name] = value; refresh(p); };
+  const list = (name, text, options) => {
+    const el = html("select", "", row(text));
+    el.setAttribute("aria-label", text);
+    for (const [value, shown] of options) {
+      const option = html("option", "", el, shown);
+      option.value = value;
+    }
+    el.value = p.look[name];
+    el.onchange = () => change(name, el.value);
+  };
+  const check = (text, on, act) => {
+    const label = html("label", "check", p.menu), el = html("input", "", label);
+    el.type = "checkbox";
+    el.checked = on;
+    el.onchange = () => act(el.checked);
+    html("span", "", label, text);
+    return el;
+  };
+  const colors = ["importance", "document", "community"].filter((name) => name === "importance" || groups[name]?.length > 1);
+  if (colors.length > 1) list("color", words.color, colors.map((name) => [name, words[name]]));
+  if (kinds.length > 1) list("kind", words.type, [["", words.kinds], ...kinds.map((kind) => [kind, kind])]);
+  if (documents.length > 1) list("document", words.document, [["", words.documents], ...documents.map((name) => [name, short(name, 48)])]);
+  if (!p.data.legend.plain) check(words.only_full, p.look.only, (on) => { p.look.only = on; refresh(p); on ? fit(p) : reset(p); });
+  if (flows(p)) check(words.moving, p.look.moving, (on) => {
+    p.look.moving = on;
+    if (!CALM.matches) stored("qafd-flow", on ? "on" : "off");
+    draw(p);
+  });
+  const files = html("div", "files", p.menu);
+  button(files, "SVG", words.svg, () => download(p, false));
+  button(files, "PNG", words.png, () => download(p, true));
+  if (location.protocol.startsWith("http")) button(files, words.link, words.copy, copied, "Link");
+}
+
+// The same data, seen otherwise.
+function refresh(p) {
+  p.cards.forEach((c, i) => fill(p, c, p.data.panels[i]));
+  legend(p);
+  draw(p);
+  seek(p);
+}
+
+const hides = ({ look }, n) => look.only && n.state !== "saturated" && !n.seed
+  || look.kind && n.kind !== look.kind
+  || look.document && !(n.documents ?? []).includes(look.document);
+
+// Zoomed to what is left, where it stands.
+function fit(p) {
+  const c = p.cards[0], left = c.order.filter((n) => n.state !== "ghost");
+  if (left.length < 2 || !p.homes) return;
+  const xs = left.map((n) => p.homes.get(n.id).x / c.w), ys = left.map((n) => p.homes.get(n.id).y / c.h);
+  const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const k = clamp(0.8 / Math.max(x1 - x0, y1 - y0, 0.1), 1, 3);
+  view(p, k, (x0 + x1) / 2 - 0.5, (y0 + y1) / 2 - 0.5);
+}
+
+const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+// Marks what the search finds, in every panel.
+function seek(p) {
+  const wanted = plain(p.look.sought.trim());
+  const hits = (n) => wanted && plain(n.name).includes(wanted);
+  p.hits = [];
+  for (const c of p.cards) {
+    c.svg.classList.toggle("seeking", !!wanted);
+    for (const n of c.order) {
+      n.el.classList.toggle("found", !!hits(n));
+      if (hits(n) && !p.hits.some((other) => other.id === n.id)) p.hits.push({ id: n.id, c, name: n.name });
+    }
+  }
+  say(p.found, wanted ? put(words.found, { number: p.hits.length }) : "");
+}
+
+function sought(p, event) {
+  if (event.key === "Escape") {
+    p.find.value = p.look.sought = "";
+    hover(p, null);
+    seek(p);
+    p.find.blur();
+  } else if (event.key === "Enter" && p.hits?.length) {
+    p.hit = (p.hit + (event.shiftKey ? -1 : 1) + p.hits.length) % p.hits.length;
+    const { id, c, name } = p.hits[p.hit];
+    center(p, c, id);
+    say(p.found, put(words.hit, { number: p.hit + 1, all: p.hits.length, name }));
+  } else if (event.key === "ArrowDown" && p.hits?.length) {
+    const { id, c } = p.hits[Math.max(p.hit, 0)];
+    c.nodes.get(id).shape.focus();
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function center(p, c, id) {
+  const home = p.homes.get(id);
+  view(p, Math.max(p.k, 1.8), home.x / c.w - 0.5, home.y / c.h - 0.5);
+  draw(p);
+  hover(p, id, c);
+}
+
+// The neighbors of the selected node that are not drawn, or these no longer.
+function expand(p, id = p.selected) {
+  const open = p.data.expanded ?? [];
+  if (!open.includes(id) && !(p.data.more && id === p.data.selected)) return;
+  p.ask(open.includes(id) ? open.filter((other) => other !== id) : [...open, id]);
+}
+
 async function copied({ currentTarget: button }) {
   // Pages that are not from this machine have no clipboard without TLS.
-  if (!navigator.clipboard) { prompt("The link to this view", location.href); return; }
+  if (!navigator.clipboard) { prompt(words.copy, location.href); return; }
   await navigator.clipboard.writeText(location.href);
-  say(button, "Copied");
-  setTimeout(() => say(button, "Link"), 1500);
+  say(button, words.copied);
+  setTimeout(() => say(button, words.link), 1500);
 }
 
 // ---- data -> elements
@@ -107,11 +292,17 @@ function update(p, data) {
     history.replaceState(null, "", p.href);
     History.prototype.pushState.call(history, null, "", here);
   }
+  if (p.question !== data.question) {
+    p.placed.clear();
+    Object.assign(p.look, { kind: "", document: "", sought: (p.find.value = "") });
+    p.offer = null;
+  }
   p.question = data.question;
   p.href = here;
   p.root.classList.toggle("lone", data.lone);
+  p.root.classList.toggle("unsure", !!data.unsure);
   p.root.classList.toggle("lines", !!data.edges);
-  p.stops = data.ramp[p.theme].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+  p.stops = data.ramp[p.theme].map(parse);
   p.ink = data.signed ? [140, 140, 140] : p.stops[3];
   p.font = style.fontFamily;
   if (data.selected !== p.told || data.selected === p.asked) {
@@ -124,10 +315,13 @@ function update(p, data) {
   }
   while (p.cards.length < data.panels.length) p.cards.push(card(p));
   while (p.cards.length > data.panels.length) p.cards.pop().el.remove();
+  for (const n of data.nodes) n.documents = (n.d ?? []).map((i) => data.groups.document[i]);
+  menu(p);
   p.cards.forEach((c, i) => fill(p, c, data.panels[i]));
   legend(p);
   p.homes = null;
   draw(p);
+  seek(p);
   if (p.over) hover(p, p.over.id, p.over.card);
   performance.clearMeasures("qafd-panels");
   performance.measure("qafd-panels", { start });
@@ -143,12 +337,17 @@ function card(p) {
   const c = { el, head, title: html("span", "title", head), subtitle: html("span", "subtitle", head),
     nodes: new Map(), edges: new Map() };
   c.svg = svg("svg", el, { role: "graphics-document", "aria-roledescription": "graph" });
+  c.shapeLayer = svg("g", c.svg);
   c.edgeLayer = svg("g", c.svg);
+  c.flowLayer = svg("g", c.svg, { "aria-hidden": true });
   c.wordLayer = svg("g", c.svg, { class: "words", "aria-hidden": true });
   c.ghostLayer = svg("g", c.svg);
   c.nodeLayer = svg("g", c.svg);
   c.seedLayer = svg("g", c.svg);
-  c.footer = html("span", "", html("div", "footer", el));
+  const foot = html("div", "footer", el);
+  c.footer = html("span", "", foot);
+  c.folded = html("span", "folded", foot);
+  c.more = html("span", "more", foot);
   pointers(p, c);
   return c;
 }
@@ -157,10 +356,16 @@ function fill(p, c, panel) {
   const { nodes } = p.data;
   c.panel = panel;
   say(c.title, panel.title);
-  say(c.subtitle, panel.subtitle);
+  // Communities are told apart by their colors, named beside the title.
+  const communities = (panel.shapes ?? []).map((shape, i) => ({ ...shape, i })).filter(({ shape }) => shape === "hull");
+  if (communities.length) {
+    c.subtitle.replaceChildren();
+    for (const { title, i } of communities) html("span", `chip hue${i % 6}`, c.subtitle, short(title, 22));
+  } else say(c.subtitle, panel.subtitle);
+  c.subtitle.title = panel.subtitle;
   say(c.footer, panel.footer);
   set(c.svg, { "aria-label": panel.alt });
-  const crowd = clamp(Math.sqrt(110 / panel.edges.length), 0.5, 1);
+  const crowd = clamp(Math.sqrt(110 / (p.data.crowd?.[1] ?? panel.edges.length)), 0.5, 1);
   c.near = new Map();
   // Many boxes would hide each other: the other seeds are circles with their thick outline.
   const all = p.data.boxes;
@@ -170,14 +375,14 @@ function fill(p, c, panel) {
     const base = nodes[shown.n];
     const n = take(c.nodes, base.id, () => node(base.id));
     fresh.add(base.id);
-    Object.assign(n, shown, base, { rank, wants: boxes.has(shown) });
+    Object.assign(n, shown, base, { rank, index: shown.n, wants: boxes.has(shown) });
     const layer = n.seed ? c.seedLayer : c.nodeLayer;
     if (n.el.parentNode !== layer) layer.append(n.el);
-    const fill = n.state === "saturated" && (n.only || !p.data.lone) ? color(p, n.t) : "";
+    const fill = n.state === "saturated" && (n.only || !p.data.lone) ? tint(p, n) : "";
     n.shape.style.fill = fill && css(fill);
     n.inside = fill && (luminance(fill) > 0.2 ? "#14180f" : "#fff");
-    style(n, `${n.name}, ${n.kind}${n.seed ? ", seed" : ""}, ` +
-      `${says(p, n)}${n.only ? " here only" : ""}, ${n.facts[0].join(" ")}`);
+    const facts = [n.kind, n.seed && words.seed, n.only ? words.only : says(p, n), n.facts[0].join(" ")];
+    style(n, put(words.named, { name: n.name, facts: facts.filter(Boolean).join(", ") }));
   });
   nodes.forEach((base) => {
     if (fresh.has(base.id)) return;
@@ -186,10 +391,14 @@ function fill(p, c, panel) {
     Object.assign(n, base, { state: "ghost", seed: false, wants: false, box: false, only: false, t: 0, rank: 1e6, side: undefined });
     if (n.el.parentNode !== c.ghostLayer) c.ghostLayer.append(n.el);
     n.shape.style.fill = n.text.style.fill = "";
-    style(n, `${n.name}, not retrieved here`);
+    style(n, put(words.elsewhere, { name: n.name }));
   });
   drop(c.nodes, fresh);
-  c.order = [...c.nodes.values()].sort((a, b) => a.rank - b.rank);
+  const hidden = new Set([...c.nodes.values()].filter((n) => hides(p, n)));
+  for (const n of c.nodes.values()) n.el.classList.toggle("gone", hidden.has(n));
+  c.order = [...c.nodes.values()].filter((n) => !hidden.has(n)).sort((a, b) => a.rank - b.rank);
+  const folded = [...hidden].filter((n) => n.state !== "ghost").length;
+  say(c.folded, folded ? put(p.look.kind || p.look.document ? words.filtered : words.folded, { number: folded }) : "");
   const lines = new Set();
   for (const shown of panel.edges) {
     const u = c.nodes.get(nodes[shown.u].id), v = c.nodes.get(nodes[shown.v].id);
@@ -198,7 +407,9 @@ function fill(p, c, panel) {
     const e = take(c.edges, key, () => ({ el: svg("path", c.edgeLayer) }));
     Object.assign(e, shown, { u, v, crowd });
     e.el.edge = e;
-    set(e.el, { "data-edge": `${u.id}|${v.id}`, class: shown.arrow ? "edge flow" : "edge" });
+    e.gone = hidden.has(u) || hidden.has(v);
+    set(e.el, { "data-edge": `${u.id}|${v.id}`, class: `edge${shown.arrow ? " flow" : ""}${e.gone ? " gone" : ""}` });
+    if (e.gone) continue;
     const tint = shown.arrow ? css(p.ink) : "";
     if (e.el.style.fill !== tint) e.el.style.fill = tint;
     e.el.style.fillOpacity = shown.arrow ? (crowd * (0.35 + 0.4 * shown.w)).toFixed(2) : "";
@@ -225,7 +436,7 @@ function node(id) {
 }
 
 function style(n, words) {
-  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.kind === "passage" ? " passage" : ""}${n.only ? " only" : ""}` });
+  set(n.el, { class: `node ${n.state}${n.seed ? " seed" : ""}${n.square ? " passage" : ""}${n.only ? " only" : ""}` });
   set(n.shape, { class: "shape", "data-state": n.state, "aria-label": words });
 }
 
@@ -241,9 +452,20 @@ const color = (p, t) => {
   return p.stops[i].map((v, j) => v + (at - i) * (p.stops[i + 1][j] - v));
 };
 
+// By importance, or by the document or community of a node; eight of these and the others.
+const GROUPS = {
+  light: ["#332288", "#44aa99", "#cc6677", "#ddcc77", "#117733", "#88ccee", "#aa4499", "#999933"],
+  dark: ["#77aadd", "#ee8866", "#44bb99", "#eedd88", "#ffaabb", "#bbcc33", "#99ddff", "#aaaa00"],
+};
+const OTHERS = { light: "#b0b0b0", dark: "#70757c" };
+const parse = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+const group = (p, n) => (p.look.color === "document" ? n.d?.[0] : n.c) ?? -1;
+const hue = (p, at) => parse(GROUPS[p.theme][at] ?? OTHERS[p.theme]);
+const tint = (p, n) => (p.look.color === "importance" ? color(p, n.t) : hue(p, group(p, n)));
+
 // ---- geometry
 
-const says = (p, n) => p.data.legend.plain ? "" : STATES[n.state];
+const says = (p, n) => p.data.legend.plain ? "" : words[n.state];
 const thick = (p, e) => e.w ? 1.2 + (e.arrow ? 6.8 : 4.8) * e.w * p.size * (e.crowd ?? 1) : 1;
 const width = (p, text, bold) => {
   const key = (bold ? "b" : "") + text;
@@ -259,22 +481,82 @@ function draw(p) {
   const count = p.cards.length, fit = Math.max(1, Math.floor((p.width + 14) / 354));
   const columns = Math.min(count || 1, fit, count === 3 && fit > 2 ? 3 : 2);
   p.grid.style.setProperty("--columns", columns);
-  const home = p.width < 480 || !count ? p.legend : p.cards[columns - 1].head;
+  const home = p.width < 480 || !count || count > 2 ? p.legend : p.cards[columns - 1].head;
   if (p.tools.parentNode !== home) home.append(p.tools);
   p.root.classList.toggle("moved", p.k > 1);
   for (const c of p.cards) {
     c.w = Math.floor((p.width - 14 * (columns - 1)) / columns) - 2;
-    c.h = clamp(Math.round(0.7 * c.w), 320, 600);
+    // Four panels stand in one view of a notebook's screen.
+    c.h = count > 2 && columns > 1 ? clamp(Math.round(0.46 * c.w), 190, 420) : clamp(Math.round(0.7 * c.w), 320, 600);
     set(c.svg, { width: c.w, height: c.h, viewBox: `0 0 ${c.w} ${c.h}` });
-    const room = Math.sqrt(c.w * c.h / Math.max(p.data.nodes.length, 1));
+    const room = Math.sqrt(c.w * c.h / Math.max(p.data.crowd?.[0] ?? p.data.nodes.length, 1));
     p.size = clamp(room / 80, 0.55, 1.2) * Math.min(Math.sqrt(p.k), 1.6);
     const home = homes(p, c.w, c.h);
     unfold(c, home);
     for (const n of c.nodes.values()) arrange(p, c, n, home.get(n.id));
-    for (const e of c.edges.values()) set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow) });
+    for (const e of c.edges.values()) e.gone || set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow) });
+    shapes(c);
+    stream(p, c);
     label(p, c);
   }
   mark(p);
+}
+
+// ---- flow: dots along the arrows, the faster the more mass they carry
+
+const PERIOD = 13, STREAMS = 120;
+const flows = (p) => p.cards.length === 1 && p.data.panels[0].edges.some((e) => e.arrow);
+
+function stream(p, c) {
+  c.flowLayer.replaceChildren();
+  if (!p.look.moving || !flows(p)) return;
+  const lines = [...c.edges.values()].filter((e) => e.arrow && !e.gone).sort((a, b) => b.w - a.w);
+  for (const e of lines.slice(0, STREAMS)) {
+    const dx = e.v.px - e.u.px, dy = e.v.py - e.u.py, length = Math.hypot(dx, dy) || 1, width = thick(p, e);
+    const start = leave(e.u, dx / length, dy / length) / length, end = 1 - (leave(e.v, dx / length, dy / length) + 7 + 1.5 * width) / length;
+    if (end - start < PERIOD / length) continue;
+    const at = (share) => `${(e.u.px + share * dx).toFixed(1)} ${(e.u.py + share * dy).toFixed(1)}`;
+    const line = svg("path", c.flowLayer, { class: "dots", d: `M${at(start)}L${at(end)}`, "stroke-dasharray": `0 ${PERIOD}` });
+    line.style.strokeWidth = clamp(0.55 * width, 1.3, 3.4);
+    // All start and step together, so that the picture is painted only a few times a second.
+    line.style.setProperty("--far", -PERIOD * (1 + Math.round(4 * e.w)));
+    line.edge = e;
+  }
+}
+
+// ---- shapes of a method: hulls around communities, rings of hops, ribbons along paths
+
+function shapes(c) {
+  c.shapeLayer.replaceChildren();
+  c.marks = [];
+  (c.panel.shapes ?? []).forEach(({ shape, n, title }, i) => {
+    const spots = n.map((at) => [...c.nodes.values()].find((node) => node.index === at)).filter(Boolean);
+    const points = shape === "ribbon" ? spots.map((s) => [s.px, s.py]) : hull(spots.map((s) => [s.px, s.py]));
+    if (!points.length) return;
+    const d = `M${points.map((at) => at.map((v) => v.toFixed(1)).join(" ")).join("L")}${shape === "ribbon" ? "" : "Z"}`;
+    const g = svg("g", c.shapeLayer, { class: `${shape} hue${i % 6}` });
+    say(svg("title", g), title);
+    svg("path", g, { d });
+    if (shape === "ring") svg("path", g, { d, class: "inner" });
+    if (shape !== "ring") return;
+    const [top, y] = points.reduce((top, at) => (at[1] < top[1] ? at : top)), x = clamp(top, 30, c.w - 30);
+    say(svg("text", g, { x, y: Math.max(y - 21, 11) }), title);
+    c.marks.push({ x0: x - 22, x1: x + 22, y0: y - 34, y1: y - 18 });
+  });
+}
+
+// The convex hull, counterclockwise (Andrew's monotone chain).
+function hull(points) {
+  const sorted = points.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const half = (some) => some.reduce((chain, at) => {
+    while (chain.length > 1) {
+      const [[x, y], [X, Y]] = chain.slice(-2);
+      if ((X - x) * (at[1] - y) - (Y - y) * (at[0] - x) > 0) break;
+      chain.pop();
+    }
+    return [...chain, at];
+  }, []);
+  return [...half(sorted).slice(0, -1), ...half(sorted.toReversed()).slice(0, -1)];
 }
 
 const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
@@ -308,7 +590,9 @@ function homes(p, w, h) {
         keep(o);
         if (!s.late) moving.add(o);
       }
-  return (p.homes = new Map(spots.map((s) => [s.id, s])));
+  p.homes = new Map(spots.map((s) => [s.id, s]));
+  for (const [id, [x, y]] of p.placed) if (p.homes.has(id)) Object.assign(p.homes.get(id), { x: x * w, y: y * h });
+  return p.homes;
 }
 
 // Seeds are boxes with their name inside, unless that would hide the box of a more important one.
@@ -324,7 +608,7 @@ function unfold(c, home) {
 }
 
 function arrange(p, c, n, home) {
-  const square = n.kind === "passage";
+  const square = n.square;
   if (n.box) {
     n.words = boxed(n.name, c.w);
     n.half = [width(p, n.words, true) / 2 + 9, 12];
@@ -345,7 +629,7 @@ function arrange(p, c, n, home) {
 const box = (el, a, b, round) => set(el, { x: -a, y: -b, width: 2 * a, height: 2 * b, rx: round });
 
 // Where the ray from a node toward (dx, dy) leaves its shape.
-const leave = (n, dx, dy) => n.box || n.kind === "passage"
+const leave = (n, dx, dy) => n.box || n.square
   ? Math.min(n.half[0] / Math.max(Math.abs(dx), 1e-9), n.half[1] / Math.max(Math.abs(dy), 1e-9))
   : n.half[0];
 
@@ -376,6 +660,7 @@ function spot(p, n, [sx, sy, part = 0.5], off = 0) {
 }
 const extent = (n) => ({ n, x0: n.px - n.half[0] - 2, x1: n.px + n.half[0] + 2,
   y0: n.py - n.half[1] - 1, y1: n.py + n.half[1] + 1 });
+const gap = (r, { px, py, half: [a, b] }) => Math.hypot(Math.max(r.x0 - px - a, 0, px - a - r.x1), Math.max(r.y0 - py - b, 0, py - b - r.y1));
 const meets = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
 const crosses = (r, e) => {
   const { px: x, py: y } = e.u, { px: X, py: Y } = e.v;
@@ -386,15 +671,16 @@ const crosses = (r, e) => {
 };
 
 function label(p, c) {
-  const taken = c.order.filter((n) => n.state !== "ghost").map(extent), edges = c.edges.size > 160 ? null : [...c.edges.values()];
-  const rank = (n) => (n.id === p.selected ? -2e5 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.kind === "passage" ? 1e5 : 0)) + n.rank;
+  const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks], edges = c.edges.size > 160 ? null : [...c.edges.values()].filter((e) => !e.gone);
+  const nodes = c.order.filter((n) => n.state !== "ghost");
+  const rank = (n) => (n.id === p.selected ? -2e5 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.square ? 1e5 : 0)) + n.rank;
   for (const n of [...c.order].sort((a, b) => rank(a) - rank(b))) {
     if (n.box) { n.shown = true; write(n, { dx: 0, dy: 4.2 }); continue; }
     if (n.state === "ghost" && n.id !== p.selected) { n.shown = false; write(n, null); continue; }
     const mine = edges ?? (c.near.get(n.id) ?? []).map(([, e]) => e);
     // A full node is named before any touched one: farther off, shorter; over a node only when selected.
     const tries = [[n.words, 0]], less = short(n.name, 14), picked = n.id === p.selected;
-    if (picked || n.state === "saturated" && n.kind !== "passage" && n.rank < NAMED)
+    if (picked || n.state === "saturated" && !n.square && n.rank < NAMED)
       tries.push([n.words, 9], [less, 0], [n.words, 18], [less, 9], [less, 18], [less, 27], ...(picked ? [[less, 0, 1]] : []));
     let best = null, cost = Infinity;
     for (const [words, off, over] of tries) {
@@ -404,7 +690,9 @@ function label(p, c) {
         const at = spot(p, n, side, off);
         if (at.x0 < 2 || at.x1 > c.w - 2 || at.y0 < 4 || at.y1 > c.h - 4) return;
         const hits = taken.filter((other) => other.n !== n && meets(at, other));
-        if (hits.some((other) => !over || other.n.box || "dx" in other)) return;
+        if (hits.some((other) => !over || !other.n || other.n.box || "dx" in other)) return;
+        // A name that is nearer to another node would be read as that one's.
+        if (!picked && nodes.some((other) => other !== n && gap(at, other) < 12 && gap(at, other) < gap(at, n) + 3)) return;
         let now = i * 0.3 - (n.side === i ? 1.2 : 0);
         for (const other of hits) now += other.n.state === "saturated" ? 9 : 4;
         for (const e of mine) if (crosses(at, e)) now += e.arrow ? 0.8 + e.w : 0.6;
@@ -417,6 +705,9 @@ function label(p, c) {
     write(n, best);
     if (best) taken.push({ ...best, n });
   }
+  const nameless = nodes.filter((n) => n.state === "saturated" && !n.shown);
+  say(c.more, nameless.length ? put(words.more, { number: nameless.length }) : "");
+  c.more.title = nameless.map((n) => n.name).join(", ");
 }
 
 function write(n, at) {
@@ -513,12 +804,12 @@ function tip(p, id, at, event, e) {
     e.facts.forEach(([name, value]) => row(name, value));
   } else {
     html("div", "name", p.tip, n.name);
-    html("div", "kind", p.tip, [n.kind, n.seed && "seed", says(p, n) ?? "not retrieved here"]
+    html("div", "kind", p.tip, [n.kind, n.seed && words.seed, says(p, n)]
       .filter(Boolean).join(" · "));
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
       const all = html("div", "others", p.tip);
-      html("div", "kind", all, "by panel");
+      html("div", "kind", all, words.panels);
       for (const c of p.cards) {
         const there = c.nodes.get(id), line = html("div", "row", all);
         html("span", "", line, c.panel.title);
@@ -553,6 +844,9 @@ function select(p, id) {
 }
 
 function mark(p) {
+  const opened = p.data.expanded?.includes(p.selected), more = p.selected === p.data.selected && p.data.more;
+  p.expand.hidden = !opened && !more;
+  say(p.expand, opened ? words.less : put(words.neighbors, { number: p.data.more }));
   const path = p.data.path ?? [], steps = new Set(path.slice(1).map((id, i) => JSON.stringify([path[i], id].sort())));
   for (const c of p.cards) {
     c.svg.classList.toggle("traced", path.length > 0);
@@ -565,7 +859,7 @@ function mark(p) {
       n.el.classList.toggle("selected", n.id === p.selected);
       set(n.shape, { "aria-pressed": n.id === p.selected });
     }
-    enter(c, [c.at, p.selected].map((id) => c.nodes.get(id)).find((n) => n && n.state !== "ghost") ?? c.order[0]);
+    enter(c, [c.at, p.selected].map((id) => c.nodes.get(id)).find((n) => n && n.state !== "ghost" && c.order.includes(n)) ?? c.order[0]);
   }
 }
 
@@ -603,9 +897,18 @@ function leap(c, n, by) {
   shown.at(clamp(shown.indexOf(n) + by, 0, shown.length - 1)).shape.focus();
 }
 
+// Puts a node elsewhere, where it stays until the picture is reset or another question asked.
+function shift(p, c, n, dx, dy) {
+  const home = p.homes.get(n.id);
+  home.x = clamp(home.x + dx / p.k, 8, c.w - 8);
+  home.y = clamp(home.y + dy / p.k, 8, c.h - 8);
+  p.placed.set(n.id, [home.x / c.w, home.y / c.h]);
+  view(p, p.k, p.panX, p.panY);
+}
+
 function pointers(p, c) {
   const s = c.svg, down = new Map();
-  let moved = false, apart = 0, finger = null;
+  let moved = false, apart = 0, finger = null, held = null;
   s.addEventListener("pointerover", (event) => {
     if (down.size) return;
     const id = event.pointerType === "touch" ? touched(c, event) : key(event), e = event.target.edge;
@@ -633,10 +936,12 @@ function pointers(p, c) {
     const n = c.nodes.get(key(event)), far = { PageDown: 1, PageUp: -1, Home: -1e6, End: 1e6 }[event.key];
     const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
     if (!n) return;
-    if (step) walk(p, c, n, ...step);
+    if (step && event.shiftKey) shift(p, c, n, 12 * step[0], 12 * step[1]);
+    else if (step) walk(p, c, n, ...step);
     else if (far) leap(c, n, far);
     else if (event.key === "Enter" || event.key === " ") select(p, n.id !== p.selected ? n.id : null);
     else if (event.key === "e") turn(p, c, n);
+    else if (event.key === "x") expand(p, n.id);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -654,6 +959,7 @@ function pointers(p, c) {
     if (event.button) return;
     down.set(event.pointerId, [event.clientX, event.clientY]);
     finger = event.pointerType === "touch" ? event : null;
+    held = event.pointerType === "touch" ? null : c.nodes.get(key(event));
     moved = down.size > 1;
     apart = 0;
   });
@@ -668,10 +974,11 @@ function pointers(p, c) {
       const [a, b] = [...down.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
       if (apart) zoom(p, now / apart, at({ clientX: (a[0] + b[0]) / 2, clientY: (a[1] + b[1]) / 2 }));
       apart = now;
-    } else view(p, p.k, p.panX - dx / p.k / c.w, p.panY - dy / p.k / c.h);
+    } else if (held) shift(p, c, held, dx, dy);
+    else view(p, p.k, p.panX - dx / p.k / c.w, p.panY - dy / p.k / c.h);
   });
   for (const name of ["pointerup", "pointercancel"])
-    s.addEventListener(name, (event) => { down.delete(event.pointerId); apart = 0; });
+    s.addEventListener(name, (event) => { down.delete(event.pointerId); apart = 0; held = null; });
 }
 
 // ---- view
@@ -715,16 +1022,17 @@ function legend(p) {
   for (let i = 0; i < 32; i++)
     svg("rect", bar, { x: 3 * i, y: 0, width: 3.4, height: 12 }).style.fill = css(color(p, i / 31));
   svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
-  if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
-  l.plain || item("seed", icon(28, "seed saturated", [12, 7, 4]));
+  if (p.look.color !== "importance") kinds(p, item, icon);
+  else if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
+  l.plain || item(words.seed, icon(28, "seed saturated", [12, 7, 4]));
   if (p.data.lone) {
-    item("retrieved here only", icon(18, "saturated only", [6, 6, 6]));
-    item("by others too", icon(16, "shared", [6, 6, 6]));
+    item(words.only, icon(18, "saturated only", [6, 6, 6]));
+    item(words.shared, icon(16, "shared", [6, 6, 6]));
   }
-  if (l.passages) item("passage", icon(16, "passage saturated", [5.5, 5.5, 1.5]));
-  if (l.wet) item("touched, not full", icon(16, "wet", [5.5, 5.5, 5.5]));
-  if (l.dry) item("nothing reached it", icon(16, "dry", [4, 4, 4]));
-  l.plain || item("not retrieved", icon(10, "ghost", [2.6, 2.6, 2.6]));
+  if (l.passages) item(words.passage, icon(16, "passage saturated", [5.5, 5.5, 1.5]));
+  if (l.wet) item(words.wet, icon(16, "wet", [5.5, 5.5, 5.5]));
+  if (l.dry) item(words.dry, icon(16, "dry", [4, 4, 4]));
+  l.plain || item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));
   l.widths.forEach(([w, text], i) => {
     const e = { w, arrow: l.thickness === "flow" }, s = canvas(34, 18, 0, 0);
     const end = (px) => ({ px, py: 9, half: [0, 0] });
@@ -732,6 +1040,30 @@ function legend(p) {
     if (e.arrow) path.style.fill = css(p.ink);
     item(text, ...(i ? [s] : [l.thickness, s]));
   });
+}
+
+// The groups of the picture, those of the most nodes first; pointing at one shows which nodes it has.
+function kinds(p, item, icon) {
+  const names = p.data.groups[p.look.color], seen = new Set();
+  for (const c of p.cards) for (const n of c.order) if (n.state === "saturated") seen.add(hueOf(group(p, n)));
+  for (const at of [...seen].sort((a, b) => a - b)) {
+    const mark = icon(16, "saturated", [6, 6, 6]);
+    mark.querySelector(".shape").style.fill = css(hue(p, at));
+    item(at < SHOWN ? short(names[at], 26) : words.others, mark);
+    const el = p.keys.lastChild;
+    el.onpointerenter = () => point(p, (n) => n.state === "saturated" && hueOf(group(p, n)) === at);
+    el.onpointerleave = () => hover(p, null);
+  }
+}
+
+const SHOWN = 8;
+const hueOf = (at) => (at < 0 || at >= SHOWN ? SHOWN : at);
+
+function point(p, which) {
+  for (const c of p.cards) {
+    c.svg.classList.add("dim");
+    for (const n of c.order) n.el.classList.toggle("on", which(n));
+  }
 }
 
 // ---- download
@@ -772,7 +1104,7 @@ function compose(p) {
     const copy = out.appendChild(svg("svg", null, { ...place(el), viewBox: el.getAttribute("viewBox"), overflow: "hidden" }));
     for (const from of el.querySelectorAll("rect, path, text")) {
       const style = getComputedStyle(from);
-      if (style.display === "none" || style.fill === "none" && style.stroke === "none") continue;
+      if (from.closest(".gone, .dots") || style.display === "none" || style.fill === "none" && style.stroke === "none") continue;
       const to = svg(from.localName, copy);
       for (const name of ["x", "y", "width", "height", "rx", "d"]) if (from.hasAttribute(name)) to.setAttribute(name, from.getAttribute(name));
       for (const name of INK) to.setAttribute(name, style.getPropertyValue(name));

@@ -1,24 +1,17 @@
 // Keys that press what the page shows, while nothing is typed. Elements are looked for at every
 // press, also in the shadow roots of components: a page may have become another one.
-export default function ({ data: [{ on, rows }], parentElement }) {
-  const box = parentElement.querySelector("dialog");
+export default function ({ data: [{ on, rows, title, close }], parentElement }) {
+  const place = parentElement.querySelector(".shortcuts");
+  if (!place.firstChild) {
+    place.innerHTML = '<dialog aria-labelledby="title"><h2 id="title"></h2><dl></dl><button type="button"></button></dialog>';
+    place.querySelector("h2").textContent = title;
+    place.querySelector("button").textContent = close;
+  }
+  const box = place.querySelector("dialog");
   fill(box, rows);
   document.qafdKeys?.abort();
   document.qafdKeys = new AbortController();
   if (on) document.addEventListener("keydown", (event) => heard(event, box), { signal: document.qafdKeys.signal });
-  if (!Object.hasOwn(history, "pushState")) remember();
-}
-
-// When a page takes the place of another one, the parameters that only that one had leave the address
-// one by one, each as an entry of the history. What follows one click or key shall be one entry.
-function remember() {
-  let acted = true;
-  for (const name of ["pointerdown", "keydown", "click", "popstate"])
-    addEventListener(name, () => { acted = name !== "popstate"; }, true);
-  history.pushState = (...entry) => {
-    History.prototype[acted ? "pushState" : "replaceState"].apply(history, entry);
-    acted = false;
-  };
 }
 
 const TYPING = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, dialog, " +
@@ -34,6 +27,7 @@ function heard(event, box) {
     n: () => turn(1),
     p: () => turn(-1),
     t: () => tab((one) => one.textContent.trim() === "Table"),
+    f: () => focus(one("input.find")),
     g: () => focus(one('[data-node][tabindex="0"]')),
     "+": () => press('button[aria-label="Zoom in"]'),
     "-": () => press('button[aria-label="Zoom out"]'),
@@ -65,7 +59,7 @@ function question() {
 }
 
 function unselect() {
-  for (const picture of all(".qafd")) picture.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+  for (const picture of all(".panel")) picture.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
   return false;
 }
 

@@ -19,10 +19,9 @@ import numpy as np
 from planted import planted
 from results import write
 
-from qafd.assemble import node_id
 from qafd.flow import kernel
 from qafd.graph import Graph, kind_bit
-from qafd.records import Keyword, QueryPlan
+from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers import LAYERS, build

@@ -25,9 +25,9 @@ from qafd import retrieve
 from qafd.evaluate import Evaluation, Score, evaluate
 from qafd.evaluate.collection import collection
 from qafd.evaluate.gold import read_passages, read_questions
-from qafd.evaluate.measures import interval
+from qafd.evaluate.measures import intervals
 from qafd.flow import kernel
-from qafd.flow.reference import RELEASED_PUSHES, push
+from qafd.flow.reference import RELEASED, push
 from qafd.flow.solver import solve
 from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
@@ -66,8 +66,7 @@ def per_seed(problem: Problem) -> Floats:
 def released(problem: Problem) -> Floats:
     """x where Algorithm 2 stands after the released code's 500 pushes."""
     trace = push(problem.layer, problem.gates, problem.seeds.rows, problem.mass,
-                 problem.method.capacity, most_pushes=RELEASED_PUSHES,
-                 rng=np.random.default_rng(SEED))
+                 problem.method.capacity, replace(RELEASED, seed=SEED))
     x = np.zeros(len(problem.corpus.graph))
     x[trace.rows] = trace.x
     if problem.method.layer == "entities":
@@ -156,11 +155,14 @@ METHODS: dict[str, Retriever] = {
 }
 
 
-def workspace(folder: Path, cache: Path) -> KnowledgeGraph:
-    """A set's passages, read once by this version of the local models, its graph made anew."""
+def workspace(folder: Path, cache: Path, file: Path | None = None) -> KnowledgeGraph:
+    """A set's passages, read once by this version of the local models, its graph made anew.
+
+    They are in `file`, or in passages.jsonl of the folder.
+    """
     code = "".join(Path(m.__code__.co_filename).read_text() for m in (
         chunk, LocalExtractor.extract, LocalEmbedder.embed))
-    data = (folder / "passages.jsonl").read_bytes()
+    data = (file or folder / "passages.jsonl").read_bytes()
     stamp = hashlib.sha256(code.encode() + data).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"{folder.name}-{stamp}.db"
@@ -199,7 +201,7 @@ def line(name: str, results: dict[str, Evaluation]) -> dict:
             ours.recall(5) - theirs.recall(5) for data, result in results.items()
             for ours, theirs in zip(_score(result, "qafd").trials, scores[data].trials,
                                     strict=True)])
-        gain = interval(gains, np.random.default_rng(SEED))
+        gain = intervals(gains[None], np.random.default_rng(SEED))[0]
         found["qafd_gain"] = [gain.mean, gain.low, gain.high]
     return found
 

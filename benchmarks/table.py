@@ -39,6 +39,10 @@ def lines():
            "1,000 MB", "indexing.py")
     yield (f"same graph after {kills['kills']} kill -9", "yes" if kills["same_digest"] else "no",
            "yes", "indexing.py")
+    grown = [row for row in result("scale") if "passages" in row][-1]
+    changes = ", ".join(f"{grown[what]:.2f}" for what in ("add s", "delete s", "undo s"))
+    yield (f"add, delete, undo one document at {grown['passages']:,} passages",
+           f"{changes} s of CPU", "1 s", "scale.py")
     for size in dict.fromkeys(passages for passages, _ in query):
         yield (f"question on {size:,} passages, median", f"{query[size, 'whole question']:.0f} ms",
                "60 ms", "query.py")

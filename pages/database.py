@@ -1,43 +1,5 @@
 """Database: a question to a SQLite file, the part of its schema that answers it, SQL and rows."""
 
-import streamlit as st
+from qafd.app.database import show
 
-from qafd.app.database import (
-    asked_of,
-    chosen_database,
-    database_picture,
-    method_controls,
-    node_card,
-    question_box,
-    status_line,
-)
-from qafd.app.database.sql import certificate_tab, schema_tab, sql_tab, why_tab
-from qafd.app.pages import heading
-from qafd.app.workspaces import workspace
-
-TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": certificate_tab}
-
-knowledge = workspace()
-heading("Database")
-database = chosen_database()
-question = question_box(database)
-method = method_controls()
-
-if not question.strip():
-    st.write("Ask a question to see which tables, columns and joins answer it.")
-    schema_tab(knowledge, database, None)
-    st.stop()
-
-asked = asked_of(database, question, method)
-left, right = st.columns([5, 2], gap="medium")
-with left:
-    status_line(asked)
-    selected = database_picture(asked)
-with right:
-    node_card(asked, selected)
-
-for tab, draw in zip(st.tabs(list(TABS), key="dbtab", bind="query-params"), TABS.values(),
-                     strict=True):
-    if tab.open:
-        with tab:
-            draw(knowledge, database, asked)
+show()

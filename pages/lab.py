@@ -1,49 +1,5 @@
 """Lab: experiments on the diffusion behind a question, and on synthetic graphs."""
 
-import streamlit as st
+from qafd.app.lab import show
 
-from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.lab import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
-from qafd.app.lab.bounds import guarantees_tab, scale_tab
-from qafd.app.lab.embeddings import embeddings_tab
-from qafd.app.pages import heading
-from qafd.app.result import explored, method_controls, status_line
-from qafd.app.session import keep_linked
-from qafd.app.workspaces import workspace
-
-ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
-         "Gates": gates_tab, "Robustness": robustness_tab}
-# These make graphs of their own: no question and no control of the diffusion acts on them.
-ALONE = {"Guarantees": guarantees_tab, "Scale": scale_tab}
-TABS = [*ASKED, "Embeddings", *ALONE]
-
-knowledge = workspace()
-heading("Lab")
-above = st.container()
-tabs = dict(zip(TABS, st.tabs(TABS, key="experiment", bind="query-params"), strict=True))
-name = next(name for name, tab in tabs.items() if tab.open)
-
-if name in ALONE:
-    keep_linked("q")
-    with tabs[name]:
-        ALONE[name]()
-    st.stop()
-
-view = None
-with above:
-    question = question_box(knowledge)
-    if len(knowledge.graph):
-        method = method_controls(knowledge, question)
-        if question.strip():
-            view = explored(knowledge, question, method)
-            status_line(view)
-
-with tabs[name]:
-    if name == "Embeddings":
-        embeddings_tab(knowledge, view)
-    elif view is not None:
-        ASKED[name](view)
-    elif len(knowledge.graph):
-        ask_something(knowledge)
-    else:
-        empty_workspace(knowledge)
+show()

@@ -1,5 +1,5 @@
 """Learn: the method in seven short cards, each with a graph to play with."""
 
-from qafd.app.learn import draw
+from qafd.app.learn import show
 
-draw()
+show()

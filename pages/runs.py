@@ -1,26 +1,5 @@
 """Runs: what was kept, one run drawn again as it was, what differs between two; bundles."""
 
-import streamlit as st
+from qafd.app.runs import show
 
-from qafd.app.picture import drawing_controls
-from qafd.app.runs import history, many_runs, one_run, two_runs
-from qafd.app.runs.opened import bundle_view, open_bundle
-from qafd.app.workspaces import workspace
-
-knowledge = workspace()
-st.title("Runs")
-st.caption("Runs that were kept, as they were: nothing is computed anew to show them.")
-sent = open_bundle()
-if sent is not None:
-    bundle_view(sent, knowledge, drawing_controls())
-    st.stop()
-past = history(knowledge)
-
-if past.chosen:
-    drawing = drawing_controls()
-    if len(past.chosen) == 1:
-        one_run(past, drawing)
-    elif len(past.chosen) == 2:
-        two_runs(past, drawing)
-    else:
-        many_runs(past)
+show()

@@ -1,31 +1,5 @@
 """Settings: which workspace, which language model, what made it, and how to empty it."""
 
-import streamlit as st
+from qafd.app.settings import show
 
-from qafd.app.access import access_settings
-from qafd.app.escaping import said
-from qafd.app.language import language_settings
-from qafd.app.session import WORKSPACE, value_of
-from qafd.app.settings import remake, versions, wipe, workspace_settings
-from qafd.app.settings.endpoint import endpoint_settings
-from qafd.app.shortcuts import keyboard_settings
-from qafd.app.workspaces import path_of, workspace
-from qafd.errors import StoreError
-from qafd.knowledge import KnowledgeGraph
-from qafd.wording import say
-
-st.title(say("Settings"))
-knowledge = KnowledgeGraph(path_of(value_of(WORKSPACE, "")))
-try:
-    knowledge = workspace()
-    workspace_settings(knowledge)
-    endpoint_settings()
-    remake(knowledge)
-except StoreError as error:
-    # a damaged workspace can still be removed
-    st.error(said(error), icon=":material/error:")
-language_settings()
-keyboard_settings()
-access_settings()
-versions()
-wipe(knowledge)
+show()

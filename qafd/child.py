@@ -37,7 +37,7 @@ _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 @dataclass(frozen=True)
-class Reply:
+class ChildReply:
     """What a child wrote; `code` is minus the signal that ended it, `late` that its time was up."""
 
     content: bytes
@@ -45,7 +45,7 @@ class Reply:
     late: bool
 
 
-def ask(module: str, request: bytes, most: int, seconds: float) -> Reply:
+def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
     """What `main` of a module writes when it reads a request; the child dies with this call.
 
     Parameters
@@ -59,7 +59,7 @@ def ask(module: str, request: bytes, most: int, seconds: float) -> Reply:
     """
     child = _started(_MAIN, module)
     content, late = _talk(child, request, most, seconds, close=True)
-    return Reply(content, _ended(child), late)
+    return ChildReply(content, _ended(child), late)
 
 
 class ForkServer:
@@ -80,7 +80,7 @@ class ForkServer:
                  trace: TracebackType | None) -> None:
         self._end()
 
-    def ask(self, request: bytes, most: int, seconds: float) -> Reply:
+    def ask(self, request: bytes, most: int, seconds: float) -> ChildReply:
         """See `qafd.child.ask`."""
         if not hasattr(os, "fork"):
             return ask(self._module, request, most, seconds)
@@ -89,13 +89,13 @@ class ForkServer:
         asked = _ASKED.pack(len(request), most, seconds) + request
         head, late = _talk(self._server, asked, _ANSWERED.size, seconds + _GRACE)
         if len(head) < _ANSWERED.size:
-            return Reply(b"", self._end(), late)
+            return ChildReply(b"", self._end(), late)
         size, code, late = _ANSWERED.unpack(head)
         assert self._server.stdout is not None
         content = self._server.stdout.read(size)
         if len(content) < size:
             self._end()
-        return Reply(content, code, late)
+        return ChildReply(content, code, late)
 
     def _end(self) -> int:
         server, self._server = self._server, None

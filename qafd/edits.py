@@ -7,9 +7,9 @@ it be understood, so an edit that is undone leaves no trace in the graph.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from qafd.assemble import Assembly, node_id
+from qafd.assemble import Assembly
 from qafd.reading.text import canonical
-from qafd.records import Assertion, Description, Edge, Extraction, Mention
+from qafd.records import Assertion, Description, Edge, Extraction, Mention, node_id
 
 STRENGTH = 0.5  # similarity of an edge by hand
 MENTION_KINDS = ("title", "heading", "term")  # which say nothing of what is named
@@ -164,8 +164,3 @@ def connect_by_hand(assembly: Assembly, edits: Iterable[Edit]) -> Assembly:
             edges[spot] = (replace(edges[spot], similarity=max(edges[spot].similarity, STRENGTH))
                            if spot in edges else Edge(*ends, kind, STRENGTH, label))
     return replace(assembly, edges=tuple(edges[spot] for spot in sorted(edges)))
-
-
-def told(edit: Edit) -> str:
-    """What stands in the place of a sentence where an edge was added by hand."""
-    return f"Added by hand, {edit.made_at[:10]}{': ' * bool(edit.note)}{edit.note}"

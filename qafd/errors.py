@@ -83,6 +83,9 @@ class DiskFullError(StoreError):
 class ModelError(QafdError):
     """A language or embedding model cannot do what was asked."""
 
+    paid = False
+    """Whether what was sent may have to be paid although it was of no use."""
+
 
 class MissingKeyError(ModelError):
     """The endpoint wants an API key, or refuses the one it was given."""
@@ -101,8 +104,9 @@ class RefusedError(ModelError):
 
 
 class MalformedReplyError(ModelError):
-    """The model answered, but not what was asked for; the tokens may have been paid."""
+    """The model answered, but not what was asked for."""
 
+    paid = True
     tokens: tuple[int, int, bool] = (0, 0, True)
     """Tokens in, tokens out, and whether they are estimated."""
 

@@ -6,42 +6,57 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from qafd.answer import Answer, Draft, Written, draft, written
 from qafd.answer.context import BUDGET as TOKENS
-from qafd.answer.context import MOST, WAYS
+from qafd.answer.context import WAYS
 from qafd.answer.quote import extract_answer
 from qafd.curate import entities as curate
 from qafd.curate.earlier import earlier_graph
 from qafd.curate.neighbors import connect, disconnect
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
-from qafd.explain import Explanation
+from qafd.explain import Chain, Explanation, PathFlow, ReasoningPath, tell_paths
+from qafd.explain.conditions import AnswerConditions, has_answers, tabulate_conditions
 from qafd.explain.explanation import explain
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.ingest.embedding import MeteredEmbedder
-from qafd.loaded import Graphs, corpus_of, told_apart, with_texts
+from qafd.loaded import (
+    Graphs,
+    corpus_of,
+    read_passages,
+    sentences_of,
+    told_apart,
+    with_texts,
+)
 from qafd.models import LLM, Reply
+from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter
 from qafd.models.embedder import Embedder, LocalEmbedder
-from qafd.models.prompts_answer import ANSWER_TOKENS
 from qafd.pace import silent
-from qafd.plan import Planner, plan_by
+from qafd.plan import Planner, conditions_by, plan_by
 from qafd.reading.text.plaintext import one_line, storable
-from qafd.reasons import notices_given
 from qafd.records import QueryPlan, mark_at
-from qafd.retrieve.base import Corpus, Imprint, Retrieval, Retriever, params_of
+from qafd.retrieve.base import (
+    Corpus,
+    Imprint,
+    Retrieval,
+    Retriever,
+    StructureKind,
+    params_of,
+)
 from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
 from qafd.retrieve.layers import LAYERS, LayerState, Report, bring_up_to_date, states
 from qafd.retrieve.methods import canonical, method_of, name_of, tuned
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.seeds import passages_of
 from qafd.samples import copied
-from qafd.storage import Workspace, open_workspace
+from qafd.storage import Location, Workspace, open_workspace, place_of
 from qafd.storage.rows import Evidence
-from qafd.wording.explanations import say_path
 
 if TYPE_CHECKING:
     import networkx
@@ -54,12 +69,12 @@ T = TypeVar("T")
 
 
 class KnowledgeGraph:
-    """A workspace file and the graph in it.
+    """A workspace and the graph in it.
 
     Parameters
     ----------
-    path : Path
-        The SQLite file; it is made when it is first opened.
+    location : str or path
+        Its URL, or the path of a SQLite file; it is made when it is first opened.
     embedder : Embedder, optional
         The model that indexed it; by default the one that the workspace was told to use, which is
         the bundled local one if it was told nothing.
@@ -67,23 +82,26 @@ class KnowledgeGraph:
         Address to API key, for an embedding model behind an endpoint; never stored.
     meter : Meter, optional
         Counts and caps the requests to such a model; by default under the cap of a run.
+    calls : CallSettings, optional
+        Deadline, temperature, reply limit and context of the models that answer.
     """
 
-    def __init__(self, path: str | os.PathLike[str], embedder: Embedder | None = None,
-                 keys: Mapping[str, str] | None = None, meter: Meter | None = None) -> None:
-        self.path = Path(path)
+    def __init__(self, location: Location, embedder: Embedder | None = None,
+                 keys: Mapping[str, str] | None = None, meter: Meter | None = None,
+                 calls: CallSettings | None = None) -> None:
+        self.place = place_of(location)
         self._embedder = embedder
         self._keys = keys or {}
         self._meter = meter
+        self._calls = calls or CallSettings()
         self._remote: tuple[object, Embedder] | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str],
-             keys: Mapping[str, str] | None = None,
+    def open(cls, location: Location, keys: Mapping[str, str] | None = None,
              meter: Meter | None = None) -> "KnowledgeGraph":
-        """The workspace at `path`; raises StoreError when the file is not one."""
-        with open_workspace(path):
-            return cls(path, keys=keys, meter=meter)
+        """The workspace at a URL or path; raises StoreError when there is something else."""
+        with open_workspace(location):
+            return cls(location, keys=keys, meter=meter)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
@@ -95,12 +113,27 @@ class KnowledgeGraph:
         """
         return cls.open(copied(name, Path(home) if home is not None else Path.home() / ".qafd"))
 
+    @property
+    def url(self) -> str:
+        """Where the workspace is."""
+        return self.place.url
+
+    @property
+    def name(self) -> str:
+        """What people call the workspace."""
+        return self.place.name
+
+    @property
+    def id(self) -> str:
+        """Of no other workspace; with `version`, the key of what is computed of its graph."""
+        return self.place.id
+
     def store(self) -> Workspace:
-        """The open store, for one `with` block of this thread."""
-        return open_workspace(self.path)
+        """The open store, for one `with` block of this thread; blocks inside it share it."""
+        return open_workspace(self.url, shared=True)
 
     def add_files(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
-                  processes: int = 2, say: Callable[[str], None] = warnings.warn,
+                  processes: int | str = 2, say: Callable[[str], None] = warnings.warn,
                   **listeners: Any) -> tuple[str, ...]:
         """Index files and folders; returns the names of the files that were worked on.
 
@@ -115,21 +148,22 @@ class KnowledgeGraph:
         from qafd.ingest import index
         from qafd.ingest.folders import files_below
 
-        return index(self.path, files_below(paths, say), processes=processes, **listeners)
+        return index(self.url, files_below(paths, say), processes=processes, **listeners)
 
     def add_text(self, name: str, text: str) -> tuple[str, ...]:
         """Index a text under a document name."""
         from qafd.ingest import index
 
-        return index(self.path, [(name, storable(text).encode())], embedder=local_embedder,
+        return index(self.url, [(name, storable(text).encode())], embedder=local_embedder,
                      processes=1)
 
     def import_graph(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
-                     processes: int = 2, **listeners: Any) -> tuple[str, ...]:
+                     processes: int | str = 2, **listeners: Any) -> tuple[str, ...]:
         """Add a graph that exists already; its entities and relations are taken as they are.
 
         `paths` are those of `qafd.ingest.imports.read_graph`: GraphML, GEXF, node-link JSON, a CSV
-        of edges, the Parquet tables of GraphRAG, or the folder that it or LightRAG wrote.
+        of edges, the tables of GraphRAG, or the folder that it or LightRAG wrote. Communities of
+        GraphRAG become the layer "communities" while the workspace has nothing else.
 
         Raises
         ------
@@ -142,7 +176,10 @@ class KnowledgeGraph:
         from qafd.ingest.imports import read_graph
 
         name, graph = read_graph(paths)
-        return index(self.path, [(name, graph.to_json())], processes=processes, **listeners)
+        done = index(self.url, [(name, graph.to_json())], processes=processes, **listeners)
+        if graph.communities:
+            self.build_layers(["communities"])
+        return done
 
     def rename(self, entity: str, name: str) -> int:
         """Give an entity another name, or make it one with the entity of that name.
@@ -205,14 +242,14 @@ class KnowledgeGraph:
 
         with self.store() as store:
             done = change(store)
-        refresh(self.path, keys=self._keys)
+        refresh(self.url, keys=self._keys)
         return done
 
     @property
     def graph(self) -> Graph:
         """The knowledge graph as of now; kept in memory until it changes."""
         with self.store() as store:
-            return _GRAPHS.get(self.path, store)
+            return _GRAPHS.get(store)
 
     def to_networkx(self) -> "networkx.MultiDiGraph":
         """The whole graph with everything that it knows, edits applied; ids are its nodes.
@@ -296,7 +333,8 @@ class KnowledgeGraph:
             When the workspace was indexed with another model.
         """
         if not isinstance(question, str):
-            raise ParameterError(f"a question is a text, not {type(question).__name__}")
+            raise ParameterError("a question is a text, not {kind}",
+                                 kind=type(question).__name__)
         question = storable(question)
         with self.store() as store:
             stored = store.runs.plan(question)
@@ -311,6 +349,18 @@ class KnowledgeGraph:
         with self.store():  # else the call would open and close the file
             llm = self._language_model(client, model)
             return plan_by(llm, planner, plan, subqueries=subqueries)
+
+    def read_conditions(self, plan: QueryPlan, client: "LLM | openai.OpenAI", model: str = "", *,
+                        graph: Graph | None = None) -> QueryPlan:
+        """A plan with the conditions that a model reads in its question, for the method "exact".
+
+        `client` and `model` are as for `answer`. When the model fails, or brings in names that
+        neither the question nor the graph has, the rules stay and a notice of the plan says so.
+        """
+        with self.store() as store:  # else the call would open and close the file
+            merged = store.edits.merged()
+            planner = Planner(graph or self.graph, self._asked(plan.question), merged)
+            return conditions_by(self._language_model(client, model), planner, plan)
 
     def _heard(self, word: str) -> bool:
         """Whether a word, in any of its forms, is in a passage."""
@@ -338,21 +388,29 @@ class KnowledgeGraph:
         ParameterError
             On an unknown method or a parameter outside its range.
         """
-        graph = graph or self.graph
+        if graph is not None:
+            with self.store() as store:
+                return self._retrieved(question, method, graph, store, params)
+        # a writer may be done with the next version before the passages of this one are read
+        with self.store() as store, store.snapshot():
+            return self._retrieved(question, method, _GRAPHS.get(store), store, params)
+
+    def _retrieved(self, question: str | QueryPlan, method: str | Retriever, graph: Graph,
+                   store: Workspace, params: dict[str, Any]) -> Retrieval:
         massless = isinstance(method, str) and not params.keys() & {"mass", "alpha"}
         chosen = _configured(method, params, graph)
         plan = question if isinstance(question, QueryPlan) else self.plan(
             question, graph, subqueries=params_of(chosen).get("subqueries") == "on")
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
-                             notices=notices_given(plan.notices))
-        with self.store() as store:
-            corpus = corpus_of(graph, store, chosen.needs)
-            if massless and isinstance(chosen, FlowDiffusion):
-                chosen = chosen.started(corpus, plan)
-            retrieval = chosen.retrieve(corpus, plan)
-            return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
-                           notices=notices_given(plan.notices) + retrieval.notices)
+                             notices=plan.notices)
+        corpus = corpus_of(graph, store, chosen.needs)
+        corpus = replace(corpus, passages=corpus.passages.reading(partial(sentences_of, store)))
+        if massless and isinstance(chosen, FlowDiffusion):
+            chosen = chosen.started(corpus, plan)
+        retrieval = chosen.retrieve(corpus, plan)
+        return replace(with_texts(retrieval, store), made_by=self._imprint(graph, store),
+                       notices=plan.notices + retrieval.notices)
 
     def _imprint(self, graph: Graph, store: Workspace) -> Imprint:
         """The models are known for the present graph only: an older one may have had others."""
@@ -372,7 +430,15 @@ class KnowledgeGraph:
             The workspace has vectors of one model only.
         """
         with self.store() as store:
-            return told_apart(earlier_graph(store), store)
+            graph = told_apart(earlier_graph(store), store)
+            # The sentences that a passage has now are compared by the present model.
+            passages_of(graph, partial(read_passages, graph, store, compared=False))
+        return graph
+
+    def conditions(self, retrieval: Retrieval) -> tuple[AnswerConditions, ...]:
+        """The answers of an exact retrieval with each condition: met or not, and what shows it."""
+        with self.store() as store:
+            return tabulate_conditions(retrieval, store)
 
     def corpus(self, graph: Graph | None = None, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
         """What methods retrieve from: a graph, by default the one of this moment, its passages.
@@ -407,7 +473,7 @@ class KnowledgeGraph:
         graph, methods = graph or self.graph, tuple(methods)
         columns = chosen(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
-        needs = sorted({need for _, method in columns.values() for need in method.needs})
+        needs = sorted(set(chain.from_iterable(method.needs for _, method in columns.values())))
         if needs and (graph.kinds == "passage").sum() <= AT_ONCE:
             with suppress(StoreError):  # each column says what it lacks
                 self.build_layers(needs)
@@ -469,12 +535,13 @@ class KnowledgeGraph:
                 asked, graph, subqueries=params_of(method).get("subqueries") == "on")
             asked = self.retrieve(plan, named, graph=graph, **params)
         if asked.method != "qafd":
-            raise ParameterError(f"balances and paths are those of flow diffusion; "
-                                 f"{asked.method!r} gives its reasons on its nodes")
+            raise ParameterError("balances and paths are those of flow diffusion; {method!r} gives "
+                                 "its reasons on its nodes", method=asked.method)
         if asked.revision != graph.revision:
-            raise ParameterError(f"the graph has changed since this was retrieved (version "
-                                 f"{asked.revision}, now {graph.revision}); ask again")
-        plan = plan or self.plan(asked.query, graph, subqueries=bool(asked.parts))
+            raise ParameterError("the graph has changed since this was retrieved (version "
+                                 "{revision}, now {now}); ask again", revision=asked.revision,
+                                 now=graph.revision)
+        plan = plan or self.plan(asked.query, graph, subqueries=asked.by_subqueries)
         with self.store() as store:
             corpus = corpus_of(graph, store)
         return explain(corpus, asked, plan, self.store, self.evidence,
@@ -490,7 +557,7 @@ class KnowledgeGraph:
         """
         from qafd.ingest.erase import erase
 
-        return erase(self.path, names, keys=self._keys)
+        return erase(self.url, names, keys=self._keys)
 
     def wipe(self) -> None:
         """Empty the workspace for good."""
@@ -532,15 +599,15 @@ class KnowledgeGraph:
             apart = not isinstance(method, str) and params_of(method).get("subqueries") == "on"
             plan = self.plan(asked, subqueries=apart)
             asked = self.retrieve(plan, method)
-        plan = plan or self.plan(asked.query, subqueries=bool(asked.parts))
+        plan = plan or self.plan(asked.query, subqueries=asked.by_subqueries)
         with self.store() as store:  # to the end, or the call would open and close the file
             # What is solved anew, as for "what if", has no texts yet.
             asked = asked if asked.passages else with_texts(asked, store)
-            answer = extract_answer(asked, plan, store, self._asked(asked.query))
-            if llm is None or answer.abstained:
+            answer = extract_answer(asked, plan, store)
+            if llm is None or answer.abstained and not has_answers(asked):
                 return answer
-            draft = self.draft(asked, plan, budget=budget, length=length)
-            reply = llm.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+            draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
+            reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)
             return replace(answer, written=self.written(draft, reply, llm.name))
 
     def draft(self, retrieval: Retrieval, plan: QueryPlan | None = None, *, budget: int = TOKENS,
@@ -548,23 +615,23 @@ class KnowledgeGraph:
         """What a model would be asked about a retrieval, and shown of it.
 
         `plan` is that of its question, to save reading it again. Reasoning paths are those of
-        `explain`; methods without mass have none.
+        `explain`, or those that the method found.
         """
         ways = self._ways(retrieval, plan)
         with self.store() as store:
             return draft(retrieval, store, ways, budget=budget, length=length)
 
-    def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> list[str]:
-        """The largest paths of mass in words, part by part where the question has parts."""
+    def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> Sequence[ReasoningPath | Chain]:
+        """The best paths of a retrieval."""
         graph = self.graph
-        if retrieval.method != "qafd" or not retrieval.nodes or (
-                retrieval.revision != graph.revision):
+        if not retrieval.nodes or retrieval.revision != graph.revision:
             return []
-        plan = plan or self.plan(retrieval.query, graph, subqueries=bool(retrieval.parts))
-        parts = list(zip(retrieval.parts, plan.subqueries, strict=True)) or [(retrieval, plan)]
-        return [say_path(path) for part, read in parts
-                for path in self.explain(part, graph=graph, plan=read).paths(MOST).paths
-                if len(path.nodes) > 1][:WAYS]
+        if retrieval.method != "qafd":
+            found = [PathFlow(tuple(graph.row[node] for node in one.nodes), one.score)
+                     for one in retrieval.structures if one.kind == StructureKind.PATH]
+            with self.store() as store:
+                return tell_paths(graph, graph, found, 0.0, store)
+        return self.explain(retrieval, graph=graph, plan=plan).chains(WAYS)
 
     def written(self, draft: Draft, reply: Reply, model: str) -> Written:
         """A model's reply to a draft with its citations resolved."""
@@ -582,7 +649,7 @@ class KnowledgeGraph:
             with self.store() as store:
                 reads = chosen(store).model
             model = _meant(Endpoint("", url, client=client).models(), reads)
-        return Endpoint(model, url, client=client)
+        return Endpoint(model, url, client=client).with_settings(self._calls)
 
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""
@@ -599,15 +666,15 @@ def _configured(method: str | Retriever, params: dict[str, Any], graph: Graph) -
     """The method that a name and its parameters mean on a graph."""
     if not isinstance(method, str):
         if not hasattr(method, "retrieve"):
-            raise ParameterError(f"{str(method)[:40]} is no method; give a name or a method of "
-                                 "qafd.retrieve.METHODS")
+            raise ParameterError("{method} is no method; give a name or a method of "
+                                 "qafd.retrieve.METHODS", method=str(method)[:40])
         return method
     if "alpha" in params:
         alpha = params.pop("alpha")
         try:
             mass = float(alpha)
         except (TypeError, ValueError, OverflowError):
-            raise ParameterError(f"alpha is {str(alpha)[:40]!r}; give a number") from None
+            raise ParameterError("alpha is {alpha!r}; give a number", alpha=str(alpha)[:40]) from None
         params = {"rule": "source-degree", **params, "mass": mass}
     return tuned(method_of(canonical(method)), params, graph)
 
@@ -617,8 +684,9 @@ def _meant(names: Sequence[str], reads: str) -> str:
     if reads in names:
         return reads
     if len(names) != 1:
-        raise ParameterError(f"the client's endpoint has {len(names)} models, so model= has to "
-                             f"name one{': ' if names else ''}{one_line(', '.join(names), 600)}")
+        raise ParameterError("the client's endpoint has {count} models, so model= has to name one of "
+                             "them: {names}", count=len(names),
+                             names=one_line(", ".join(names), 600) or "-")
     return names[0]
 
 

@@ -1,43 +1,59 @@
 """What a workspace file holds, in memory: its graph while it is the same, texts on demand."""
 
+import gc
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from threading import Lock
 
-from qafd.assemble import node_id
+import numpy as np
+
 from qafd.graph import Graph
 from qafd.reading.text import passage_names
+from qafd.records import Vectors, node_id
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage
 from qafd.retrieve.layers import LAYERS, layers_of
-from qafd.retrieve.seeds import passages_of
-from qafd.storage import Workspace
+from qafd.retrieve.seeds import Passages, passages_of
+from qafd.storage import Workspace, open_workspace
+
+LARGE = 10_000  # nodes from which looking through a graph for garbage takes long
 
 
 class Graphs:
-    """The graphs read last, by file and version of the file's graph."""
+    """The graphs read last, by workspace and version of its graph."""
 
     def __init__(self, keep: int = 4) -> None:
         self._keep = keep
-        self._read: OrderedDict[tuple[Path, str], Graph] = OrderedDict()
+        self._read: OrderedDict[tuple[str, str], Graph] = OrderedDict()
+        self._reading: dict[tuple[str, str], Lock] = {}
         self._lock = Lock()
 
-    def get(self, path: Path, store: Workspace) -> Graph:
+    def get(self, store: Workspace) -> Graph:
         """The graph of an open store, read when it is not here yet."""
         with store.snapshot():
-            key = (path.resolve(), store.graph.version)
+            key = (store.place.id, store.graph.version)
             with self._lock:
-                if key in self._read:
-                    self._read.move_to_end(key)
-                    return self._read[key]
-            graph = told_apart(store.graph.read(), store)
-        with self._lock:
-            self._read[key] = graph
-            while len(self._read) > self._keep:
-                self._read.popitem(last=False)
+                reading = self._reading.setdefault(key, Lock())
+            with reading:  # questions that come at once wait for the first one's graph
+                if (kept := self._kept(key)) is not None:
+                    return kept
+                graph = told_apart(store.graph.read(), store)
+                with self._lock:
+                    self._read[key] = graph
+                    self._reading.pop(key, None)
+                    while len(self._read) > self._keep:
+                        self._read.popitem(last=False)
+        if len(graph) > LARGE:
+            gc.collect()
+            gc.freeze()  # or each full collection would look through all of it
         return graph
+
+    def _kept(self, key: tuple[str, str]) -> Graph | None:
+        with self._lock:
+            if key in self._read:
+                self._read.move_to_end(key)
+            return self._read.get(key)
 
     def version(self, graph: Graph) -> str:
         """The version under which a graph was read, "" when it is no longer kept."""
@@ -55,8 +71,39 @@ def told_apart(graph: Graph, store: Workspace) -> Graph:
 
 def corpus_of(graph: Graph, store: Workspace, needs: Sequence[str] = tuple(LAYERS)) -> Corpus:
     """What methods retrieve from: the graph, the words of its passages, and built layers."""
-    return Corpus(graph, passages_of(graph, partial(texts_of, store), titled=True),
+    return Corpus(graph, passages_of(graph, partial(read_passages, graph, store)),
                   layers_of(graph, store, needs))
+
+
+def read_passages(graph: Graph, store: Workspace, compared: bool = True) -> Passages:
+    """The passages of a graph; unless `compared`, their sentences are not."""
+    series: dict[str, list[str]] = {}
+    for part in store.passages.parts():
+        series.setdefault(part.document, []).append(node_id("passage", part.id))
+    return Passages(graph, partial(texts_of, store), titled=True,
+                    sentences=partial(sentences_at, store.place.url) if compared else None,
+                    series=tuple(series.values()))
+
+
+def sentences_at(url: str, ids: Sequence[str]) -> list[Vectors]:
+    """The vectors of the sentences of passages of a workspace, shape (s, d) each.
+
+    It is opened for them, since the store that the graph was read from may be closed by now.
+    """
+    with open_workspace(url) as store:
+        return sentences_of(store, ids)
+
+
+def sentences_of(store: Workspace, ids: Sequence[str]) -> list[Vectors]:
+    """The vectors of the sentences of passages, shape (s, d) each."""
+    nodes = store.graph.nodes(ids)
+    found = store.passages.sentences(node.key for node in nodes.values())
+    none = np.zeros((0, 0), np.float32)
+    vectors = []
+    for one in ids:
+        some = found.get(nodes[one].key, ()) if one in nodes else ()
+        vectors.append(np.stack([vector for _, _, vector in some]) if some else none)
+    return vectors
 
 
 def texts_of(store: Workspace, ids: Sequence[str]) -> list[str]:

@@ -130,7 +130,10 @@ def nearest(vectors: Vectors, keywords: Vectors, count: int, codes: SignCodes | 
         rows = np.unique(np.concatenate([codes.candidates(q, candidates * count)
                                          for q in keywords]))
         rows = rows if among is None else among[rows]
-    similarity = (vectors if len(rows) == len(vectors) else vectors[rows]) @ keywords.T
+    if codes is None:  # picking rows first would copy them
+        similarity = (vectors @ keywords.T)[rows]
+    else:
+        similarity = vectors[rows] @ keywords.T
     best = similarity.argmax(axis=1)
     scores = similarity[np.arange(len(rows)), best].astype(np.float64)
     if len(rows) > 4 * count:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 SETTLE = 5.0  # seconds that are measured before anything is said
 STEPS = 4  # reports of progress in them
 GIVES_WAY = 0.25  # share by which the remaining time must be wrong to be said anew
-_MINUTE, _HOUR = 60, 3600
 
 
 class Pace:
@@ -44,22 +43,10 @@ class Pace:
             self._end = now + left
 
     @property
-    def left(self) -> str:
-        """Such as "about 40 s left"; "" while nothing can be told."""
-        return "" if self._end is None else rounded(self._end - self._clock())
+    def left(self) -> float | None:
+        """Seconds that are left; None while nothing can be told."""
+        return None if self._end is None else self._end - self._clock()
 
 
 def silent(*_: object) -> None:
     """Tell nobody how far a work is."""
-
-
-def rounded(seconds: float) -> str:
-    """The time left in words, no finer than it is known."""
-    if seconds < 10:
-        return "a few seconds left"
-    if seconds < 55:
-        return f"about {10 * round(seconds / 10)} s left"
-    if seconds < 0.9 * _HOUR:
-        return f"about {round(seconds / _MINUTE) or 1} min left"
-    return f"about {seconds / _HOUR:.1f} h left" if seconds < 10 * _HOUR else (
-        f"about {seconds / _HOUR:.0f} h left")

@@ -1,13 +1,15 @@
 """What the user chose once for language models: endpoint, caps and prices; never a key."""
 
 import json
-import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from qafd.errors import ParameterError
 from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.locked import locked, replace_json
 from qafd.models.address import OPENAI
+from qafd.models.allowance import Allowance
+from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Cap, Price
 from qafd.storage import Workspace
 
@@ -32,12 +34,16 @@ PROVIDERS = {
 }
 
 
-LARGEST = {"most_calls": 10_000_000, "most_tokens": 10_000_000_000, "most_dollars": 1_000_000}
+LARGEST = {"most_calls": 10_000_000, "most_tokens": 10_000_000_000, "most_dollars": 1_000_000,
+           "day_calls": 10_000_000, "day_tokens": 10_000_000_000, "day_dollars": 1_000_000}
+SPENDING = "spending.json"
+"""The file beside the settings that says what was spent today."""
 
 
 @dataclass(frozen=True)
 class Preferences:
-    """Caps are of one run: calls, tokens and dollars, 0 for none."""
+    """Caps in calls, tokens and dollars, 0 for none: `most_` of one run or session, `day_` of all
+    sessions, commands and jobs together on one day."""
 
     provider: str = "offline"
     base_url: str = ""
@@ -47,17 +53,21 @@ class Preferences:
     most_tokens: int = 5_000_000
     most_dollars: float = 5.0
     prices: tuple[tuple[str, Price], ...] = ()
+    day_calls: int = 0
+    day_tokens: int = 0
+    day_dollars: float = 0.0
+    calls: CallSettings = CallSettings()
 
     def __post_init__(self) -> None:
         for name in ("provider", "base_url", "model", "embed_model"):
             if not isinstance(getattr(self, name), str):
-                raise ParameterError(f"{name} is no text")
+                raise ParameterError("{name} is no text", name=name)
         if self.provider not in PROVIDERS:
-            raise ParameterError(f"there is no provider {self.provider!r}; choose "
-                                 f"{', '.join(PROVIDERS)}")
+            raise ParameterError("there is no provider {provider!r}; choose {known}",
+                                 provider=self.provider, known=', '.join(PROVIDERS))
         for name, largest in LARGEST.items():
             value = getattr(self, name)
-            kinds = (int, float) if name == "most_dollars" else (int,)
+            kinds = (int, float) if name.endswith("dollars") else (int,)
             if type(value) not in kinds or not 0 <= value <= largest:
                 raise ParameterError(f"{name} is {str(value)[:40]}; it is a number from 0 to "
                                      f"{largest:,}" + ", and whole" * (len(kinds) == 1))
@@ -65,6 +75,11 @@ class Preferences:
     def price(self, model: str) -> Price | None:
         """Of a model, None when the table does not have it."""
         return dict(self.prices).get(model)
+
+    def share_day(self, folder: Path) -> None:
+        """Let all that this process spends count in the day's allowance of a folder."""
+        Allowance.share(folder / SPENDING, Cap(
+            self.day_calls or None, self.day_tokens or None, self.day_dollars or None))
 
     def cap_where(self, priced: bool) -> Cap:
         """The most that a run may spend; dollars count only where all prices are known."""
@@ -101,20 +116,51 @@ def load(path: Path) -> Preferences:
         known = {spec.name for spec in fields(Preferences)} & stored.keys()
         prices = tuple((str(model), Price(float(sent), float(received)))
                        for model, sent, received in stored.get("prices", ()))
-        chosen = Preferences(**{name: stored[name] for name in known - {"prices"}})
-        return replace(chosen, prices=prices, most_dollars=float(chosen.most_dollars))
+        chosen = Preferences(**{name: stored[name] for name in known - {"prices", "calls"}})
+        return replace(chosen, prices=prices, calls=CallSettings(**stored.get("calls", {})),
+                       most_dollars=float(chosen.most_dollars),
+                       day_dollars=float(chosen.day_dollars))
     except FileNotFoundError:
         return Preferences()
     except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError,
             RecursionError) as error:
-        raise ParameterError(f"{path} cannot be read as settings ({error}); mend or delete it"
-                             ) from error
+        raise ParameterError("{path} cannot be read as settings ({error}); mend or delete it",
+                             path=path, error=error) from error
 
 
 def save(path: Path, preferences: Preferences) -> None:
     """Write the preferences in place of the old ones."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".new")
+    with locked(path):
+        _write(path, preferences)
+
+
+def amend(path: Path, before: Preferences, after: Preferences) -> Preferences:
+    """Change what differs between two preferences, price by price; the rest stays as others left it.
+
+    Returns what is written.
+    """
+    with locked(path):
+        now = load(path) if path.exists() else before
+        changed = {}
+        for spec in fields(Preferences):
+            if getattr(before, spec.name) != getattr(after, spec.name):
+                changed[spec.name] = getattr(after, spec.name)
+        if "prices" in changed:
+            changed["prices"] = _amended(*(dict(each.prices) for each in (now, before, after)))
+        written = replace(now, **changed)
+        _write(path, written)
+        return written
+
+
+def _amended(now: dict[str, Price], before: dict[str, Price],
+             after: dict[str, Price]) -> tuple[tuple[str, Price], ...]:
+    kept = {model: price for model, price in now.items() if model in after or model not in before}
+    for model, price in after.items():
+        if before.get(model) != price:
+            kept[model] = price
+    return tuple(kept.items())
+
+
+def _write(path: Path, preferences: Preferences) -> None:
     prices = [[model, p.tokens_in, p.tokens_out] for model, p in preferences.prices]
-    aside.write_text(json.dumps(asdict(preferences) | {"prices": prices}, indent=1), "utf-8")
-    os.replace(aside, path)
+    replace_json(path, asdict(preferences) | {"prices": prices})

@@ -23,7 +23,7 @@ class ReasonKind(StrEnum):
     # Seeds
     NAMED = "named"
     STANDS_FOR_NAME = "stands_for_name"
-    NEAR_KEYWORD = "near_keyword"  # score, word
+    NEAR_KEYWORD = "near_keyword"  # score, word; rivals of a condition
     NEAR_QUESTION = "near_question"  # score
     NEAREST_NAME = "nearest_name"  # score
     NEAR_BY_MEANING = "near_by_meaning"  # place
@@ -35,6 +35,7 @@ class ReasonKind(StrEnum):
     FILLED_FROM = "filled_from"  # name
     TOUCHED_FROM = "touched_from"  # name
     UNREACHED = "unreached"
+    PUSHED_TO = "pushed_to"  # place, score
     # Random walks
     WALK_SHARE = "walk_share"  # share, place
     WALK_FROM = "walk_from"  # name
@@ -73,10 +74,11 @@ class ReasonKind(StrEnum):
     COSINE = "cosine"  # cosine
     # Conditions of the question
     MEETS = "meets"  # met, wanted
-    MET_BY_RELATION = "met_by_relation"  # name, text
-    MET_IN_SENTENCE = "met_in_sentence"  # name, text
-    MET_IN_PASSAGE = "met_in_passage"  # name
+    MET_BY_RELATION = "met_by_relation"  # name, text, passage: its node
+    MET_IN_SENTENCE = "met_in_sentence"  # name, text, passage
+    MET_IN_PASSAGE = "met_in_passage"  # name, passage
     NOT_MET = "not_met"  # name
+    NOT_RELATED = "not_related"  # name, of a negated condition
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,34 @@ class NoticeKind(StrEnum):
     MASS_CAPPED_THERE = "mass_capped_there"  # count, seeds, wanted, room, poured
     ALL_MET = "all_met"  # count, met, wanted
     SOME_MET = "some_met"  # count, met, wanted
+    TIED = "tied"  # count
+    ALL_TIED = "all_tied"
     NONE_MET = "none_met"
     NO_CONDITION = "no_condition"
+    ONE_CONDITION = "one_condition"  # name
+    CONTRADICTION = "contradiction"  # name
     NEAREST_TAKEN = "nearest_taken"
+    UNREAD = "unread"  # words: of the question, or names, that are in no condition
+    # Of how a question was read
+    QUESTION_CUT = "question_cut"  # count, read
+    NO_NAME_KNOWN = "no_name_known"
+    NOT_ENGLISH = "not_english"
+    READ_WITHOUT = "read_without"  # model, text
+    CONDITIONS_BY_RULES = "conditions_by_rules"  # model, text
+    NAME_UNKNOWN = "name_unknown"  # name
+    NAME_IN_PART = "name_in_part"  # name, part
+    NAME_ALIKE = "name_alike"  # name, other
+    NAME_NEAR = "name_near"  # name, other, similarity
+    MORE_UNKNOWN = "more_unknown"  # count
+    # Of an evaluation
+    STOPPED_EARLY = "stopped_early"  # done, asked
+    ENDED_EARLY = "ended_early"  # done, asked, text
+    NOT_ALL_JUDGED = "not_all_judged"  # text
+    FEW_PASSAGES = "few_passages"  # count
+    FEW_QUESTIONS = "few_questions"  # count, few
+    GOLD_LEFT_OUT = "gold_left_out"  # count
+    GOLD_UNKNOWN = "gold_unknown"  # missing, all, names
+    NODES_UNKNOWN = "nodes_unknown"  # missing, all, names
 
 
 @dataclass(frozen=True)
@@ -147,8 +174,3 @@ def given_reason(text: str) -> Reason:
 def notice(kind: NoticeKind, **values: Value) -> Notice:
     """A notice from its values."""
     return Notice(kind, values)
-
-
-def notices_given(texts: tuple[str, ...]) -> tuple[Notice, ...]:
-    """Sentences that others wrote as notices."""
-    return tuple(notice(NoticeKind.GIVEN, text=text) for text in texts)

@@ -4,12 +4,15 @@ Offsets are Python string offsets (code points), half open. Names of nodes are t
 from documents: they are shown, never trusted.
 """
 
+import hashlib
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from qafd.reasons import Notice
 
 Floats = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
@@ -49,8 +52,8 @@ class Document:
     title : str
         From the file's own metadata or first heading, else the name without its ending.
     kind : str
-        What the bytes are: "txt", "md", "html", "pdf", "docx", "csv", "json", "jsonl", "epub"; of a
-        node or a text of an imported graph "graph".
+        What the bytes are: "txt", "md", "html", "pdf", "docx", "xlsx", "pptx", "csv", "json",
+        "jsonl", "epub"; of a node or a text of an imported graph "graph".
     text : str
         Normalized: NFC, no NUL, no lone surrogates, "\\n" line ends.
     marks : tuple of Mark
@@ -186,6 +189,44 @@ class Keyword:
 
 
 @dataclass(frozen=True)
+class QueryNode:
+    """Something that the question speaks of; `key` is the name's in the graph, "" for an unknown."""
+
+    text: str
+    key: str = ""
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it is to be found."""
+        return not self.key
+
+
+@dataclass(frozen=True)
+class QueryCondition:
+    """Two nodes, by their places, that are to be related, or not to be when `negated`.
+
+    `words` are the content words that say how.
+    """
+
+    source: int
+    target: int
+    words: tuple[str, ...] = ()
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class QueryGraph:
+    """What a question asks for: node 0 is the answer.
+
+    `unread` are the names of the plan that stand nowhere in the question as it is written.
+    """
+
+    nodes: tuple[QueryNode, ...]
+    conditions: tuple[QueryCondition, ...]
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class QueryPlan:
     """A question, read: what seeds and gates are computed from.
 
@@ -194,7 +235,8 @@ class QueryPlan:
     in this graph (canonical keys). `subqueries` are the plans of its parts, Eq. (6), none
     for a simple question; `planner` is "local" or the name of the language model that read it.
     `read` is the question with misspelled names put right, as it is compared with texts, "" where
-    that is the question itself.
+    that is the question itself. `conditions` are those that somebody edited or a model read; None
+    leaves them to `qafd.plan.query_graph`.
     """
 
     question: str
@@ -202,10 +244,11 @@ class QueryPlan:
     embedding: Vectors = field(repr=False)
     keyword_embeddings: Vectors = field(repr=False)
     names: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     subqueries: tuple["QueryPlan", ...] = ()
     planner: str = "local"
     read: str = ""
+    conditions: QueryGraph | None = None
 
     @property
     def words(self) -> str:
@@ -215,17 +258,28 @@ class QueryPlan:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `sentence` says what was found and, if not ok, what to do.
+    """One thing that was looked at: the template and its values say what was found and what to do.
 
     `warning` says that it works, but not as it should.
     """
 
     name: str
     ok: bool
-    sentence: str
+    template: str
+    values: Mapping[str, object] = field(default_factory=dict)
     warning: bool = False
 
     @property
     def state(self) -> str:
         """"ok", "warn" or "fail"."""
         return "fail" if not self.ok else "warn" if self.warning else "ok"
+
+
+def check(name: str, ok: bool, template: str, /, *, warning: bool = False, **values: object) -> Check:
+    """A check with the values of its template."""
+    return Check(name, ok, template, values, warning)
+
+
+def node_id(kind: str, key: str) -> str:
+    """The id of a node, a hash of its kind and key."""
+    return hashlib.sha256(f"{kind}\n{key}".encode()).hexdigest()[:24]

@@ -21,7 +21,7 @@ EXAMPLES = {
                  "Who founded the prize that Salt Road won?",
                  "Which studio recorded the music for the film by Teodor Halvorsen?"),
     "elements": ("Where was the successor of J. J. Thomson born?",
-                 "Who taught the finder of lanthanum?",
+                 "In whose house did the finder of lanthanum live?",
                  "Which village gave its name to four elements?"),
 }
 
@@ -37,7 +37,8 @@ def copied(name: str, folder: Path) -> Path:
         The folder cannot be written.
     """
     if name not in SAMPLES:
-        raise ParameterError(f"there is no sample {name!r}; choose {', '.join(SAMPLES)}")
+        raise ParameterError("there is no sample {name!r}; choose {known}", name=name,
+                             known=', '.join(SAMPLES))
     path = folder / f"{name}.db"
     if not path.exists():
         try:
@@ -50,7 +51,7 @@ def copied(name: str, folder: Path) -> Path:
                     store.compact()
                 copy.replace(path)
         except OSError as error:
-            raise StoreError(
-                f"The sample {name} cannot be copied into {folder} ({error.strerror}); make that "
-                "folder writable, or choose another one with QAFD_HOME.") from error
+            raise StoreError("The sample {name} cannot be copied into {folder} ({reason}); make "
+                             "that folder writable, or choose another one with QAFD_HOME.",
+                             name=name, folder=folder, reason=error.strerror) from error
     return path

@@ -34,6 +34,10 @@ class FaultServer:
         self.reply, self.fault = reply, fault
         self.bodies: list[Body] = []
         self.faults: Counter[str] = Counter()
+        self.pieces: list[str] = []  # of a stream, instead of the words of the reply
+        self.finish: str | None = None  # how the last piece says that it is the last
+        self.numbers: list[Any] = []  # of vectors, instead of the right ones
+        self.breaks = False  # streams, before their end
         self.usage: Body | None = {"prompt_tokens": 11, "completion_tokens": 7}
         self.embedding_usage: Body | None = None
         self.dimension, self.largest = 4, 1000
@@ -201,14 +205,17 @@ class _Handler(BaseHTTPRequestHandler):
                 for text in texts]
         self._json(200, {
             "object": "list", "model": "tiny", "usage": self.server_of.embedding_usage, "data": [
-                {"object": "embedding", "index": i, "embedding": rows[i]}
-                for i in reversed(range(len(rows)))]})
+                {"object": "embedding", "index": i, "embedding": rows[(i or 0) % len(rows)]}
+                for i in self.server_of.numbers or reversed(range(len(rows)))]})
 
     def _stream(self, text: str, counted: bool) -> None:
-        self._head(200, None, {"Content-Type": "text/event-stream"})
+        self._head(200, 300_000_000 if self.server_of.breaks else None,
+                   {"Content-Type": "text/event-stream"})
         self.close_connection = True
-        pieces: list[Body] = [{"choices": [{"index": 0, "delta": {"content": word + " "}}]}
-                              for word in text.split(" ")]
+        words = self.server_of.pieces or [word + " " for word in text.split(" ")]
+        pieces: list[Body] = [{"choices": [{"index": 0, "delta": {"content": word}}]}
+                              for word in words]
+        pieces[-1]["choices"][0]["finish_reason"] = self.server_of.finish
         if counted and self.server_of.usage:
             pieces.append({"choices": [], "usage": self.server_of.usage})
         for number, piece in enumerate(pieces):
@@ -218,7 +225,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             if not number:
                 self.server_of.first_sent.append(time.time())
-        self.wfile.write(b"data: [DONE]\n\n")
+        if not self.server_of.breaks:
+            self.wfile.write(b"data: [DONE]\n\n")
 
     def _json(self, status: int, body: Body, headers: dict[str, str] | None = None) -> None:
         self._send(status, json.dumps(body).encode(), headers)

@@ -1,17 +1,13 @@
 """What runs along an edge of the picture, against sums over the drawn flows by another rule."""
 
-import json
-from itertools import pairwise
 
 import pytest
 from clicks import page, shown
 
-from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
 from qafd.knowledge import KnowledgeGraph
 from qafd.view.contraction import drawn_contracted
-from qafd.wording.explanations import say_along
 
 WHOLE = "What did Mara Delgado sing in Lisbon?"
 PARTS = "Where was the singer of Paper Lanterns born and who founded the prize that Salt Road won?"
@@ -59,29 +55,6 @@ def test_an_edge_without_flow_says_so(songs: KnowledgeGraph) -> None:
         assert told.along(edge.source, edge.target).flow == 0
 
 
-def test_sentences_name_what_the_edge_joins(songs: KnowledgeGraph) -> None:
-    told = songs.explain(WHOLE, subqueries="off")
-    with songs.store() as store:
-        texts = {node.id: node for node in store.graph.nodes(told.graph.ids).values()}
-        for edge in drawn_contracted(told.retrieval).edges:
-            found = told.along(edge.source, edge.target, contracted=True)
-            for strand in found.strands:
-                assert strand.sentences or strand.kind == "synonym"
-                for said in strand.sentences:
-                    marked = {said.text[a - said.start:b - said.start].casefold()
-                              for a, b in said.mentions}
-                    assert marked <= {n.casefold() for n in _spellings(
-                        store, texts[edge.source].key, texts[edge.target].key)}
-
-
-def _spellings(store: object, *keys: str) -> set[str]:
-    """All that the log writes for these keys, whole names and their last words."""
-    names = {mention.name for extraction in store.log.read().extractions  # type: ignore[attr-defined]
-             for mention in extraction.mentions if mention.key in keys}
-    return names | {name.split()[-1] for name in names} | set(keys) | {
-        " ".join(pair) for name in names for pair in pairwise(name.split())}
-
-
 def test_two_nodes_without_an_edge_are_refused(told: Explanation) -> None:
     joined = {frozenset((e.source, e.target)) for e in told.retrieval.edges}
     ids = [n.id for n in told.retrieval.nodes]
@@ -90,36 +63,11 @@ def test_two_nodes_without_an_edge_are_refused(told: Explanation) -> None:
         told.along(*apart)
 
 
-def test_a_link_to_an_edge_opens_its_card(songs: KnowledgeGraph) -> None:
-    told = songs.explain(WHOLE, subqueries="off")
-    edge = max(drawn_contracted(told.retrieval).edges, key=lambda e: e.flow)
-    text = shown(page("explore", ws=songs.path.stem, q=WHOLE,
-                      line=f"{edge.source}|{edge.target}"))
-    assert "units of mass run from" in text
-    gone = shown(page("explore", ws=songs.path.stem, q=WHOLE, line=f"{edge.source}|none"))
-    assert "units of mass run from" not in gone
-
-
 def test_a_link_to_an_edge_that_is_not_drawn_any_more_leaves_the_page_whole(
         songs: KnowledgeGraph) -> None:
     told = songs.explain(WHOLE, subqueries="off")
     kinds = {n.id: n.kind for n in told.retrieval.nodes}
     edge = next(e for e in told.retrieval.edges if "passage" in (kinds[e.source], kinds[e.target]))
-    seen = page("explore", ws=songs.path.stem, q=WHOLE, line=f"{edge.source}|{edge.target}")
+    seen = page("explore", ws=songs.name, q=WHOLE, line=f"{edge.source}|{edge.target}")
     assert "no edge joins" not in shown(seen)
     assert seen.tabs
-
-
-def test_the_command_tells_of_an_edge(songs: KnowledgeGraph, capsys: pytest.CaptureFixture[str]
-                                      ) -> None:
-    asked = ["why", WHOLE, "Mara Delgado", "--db", str(songs.path), "--to"]
-    assert main([*asked, "Paper Lanterns"]) == 0
-    told = songs.explain(WHOLE).along("Mara Delgado", "Paper Lanterns", contracted=True)
-    said = capsys.readouterr().out
-    assert said.splitlines()[0] == say_along(told)
-    assert "Paper Lanterns is a song by Mara Delgado, released in March 2011. [paper-" in said
-    assert main([*asked, "Paper Lanterns", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["flow"] == told.flow
-    assert main([*asked, "Nobody at all"]) == 3
-    assert main([*asked, "Lisbon"]) == 2
-    assert "no edge joins Mara Delgado and Lisbon" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from clicks import page, shown
@@ -11,7 +10,7 @@ from qafd.answer import Answer, Citation, Sentence
 from qafd.answer.change import AnswerChange
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import RetrievedPassage
-from qafd.wording.answers import say_absence, say_certainty, say_change
+from qafd.wording.answers import say_change
 
 ASKED = "Introduce Steve Jobs's products in Apple."
 
@@ -39,21 +38,6 @@ def test_a_change_has_the_sentences_that_leave_and_come(
     assert "".join(s.text for s, _ in change.came) == came
 
 
-def test_every_change_has_a_sentence_of_its_own() -> None:
-    answers = [answer("a", "b"), answer("b", "a"), answer("a"), answer("a", best=0.1)]
-    said = {say_change(AnswerChange.of(answers[0], after)) for after in answers}
-    said |= {say_change(AnswerChange.of(answers[3], after)) for after in answers[2:]}
-    assert len(said) == 6
-
-
-@pytest.mark.parametrize(("best", "confidence"), [
-    (0.43, "perhaps"), (0.1, "absent"), (0.8, "answered")])
-def test_an_answer_that_is_nearly_near_enough_is_perhaps_one(best: float, confidence: str) -> None:
-    found = answer("a", best=best)
-    assert found.confidence == confidence
-    assert bool(say_absence(found)) == found.abstained == (confidence != "answered")
-
-
 def test_without_its_document_a_quoted_sentence_leaves_the_answer(home: Path) -> None:
     knowledge = KnowledgeGraph.sample("apple-amazon", home)
     before = knowledge.answer(ASKED)
@@ -67,14 +51,3 @@ def test_without_its_document_a_quoted_sentence_leaves_the_answer(home: Path) ->
     text = shown(page("explore", tab="What if", no_doc="steve-jobs.md"))
     assert say_change(change) in text
     assert all(sentence in text[text.index("Leaves the answer"):] for sentence in gone)
-
-
-@pytest.mark.parametrize(("sources", "said"), [
-    ({"entity": 0.0, "passage": 6.0}, "No sure name"), ({"entity": 1.0, "passage": 5.0}, "17%"),
-    ({"entity": 5.0, "passage": 1.0}, "83%"), ({"entity": 0.0, "passage": 0.0}, "")])
-def test_how_sure_names_are_is_the_share_of_the_mass_that_enters_at_them(
-        sources: dict[str, float], said: str) -> None:
-    nodes = [SimpleNamespace(kind=kind, source=source) for kind, source in sources.items()]
-    words = say_certainty(SimpleNamespace(nodes=nodes))  # type: ignore[arg-type]
-    assert bool(words) == bool(said)
-    assert said in words

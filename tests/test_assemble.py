@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_models import embedder, extractor
 
-from qafd.assemble import Reading, assemble, node_id, read, sure_names
+from qafd.assemble import assemble
+from qafd.assemble.claims import sure_names
+from qafd.assemble.readings import Reading, read
 from qafd.reading.text import canonical
-from qafd.records import Assertion, Chunk, Extraction, Mention
-
-AXES = ["apple", "steve jobs", "mac", "jobs", "amazon", "app store", "amazon river", "fuji"]
+from qafd.records import Assertion, Chunk, Extraction, Mention, node_id
 
 
 def axis(key: str) -> np.ndarray:
@@ -91,74 +91,12 @@ def test_mention_weights_are_cosines_times_title_term_and_hub_factors():
     assert edges(twice, "mention")["mac", "d-0"].similarity == pytest.approx(0.5 ** 0.2)
 
 
-def test_terms_need_two_sentences_and_weigh_a_tenth():
-    at = int(axis("app store").argmax())
-    once = reading("An app store opened", [("app store", "term")], at=at)
-    twice = reading("An app store opened. The app store grew",
-                    [("app store", "term"), ("app store", "term")], at=at)
-    assert not keys(assemble([once], embed))
-    assert edges(assemble([twice], embed), "mention")["app store", "d-0"].similarity == (
-        pytest.approx(0.1))
-
-
-def test_a_lone_proper_noun_must_never_be_written_small():
-    fuji = reading("Fuji is red", [("Fuji", "PROPN")])
-    small = reading("They climbed fuji", start=40)
-    assert keys(assemble([fuji], embed)) == {"fuji"}
-    assert not keys(assemble([fuji, small], embed))
-
-
 def test_known_names_are_found_in_other_passages():
     first = reading("We saw Amazon River boats", [("Amazon River", "LOC")])
     second = reading("On the Amazon River it rains. It is near the Amazon River", start=50)
     mentions = edges(assemble([first, second], embed), "mention")
     assert mentions["amazon river", "d-50"].count == 2
     assert mentions["amazon river", "d-50"].evidence == (("d-50", 0), ("d-50", 1))
-
-
-def test_a_title_that_the_texts_write_small_is_found_without_a_capital():
-    title = [("Francium", "title")]
-    own = reading("Francium is a metal", title, document="f.md", title="Francium")
-    other = reading("Perey found francium in 1939", start=40)
-    small = edges(assemble([own, other], embed), "mention")
-    assert small["francium", "d-40"].evidence == (("d-40", 0),)
-    # As often with a capital as without it, the word is a name, and small it means another thing.
-    band = reading("We heard Francium play", start=90)
-    assert ("francium", "d-40") not in edges(assemble([own, other, band], embed), "mention")
-
-
-def test_a_title_inside_a_longer_name_is_not_counted_as_a_capital():
-    own = reading("It glows", [("Radium", "title")], document="r.md", title="Radium")
-    other = reading("They boiled radium out of ore", start=40)
-    house = reading("At the Radium Institute it rained. The Radium Institute is old",
-                    [("Radium Institute", "ORG")], start=90)
-    assert ("radium", "d-40") in edges(assemble([own, other, house], embed), "mention")
-
-
-def test_a_surname_is_its_only_owner_within_the_document():
-    one = reading("Steve Jobs left. Then Jobs came back",
-                  [("Steve Jobs", "PERSON"), ("Jobs", "PERSON")])
-    other = reading("They lost Jobs there", [("Jobs", "ORG")], document="e")
-    assembly = assemble([one, other], embed)
-    assert edges(assembly, "mention")["steve jobs", "d-0"].count == 2
-    assert set(edges(assembly, "mention")) == {("steve jobs", "d-0"), ("jobs", "e-0")}
-
-
-def test_a_shared_surname_stays_its_own():
-    text = "Steve Jobs met Laurene Jobs. Then Jobs left"
-    assembly = assemble([reading(text, [("Steve Jobs", "PERSON"), ("Laurene Jobs", "PERSON"),
-                                        ("Jobs", "PERSON")])], embed)
-    assert keys(assembly) == {"steve jobs", "laurene jobs", "jobs"}
-
-
-def test_an_acronym_spelled_out_once_holds_for_the_whole_document():
-    one = reading("The App Store (AS) opened", [("App Store", "ORG"),
-                                                 ("AS", "ORG", "app store")])
-    two = reading("It was AS that grew", [("AS", "ORG")], start=60)
-    elsewhere = reading("It was AS that grew", [("AS", "ORG")], document="e")
-    assembly = assemble([one, two, elsewhere], embed)
-    assert set(edges(assembly, "mention")) == {
-        ("app store", "d-0"), ("app store", "d-60"), ("as", "e-0")}
 
 
 def test_relations_count_sentences_and_keep_the_commonest_label():
@@ -267,37 +205,6 @@ def test_alignment_is_the_mean_of_what_mentions_an_entity():
     np.testing.assert_allclose(assembly.alignment[row], expected, atol=1e-6)
 
 
-def test_entities_of_one_passage_differ_by_their_sentences():
-    whole = np.eye(16, dtype=np.float32)[0]
-    sentences = np.eye(16, dtype=np.float32)[1:3]
-    one = reading("Apple grew. Mac sold", [("Apple", "ORG"), ("Mac", "PRODUCT")])
-    assembly = assemble([Reading(one.chunk, one.extraction, whole, sentences)], embed)
-    apple, mac = assembly.alignment[:2]
-    np.testing.assert_allclose(apple[:3], [0.5 ** 0.5, 0.5 ** 0.5, 0], atol=1e-6)
-    np.testing.assert_allclose(mac[:3], [0.5 ** 0.5, 0, 0.5 ** 0.5], atol=1e-6)
-
-
-def test_a_file_name_as_a_title_is_an_entity_where_a_text_says_it():
-    name = "meeting notes"
-    titled = [("meeting notes", "title")]
-    alone = reading("It rained. We left", titled, document="a/meeting_notes.txt", title=name)
-    assert keys(assemble([alone], embed)) == set() == set(
-        sure_names(alone.chunk, alone.extraction))
-    told = reading("See the meeting notes", document="other.txt", title="other", start=9)
-    both = assemble([alone, told], embed)
-    assert keys(both) == {"meeting notes"}
-    assert len(edges(both, "mention")) == 2  # its own passage and the one that says it
-    stated = reading("It rained. We left", titled, document="a/else.txt", title=name)
-    assert keys(assemble([stated], embed)) == {"meeting notes"}
-
-
-def test_an_entity_that_is_only_a_title_is_aligned_like_its_passage():
-    one = reading("It grew", [("Apple", "title")], title="Apple", at=5)
-    assembly = assemble([one], embed)
-    assert assembly.alignment[0].argmax() == 5
-    assert np.linalg.norm(assembly.alignment[0]) == pytest.approx(1)
-
-
 def test_vectors_have_a_row_for_each_node_in_order():
     assembly = assemble([reading("Apple grew", [("Apple", "ORG")], at=3)], embed)
     assert [n.kind for n in assembly.nodes] == ["entity", "passage"]
@@ -399,25 +306,3 @@ def test_no_bit_of_an_edge_depends_on_the_order_in_which_a_processor_adds():
     plain, shuffled = made(np.arange(384)), made(order)
     assert {e.kind for e in plain.edges} == {"mention", "relation", "synonym"}
     assert plain.edges == shuffled.edges
-
-
-def test_a_heading_is_an_entity_where_a_sentence_says_it():
-    def made(text):
-        log = reading(text, [("Amazon", "ORG")])
-        heads = (Mention("2. budget", "2. Budget", 0, 0, 0, "heading"),
-                 *log.extraction.mentions)
-        return keys(assemble([Reading(log.chunk, Extraction(
-            log.chunk.id, "test", log.extraction.sentences, heads, ()), log.vector, log.sentences)],
-            embed))
-    assert made("2. Budget. Amazon paid.") == {"amazon"}
-    assert made("Amazon read 2. Budget and paid. Amazon paid.") == {"amazon", "2. budget"}
-
-
-def test_a_title_that_no_sentence_says_weighs_half():
-    def weight(text):
-        made = assemble([reading(text, [("Apple", "title")], title="Apple", at=sum(
-            map(ord, "apple")) % 16)], embed)
-        (edge,) = [e for e in made.edges if e.kind == "mention"]
-        return edge.similarity
-    assert weight("Apple. It grows.") == 0.5
-    assert weight("An Apple grows. It falls.") == 4.0

@@ -6,7 +6,7 @@ from math import fsum
 import numpy as np
 import pytest
 
-from qafd.flow.certificate import Claim, FlawKind, certify, flaw, net_inflow
+from qafd.flow.certificate import ClaimedSolution, FlawKind, certify, flaw, net_inflow
 
 X = np.array([2.0, 0.5, 0.0])
 SOURCE = np.array([2.5, 0.0, 0.0])
@@ -15,7 +15,7 @@ U, V = np.array([0, 1]), np.array([1, 2])
 
 
 def check(x=X, source=SOURCE, capacity=ONE, u=U, v=V, weight=ONE[:2], mass=None, degree=None, **more):
-    return certify(Claim(np.asarray(x), source, capacity, u, v, weight, mass, degree), **more)
+    return certify(ClaimedSolution(np.asarray(x), source, capacity, u, v, weight, mass, degree), **more)
 
 
 def kinds(certificate):
@@ -99,7 +99,8 @@ def test_why_the_solver_stopped_is_kept():
 
 def test_nothing_touched_is_optimal():
     nothing = np.empty(0)
-    certificate = certify(Claim(nothing, nothing, nothing, np.empty(0, int), np.empty(0, int), nothing))
+    ends = np.empty(0, int)
+    certificate = certify(ClaimedSolution(nothing, nothing, nothing, ends, ends, nothing))
     assert certificate.optimal
     assert certificate.balance == ()
 

@@ -1,12 +1,17 @@
 """Whatever kills the indexing, and wherever, the graph is that of an undisturbed run."""
 
+import itertools
 import json
+import os
 import random
 import sqlite3
 import time
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,9 +19,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny_index
 
-from qafd.ingest import extend, index
+from qafd.errors import BusyError
+from qafd.ingest import extend, index, jobs
+from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import chunk
 from qafd.records import Document
+from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.sqlite import opening, schema, tables
 
@@ -230,6 +238,7 @@ def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
                     assert revisions[-1] > before
                     if not copy.graph.stale:
                         copied = copy.graph.digest()
+                        copy.graph.drop()
                         extend(copy, [], tiny_engine())
                         assert copy.graph.digest() == copied
                 assert sound(tmp_path / f"copy{i}.db")
@@ -263,44 +272,155 @@ def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
         killed(writer)
 
 
-def add_color(db) -> None:
-    db.execute("ALTER TABLE files ADD COLUMN color TEXT")
-    db.execute("UPDATE files SET color = 'red'")
+def ask(path: Path, times: int, found: Path) -> None:
+    """Ask the same again and again; writes down what was seen of which version of the graph."""
+    knowledge = KnowledgeGraph(path, TinyEmbedder())
+    with found.open("w", encoding="utf-8") as lines:
+        for _ in range(times):
+            seen = knowledge.retrieve("Whom did Ada meet?", "qafd", mass=5)
+            assert len(seen.passages) == len(seen.ranking)
+            timeless = replace(seen, work=Work())
+            lines.write(json.dumps([seen.made_by.workspace, repr(timeless)]) + "\n")
 
 
-def add_shape(db) -> None:
-    db.execute("CREATE TABLE shapes (name TEXT)")
-    db.execute("INSERT INTO shapes SELECT name FROM files")
-
-
-def upgrade(path: Path) -> None:
-    with closing(opening.connect(path)) as connection:
-        schema.migrate(connection, path, (*tables.STEPS, add_color, add_shape))
+def write_whole(path: Path, rounds: int) -> None:
+    """Like `write_much`, with the log and the graph of each version in one commit."""
+    with open_workspace(path) as store:
+        engine = tiny_engine()
+        for i in range(rounds):
+            with store.transaction():
+                put(store, f"{i % 7}.txt", i)
+                extend(store, [f"{i % 7}.txt"], engine)
 
 
 @pytest.mark.chaos
-def test_a_migration_killed_at_any_moment_is_whole_or_has_not_begun(tmp_path):
-    original = tmp_path / "old.db"
-    digest = tiny_index(original, [("a.txt", story(1, 40))])
-    rng = random.Random(10)
-    outcomes = []
-    for i in range(20):
-        path = tmp_path / f"{i}.db"
-        path.write_bytes(original.read_bytes())
-        process = started(upgrade, path, crash_at=i + 1 if i < 2 else 0)
-        process.join(None if i < 2 else rng.uniform(0, 0.15))
-        killed(process)
+def test_a_thousand_questions_beside_a_writer_each_see_one_version(tmp_path):
+    path = tmp_path / "busy.db"
+    write_whole(path, 7)
+    writer = started(write_whole, path, 100_000)
+    try:
+        readers = [started(ask, path, 250, tmp_path / f"{i}.jsonl") for i in range(4)]
+        for reader in readers:
+            reader.join()
+            assert reader.exitcode == 0
+        assert writer.is_alive()
+    finally:
+        killed(writer)
+    seen: dict[str, str] = {}
+    reads = 0
+    for file in sorted(tmp_path.glob("*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            version, body = json.loads(line)
+            assert seen.setdefault(version, body) == body
+            reads += 1
+    assert reads == 1000
+    assert len(seen) > 20
+
+
+def written_by(version: int, original: Path, path: Path) -> None:
+    """The workspace as a qafd of this schema would have left it: its tables, with the same rows."""
+    with closing(opening.connect(path)) as old:
+        schema.migrate(old, path, tables.STEPS[:version])
+        old.execute("ATTACH ? AS new", (str(original),))
+        old.execute("PRAGMA foreign_keys = OFF")
+        for table in sorted(tables.names(version) - {"passages_fts"}):
+            columns = [row[1] for row in old.execute(f"PRAGMA main.table_info({table})")]
+            listed = ", ".join(f'"{column}"' for column in columns)
+            old.execute(f"DELETE FROM main.{table}")
+            old.execute(f"INSERT INTO main.{table} ({listed}) SELECT {listed} FROM new.{table}")
+
+
+def renew(path: Path, fatal: int) -> None:
+    """Open a workspace, and die before the statement of this number on any connection."""
+    statements = itertools.count()
+    connect = sqlite3.connect
+
+    def strike(_: str) -> None:
+        if next(statements) == fatal:
+            os._exit(70)
+
+    def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.set_trace_callback(strike)
+        return connection
+
+    sqlite3.connect = traced
+    open_workspace(path).close()
+
+
+@pytest.mark.chaos
+def test_an_upgrade_killed_at_any_statement_is_whole_or_has_not_begun(tmp_path):
+    version, original, old = 1, tmp_path / "original.db", tmp_path / "old.db"
+    digest = tiny_index(original, [("a.txt", story(1, 2))])
+    written_by(version, original, old)
+    kept = old.read_bytes()
+    for fatal in range(10_000):
+        path = tmp_path / f"{fatal}.db"
+        path.write_bytes(kept)
+        process = started(renew, path, fatal)
+        process.join()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == 70
         assert sound(path)
         with closing(sqlite3.connect(path)) as plain:
-            (version,) = plain.execute("PRAGMA user_version").fetchone()
-            there = {row[0] for row in plain.execute("SELECT name FROM sqlite_master")}
-        outcomes.append(version)
-        assert version - len(tables.STEPS) in (0, 2)
-        assert ("shapes" in there) == (version > len(tables.STEPS))
-        upgrade(path)
-        with closing(sqlite3.connect(path)) as plain:
-            assert plain.execute("SELECT name, color FROM files").fetchall() == [("a.txt", "red")]
-        backup = path.with_name(f"{path.name}.schema{len(tables.STEPS)}.backup")
-        with open_workspace(backup) as kept:
-            assert kept.graph.digest() == digest
-    assert len(set(outcomes)) == 2
+            assert plain.execute("PRAGMA user_version").fetchone() == (version,)
+        with open_workspace(path) as store:
+            assert store.graph.digest() == digest
+            store.graph.drop()
+            extend(store, [], tiny_engine())
+            assert store.graph.digest() == digest
+        with open_workspace(f"{path}.schema{version}.backup") as backup:
+            assert backup.graph.digest() == digest
+        for left in tmp_path.glob(f"{path.name}*"):
+            left.unlink()
+    assert fatal > 20
+    with closing(sqlite3.connect(path)) as plain:
+        assert plain.execute("PRAGMA user_version").fetchone() == (len(tables.STEPS),)
+
+
+class Tallying(TinyExtractor):
+    """Writes down each passage that it reads; where, the environment says."""
+
+    def extract_all(self, chunks):
+        for found in super().extract_all(chunks):
+            with Path(os.environ["QAFD_TALLY"]).open("a", encoding="utf-8") as tally:
+                tally.write(f"{found.chunk}\n")
+            yield found
+
+
+def visit(path: Path, tally: Path, first: int, sessions: int) -> None:
+    """What so many sessions of the Documents page do at once: upload, look, start a worker."""
+    os.environ["QAFD_TALLY"] = str(tally)
+
+    def upload(session: int) -> None:
+        with open_workspace(path) as store:
+            jobs.enqueue(store, [(f"{session}.txt", f"Ada{session} met Bob{session}.".encode())])
+        for _ in range(3):  # the page looks again and again
+            with open_workspace(path) as store:
+                asked = jobs.needs_worker(store)
+            if asked:
+                with suppress(BusyError):  # as a second worker process ends by itself
+                    jobs.work(path, extractor=Tallying, embedder=TinyEmbedder, processes=1)
+
+    with ThreadPoolExecutor(sessions) as pool:
+        list(pool.map(upload, range(first, first + sessions)))
+
+
+@pytest.mark.chaos
+def test_of_what_fifty_sessions_start_at_once_nothing_is_done_twice_or_left(tmp_path):
+    path, tally = tmp_path / "shared.db", tmp_path / "tally"
+    visitors = [started(visit, path, tally, first, 5) for first in range(0, 50, 5)]
+    for visitor in visitors:
+        visitor.join()
+        assert visitor.exitcode == 0
+    with open_workspace(path) as store:
+        assert not jobs.needs_worker(store)
+        assert [file.status for file in store.files.all()] == ["done"] * 50
+        done = store.queue.latest(100)
+        assert [job.state for job in done] == ["done"] * len(done)
+        digest = store.graph.digest()
+        passages = sorted(chunk.id for chunk in store.log.read().chunks)
+    assert sorted(tally.read_text("utf-8").split()) == passages
+    assert digest == tiny_index(tmp_path / "alone.db", [
+        (f"{session}.txt", f"Ada{session} met Bob{session}.".encode()) for session in range(50)])

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from qafd.child import ForkServer, Reply, ask
+from qafd.child import ChildReply, ForkServer, ask
 
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 
@@ -19,20 +19,20 @@ def test_a_forked_child_answers_as_a_fresh_one(request_: bytes) -> None:
 @FORKS
 def test_no_child_knows_what_another_was_asked() -> None:
     with ForkServer("asked") as server:
-        assert server.ask(b"echo secret", 100, 20.0) == Reply(b"secret", 0, False)
+        assert server.ask(b"echo secret", 100, 20.0) == ChildReply(b"secret", 0, False)
         assert server.ask(b"told", 100, 20.0).content == b"told"
-        assert server.ask(b"listen", 100, 20.0) == Reply(b"", 0, False)
+        assert server.ask(b"listen", 100, 20.0) == ChildReply(b"", 0, False)
         assert int(server.ask(b"open", 100, 20.0).content) <= 4  # with the one that looks
 
 
 def test_after_a_crash_a_hang_and_too_long_a_reply_the_next_is_answered() -> None:
     with ForkServer("asked") as server:
-        assert server.ask(b"crash", 100, 20.0) == Reply(b"", -signal.SIGABRT, False)
+        assert server.ask(b"crash", 100, 20.0) == ChildReply(b"", -signal.SIGABRT, False)
         late = server.ask(b"hang", 100, 0.5)
         assert (late.content, late.late) == (b"", True)
         assert server.ask(b"endless", 1000, 20.0).content == b"x" * 1000
         big = os.urandom(3_000_000)
-        assert server.ask(b"echo " + big, 4_000_000, 20.0) == Reply(big, 0, False)
+        assert server.ask(b"echo " + big, 4_000_000, 20.0) == ChildReply(big, 0, False)
 
 
 @FORKS
@@ -43,6 +43,6 @@ def test_a_server_that_is_killed_is_started_again() -> None:
         assert running is not None
         os.kill(running.pid, signal.SIGKILL)
         assert server.ask(b"echo b", 100, 20.0).content == b""
-        assert server.ask(b"echo c", 100, 20.0) == Reply(b"c", 0, False)
+        assert server.ask(b"echo c", 100, 20.0) == ChildReply(b"c", 0, False)
     with pytest.raises(ChildProcessError):
         os.waitpid(running.pid, os.WNOHANG)

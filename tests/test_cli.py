@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).path
+    return Path(KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).place.written)
 
 
 @pytest.fixture(scope="module")
@@ -125,17 +125,6 @@ def test_wrong_usage_is_one_sentence_on_stderr(
     assert (result.returncode, result.stdout) == (code, "")
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_the_paper_preset_can_be_asked_for(run: Run, sample: Path) -> None:
-    result = run("query", QUESTION, "--db", sample, "--preset", "paper", "--json")
-    params = json.loads(result.stdout)["params"]
-    assert (params["rule"], params["variant"]) == ("source-degree", "hybrid")
-    # 40 of the 86 names are seeds: at 50 times their degrees everything would be full.
-    assert 1 < params["mass"] < 3
-    assert "everything is full" not in result.stderr
-    given = run("query", QUESTION, "--db", sample, "--preset", "paper", "--mass", 50, "--json")
-    assert json.loads(given.stdout)["params"]["mass"] == 50
 
 
 def test_backup_and_doctor(run: Run, sample: Path, tmp_path: Path) -> None:

@@ -55,6 +55,14 @@ def test_a_dry_run_of_new_vectors_counts_those_that_are_there(
     assert "vectors: ~3 to " in capsys.readouterr().out
 
 
+def test_a_passage_that_the_model_did_not_read_is_told_with_its_file(
+        index: list[str], server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.reply = lambda _: '("entity"<|>Grace Hopper<|>person<|>x)'
+    assert main(index) == 0
+    assert "ada.txt: 1 passage" in capsys.readouterr().err
+    assert server.faults["ok"] > 1
+
+
 def test_what_was_spent_is_said_by_purpose(
         index: list[str], server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*index, "--price", "1", "2", "--embed-price", "3"]) == 0
@@ -78,36 +86,6 @@ def test_one_cap_stops_both_with_exit_code_4_and_the_same_command_goes_on(
         assert [file.status for file in store.files.all()] == ["done"]
 
 
-@pytest.mark.parametrize(("stored", "options", "said"), [
-    ({}, [], "2,000 calls, 5,000,000 tokens."),
-    ({}, ["--price", "1", "2", "--embed-price", "3"], "2,000 calls, 5,000,000 tokens, $5.00."),
-    ({"most_calls": 7, "most_tokens": 0}, [], "7 calls."),
-    ({"most_calls": 7, "most_tokens": 0}, ["--max-calls", "9"], "9 calls."),
-], ids=["of the settings", "dollars with prices", "changed settings", "an option"])
-def test_the_plan_and_the_run_say_the_cap_of_the_settings_unless_an_option_names_another(
-        index: list[str], tmp_path: Path, stored: dict[str, int], options: list[str], said: str,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    address = index[index.index("--base-url") + 1]  # a public one has no price of its own
-    public = [word.replace(address, "https://models.example.org/v1") for word in index]
-    save(tmp_path / "settings.json", Preferences(**stored))
-    assert main([*public, *options, "--dry-run"]) == 0
-    assert capsys.readouterr().out.endswith(f"The run stops before it exceeds {said}\n")
-    assert main([*index, *options]) == 0
-    assert f"exceeds {said.removesuffix('.').split(', $')[0]}" in capsys.readouterr().err
-
-
-def test_the_cap_of_the_settings_stops_a_run_that_named_none(
-        index: list[str], server: FaultServer, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    save(tmp_path / "settings.json", Preferences(most_calls=2))
-    assert main(index) == 4
-    assert "cap of 2 calls" in (said := capsys.readouterr().err)
-    assert "--max-calls" in said
-    assert len(server.bodies) == 2
-    assert main([*index, "--max-calls", "100"]) == 0
-    assert main([*index[:1], *index[2:4]]) == 0  # nothing is left that could be paid
-
-
 def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
         index: list[str], server: FaultServer, tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,6 +98,17 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
     assert main(["layers", "--build", "all", *index[2:4]]) == 4
     assert "cap of 1 tokens" in capsys.readouterr().err
     assert len(server.bodies) == asked
+
+
+def test_the_cap_of_a_day_holds_over_commands_and_an_option_raises_it(
+        index: list[str], server: FaultServer, tmp_path: Path) -> None:
+    save(tmp_path / "settings.json", Preferences(day_calls=2))
+    assert main(index) == 4
+    assert main(index) == 4
+    assert len(server.bodies) == 2
+    assert main([*index, "--max-day-calls", "1"]) == 4
+    assert len(server.bodies) == 2
+    assert main([*index, "--max-day-calls", "100"]) == 0
 
 
 def test_without_an_endpoint_there_is_nothing_to_plan(

@@ -15,7 +15,7 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = str(KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).path)
+    path = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).place.written
     assert main(["query", QUESTION, "--db", path, "--keep", "large", "--json"]) == 0
     assert main(["query", QUESTION, "--db", path, "--mass", "12", "--keep", "--json"]) == 0
     return path
@@ -29,25 +29,6 @@ def ids(db: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     small, large = json.loads(capsys.readouterr().out)["runs"]
     assert (large["note"], small["note"], small["params"]["mass"]) == ("large", "", 12)
     return large["id"], small["id"]
-
-
-def test_a_workspace_without_runs_has_nothing_to_list(
-        path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    KnowledgeGraph.open(path)
-    assert main(["runs", "--db", str(path)]) == 3
-    assert capsys.readouterr().out == ""
-
-
-def test_two_runs_are_compared_in_words_and_as_data(
-        db: str, ids: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", *ids, "--db", db]) == 0
-    out = capsys.readouterr().out
-    assert f"{ids[1]} leaves out iPod" in out
-    assert "settings that differ: mass 30 → 12." in out
-    assert main(["runs", *ids, "--db", db, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert "iPod" in [change["name"] for change in found["lost"]]
-    assert found["settings"] == [{"name": "mass", "before": 30.0, "after": 12.0}]
 
 
 def test_one_run_is_shown_as_a_report_or_as_data_that_can_be_verified(
@@ -113,16 +94,6 @@ def test_export_writes_the_form(form: str, db: str, tmp_path: Path) -> None:
         assert "run.json" in zipfile.ZipFile(out).namelist()
     else:
         assert out.read_text("utf-8").startswith({"report": f"# {QUESTION}"}.get(form, "rank,"))
-
-
-def test_notes_are_changed_and_deleted_runs_brought_back(
-        db: str, ids: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", ids[1], "--note", "small", "--db", db, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["note"] == "small"
-    assert main(["runs", ids[1], "--note", "", "--db", db]) == 0
-    assert main(["runs", *ids, "--delete", "--db", db]) == 0
-    assert main(["runs", "--db", db]) == 3
-    assert main(["runs", "--undo", "--db", db]) == 0
 
 
 @pytest.mark.parametrize(("arguments", "code"), [

@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind
-from qafd.records import QueryPlan
+from qafd.records import QueryPlan, node_id
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.layers.communities import Communities
-from qafd.retrieve.seeds import passages_of
+from qafd.retrieve.seeds import Passages
 
 
 def toward(*cosines: float) -> np.ndarray:
@@ -37,7 +36,7 @@ def corpus() -> Corpus:
         np.array([0, 0, 1, 1]), np.array([-1, -1, 1, 1]),
         np.array([[0, 0], [0, 1], [1, 2], [1, 3], [1, 4], [2, 2], [2, 3], [3, 4]]),
         ("A", "C", "CD", "E"), ("A.", "C.", "CD.", "E."), toward(0.7, 0.5, 0.4, 0.6))
-    return Corpus(graph, passages_of(graph, lambda ids: [""] * len(ids)),
+    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)),
                   {"communities": communities})
 
 

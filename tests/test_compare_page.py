@@ -9,19 +9,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from clicks import page, shown
 
-from qafd.app import compare as compare_ui
-from qafd.evaluate.collection import save_questions
-from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve import METHODS
 from qafd.retrieve.compare import DEFAULT
 from qafd.retrieve.methods import label_of
-from qafd.view.panel import Drawing
-from qafd.wording.answers import say_absence
-from qafd.wording.reasons import word_reason
 
-ROOT = Path(__file__).parents[1]
-QUESTION = "Introduce Steve Jobs's products in Apple."
 MISSED = "needed, not among its first 5"
 PAINTED = "[data-painted]"
 IDLE = '[data-test-script-state="notRunning"]'
@@ -46,59 +38,37 @@ def test_small_workspaces_are_compared_too(documents: dict[str, str], home: Path
     knowledge = KnowledgeGraph.open(home / "small.db")
     for file, text in documents.items():
         knowledge.add_text(file, text)
-    for view in ("Differences", "Answers", "Passages", "Overlap", "Numbers"):
+    for view in ("Differences", "Answers", "Passages", "Overlap", "Numbers", "Conditions"):
         assert not page("compare", ws="small", q="who goes there?", view=view).error
+
+
+def test_conditions_are_changed_on_the_page(home: Path) -> None:
+    knowledge = KnowledgeGraph.open(home / "people.db")
+    knowledge.add_text("a.txt", "Ada Holt moved to Chile. Ada Holt moved to Peru.")
+    knowledge.add_text("b.txt", "Ben Crane moved to Chile. Ben Crane moved to Norway.")
+    app = page("compare", ws="people", q="Who moved to Chile and Peru?", view="Conditions")
+    assert not app.exception
+
+    def answers() -> set[str]:
+        [rows] = [table.value for table in app.dataframe if "Met by" in table.value.columns]
+        return {text.split(" (")[0] for text in rows["Answer"]}
+
+    assert answers() == {"Ada Holt"}
+    holds, fails = (app.multiselect(key=f"conditions {what} Who moved to Chile and Peru?")
+                    for what in ("hold", "fail"))
+    assert (holds.value, fails.value) == (["Chile", "Peru"], [])
+    holds.set_value(["Chile"])
+    fails.set_value(["Peru"]).run()
+    assert not app.exception
+    assert "Ben Crane" in answers()
+    assert "Ada Holt" not in answers()
 
 
 def test_an_empty_workspace_or_question_is_handled_as_on_explore(home: Path) -> None:
     KnowledgeGraph.open(home / "fresh.db")
     assert "This workspace is empty" in "\n".join(
-        s.value for s in page("compare", ws="fresh").subheader)
+        s.value for s in page("compare", ws="fresh").header)
     assert "Ask a question" in shown(page("compare", q=""))
-
-
-def test_a_link_names_the_methods_also_by_their_systems(home: Path) -> None:
-    app = page("compare", methods=["LightRAG", "qafd"], budget="400")
-    assert app.multiselect(key="methods").value == ["ego", "qafd"]
-    assert app.slider(key="budget").value == 400
-    assert app.query_params["methods"] == ["ego", "qafd"]
-    app.multiselect(key="methods").set_value(list(DEFAULT)).run()
-    assert "methods" not in app.query_params
-
-
-def test_one_method_alone_is_not_compared(home: Path) -> None:
-    app = page("compare", methods=["qafd"])
-    assert "Choose 2 to 6 methods" in shown(app)
-    assert not app.error
-
-
-def test_every_method_has_the_controls_of_its_parameters(home: Path) -> None:
-    app = page("compare", methods=["qafd", "ego"])
-    keys = {w.key for kind in ("slider", "selectbox") for w in app.get(kind)}
-    assert {"best_mass", "best_variant", "ego_mode", "ego_neighbors"} <= keys
-    app.slider(key="ego_entities").set_value(1).run()
-    fewer = shown(app)
-    assert "QAFD" in fewer
-    assert not app.exception
-
-
-def test_one_option_sets_the_seeds_of_all_methods_that_have_it(home: Path) -> None:
-    app = page("compare", methods=["qafd", "ego"])
-    assert {"best_seeding", "ego_seeding"} <= {s.key for s in app.selectbox}
-    app.segmented_control(key="seeding").set_value("keywords").run()
-    assert not {"best_seeding", "ego_seeding"} & {s.key for s in app.selectbox}
-    assert "Seeds N" in [slider.label for slider in app.slider]
-
-
-def test_blind_columns_have_letters_until_the_names_are_revealed(home: Path) -> None:
-    names = [label_of(name) for name in ("qafd", "ego")]
-    app = page("compare", methods=["qafd", "ego"], blind="true", order="3", view="Answers")
-    answers = "\n".join(e.proto.body for e in app.get("html"))
-    assert "<b>A</b>" in answers
-    assert not any(name in answers for name in names)
-    app.toggle(key="reveal").set_value(True).run()
-    revealed = "\n".join(e.proto.body for e in app.get("html"))
-    assert all(name in revealed for name in names)
 
 
 def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path) -> None:
@@ -110,73 +80,6 @@ def test_the_order_of_blind_columns_follows_from_the_seed_in_the_link(home: Path
 
     assert order(5) == order(5)
     assert len({tuple(order(seed)) for seed in range(1, 7)}) > 1
-
-
-def test_the_reason_of_the_selected_node_is_given_by_every_method(home: Path) -> None:
-    knowledge = KnowledgeGraph.sample("apple-amazon", home)
-    compared = knowledge.compare(QUESTION, ["qafd", "ego"])
-    found = {c.name: {n.id: word_reason(n.reason) for n in c.found} for c in compared.columns}
-    both = next(i for i in found["qafd"] if i in found["ego"])
-    only = compared.only()["qafd"][0]
-    text = shown(page("compare", methods=["qafd", "ego"], node=both))
-    assert found["qafd"][both] in text
-    assert found["ego"][both] in text
-    assert "not retrieved" in shown(page("compare", methods=["qafd", "ego"], node=only))
-
-
-def test_a_method_that_failed_does_not_look_like_one_that_found_nothing(home: Path) -> None:
-    knowledge = KnowledgeGraph.sample("apple-amazon", home)
-    found = knowledge.retrieve(QUESTION, "ego").nodes[0]
-    app = page("compare", methods=["qafd", "ego"], node=found.id, best_rule="paper-literal",
-               **{"best_mass_paper-literal": "2"}, view="Overlap")
-    bodies = [e.proto.body for e in app.get("html")]
-    reasons = next(body for body in bodies if word_reason(found.reason) in body)
-    assert "–" in reasons
-    assert "not retrieved" not in reasons
-    overlap = next(body for body in bodies if "<caption>Names" in body)
-    assert label_of("qafd") not in overlap
-
-
-def test_compare_words_counts_and_missing_answers_as_explore_does(home: Path) -> None:
-    knowledge = KnowledgeGraph.sample("apple-amazon", home)
-    asked = "What is the boiling point of tungsten?"
-    absence = say_absence(knowledge.answer(asked))
-    assert absence
-    for name, more in (("explore", {}), ("compare", {"methods": ["qafd", "ego"],
-                                                     "view": "Answers"})):
-        assert absence in shown(page(name, q=asked, **more)).replace("\\", "")
-    names = {n.id for n in knowledge.retrieve(QUESTION).nodes
-             if n.state == "saturated" and n.kind != "passage"}
-    sides = compare_ui.compared(knowledge, QUESTION, compare_ui.Choice(
-        {name: METHODS[name]().fitted(knowledge.graph) for name in ("qafd", "ego")},
-        1200, False, False, 0))
-    footers = [panel["footer"] for panel in compare_ui.compare_panels(
-        sides, Drawing(contract=True))["panels"]]
-    assert footers[0].startswith(f"{len(names)} names retrieved, ")
-    assert re.search(r"\d+ passages ranked, [\d,]+ of 1,200 tokens", footers[1])
-
-
-@pytest.mark.skipif(not METHODS["community"].needs, reason="needs no layer")
-def test_a_large_graph_is_asked_before_layers_are_built(
-        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Path] = []
-    monkeypatch.setattr(compare_ui, "AT_ONCE", 0)
-    monkeypatch.setattr(compare_ui, "start", lambda knowledge: started.append(knowledge.path))
-    monkeypatch.setattr("qafd.app.documents.work.start", lambda _: None)
-    app = page("compare", methods=["qafd", "community"])
-    assert f"{label_of('community')} needs communities" in shown(app)
-    next(b for b in app.button if b.label == "Build").click().run()
-    assert not app.exception
-    assert started == [home / "apple-amazon.db"]
-
-
-def test_changing_the_workspace_starts_all_parameters_anew(home: Path) -> None:
-    app = page("compare", methods=["qafd", "ego"], best_mass="12", ego_entities="3")
-    assert app.slider(key="ego_entities").value == 3
-    app.selectbox(key="ws").set_value("songbook").run()
-    assert not app.exception
-    assert app.slider(key="ego_entities").value == 10
-    assert app.multiselect(key="methods").value == ["qafd", "ego"]
 
 
 def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
@@ -195,18 +98,6 @@ def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
         assert set(filter(None, row[MISSED].split("; "))) == gold - best
     assert len(page("compare", ws="songbook", q="Who sings?", methods=["qafd", "ego"],
                     view="Numbers").dataframe) == 2
-
-
-def test_a_question_written_with_gold_that_is_gone_says_so(home: Path) -> None:
-    knowledge = KnowledgeGraph.sample("songbook", home)
-    save_questions(knowledge, [Question("1", "Who sings?", ("Salt Road (song)", "Gone")),
-                               Question("2", "Who left?", ("Gone",))])
-    app = page("compare", ws="songbook", q="Who sings?", methods=["qafd", "ego"], view="Numbers")
-    assert all("Gone" in missing for missing in app.dataframe[2].value[MISSED])
-    assert app.dataframe[2].value["Passages found"].max() <= 0.5
-    app = page("compare", ws="songbook", q="Who left?", methods=["qafd", "ego"], view="Numbers")
-    assert len(app.dataframe) == 2
-    assert "None of the 1 gold passages is in this workspace" in shown(app)
 
 
 @pytest.fixture
@@ -237,10 +128,11 @@ def places(tab: Any) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.browser
-def test_no_parameter_and_no_other_set_of_methods_moves_a_node(open_page: Any) -> None:
+def test_no_parameter_and_no_other_methods_move_a_node(open_page: Any) -> None:
     before = places(open_page("/compare?methods=qafd&methods=ego&methods=pagerank"))
-    for path in ("/compare?methods=qafd&methods=ego", "/compare?methods=qafd&methods=ego&"
-                 "methods=pagerank&best_mass=20", "/compare?methods=qafd&methods=vector"):
+    for path in ("/compare?methods=qafd&methods=ego&methods=vector",
+                 "/compare?methods=qafd&methods=ego&methods=pagerank&best_mass=20",
+                 "/compare?methods=qafd&methods=vector&methods=lexical"):
         after = places(open_page(path))
         both = before.keys() & after.keys()
         moved = [n for n in both if max(abs(before[n][i] - after[n][i]) for i in (0, 1)) > 2]

@@ -14,7 +14,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval, Retriever
 from qafd.retrieve.pagerank import PRESETS as PAGERANKS
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
-from qafd.retrieve.seeds import Seeds, passages_of
+from qafd.retrieve.seeds import Passages, Seeds
 from qafd.wording.reasons import word_cause, word_reason
 from tests.tiny import tiny_corpus
 
@@ -188,7 +188,7 @@ def star() -> Corpus:
     graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
                         [1.0, 0.5], ["relation", "synonym"], vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1, 1])
-    return Corpus(graph, passages_of(graph, lambda _: []))
+    return Corpus(graph, Passages(graph, lambda _: []))
 
 
 def test_edges_carry_the_kind_they_have_in_the_graph() -> None:

@@ -59,23 +59,6 @@ def test_without_a_question_the_schema_is_shown(home: Path) -> None:
     assert len(app.dataframe[0].value) == 50
 
 
-def test_a_link_restores_question_mass_and_sql(home: Path) -> None:
-    app = page("database", dbq="Which route is the longest?", dbmass="4.0", sql="SELECT 7 AS seven")
-    assert app.text_area(key="sql").value == "SELECT 7 AS seven"
-    assert app.slider(key="dbmass").value == 4.0
-    press(app, "Run")
-    assert app.dataframe[0].value["seven"].tolist() == [7]
-    press(app, "Back to the draft")
-    assert "ORDER BY routes.distance_km DESC" in app.text_area(key="sql").value
-
-
-def test_another_question_brings_its_own_draft(home: Path) -> None:
-    app = page("database")
-    press(app, "Which ferry has the most sailings?")
-    assert "COUNT(*)" in app.text_area(key="sql").value
-    assert "FROM ferries" in app.text_area(key="sql").value
-
-
 @pytest.mark.parametrize(("sql", "said"), [
     ("DELETE FROM routes", "Only reading is allowed"), ("SELECT x FROM routes", "no such column"),
     ("", "There is no SQL to run")])

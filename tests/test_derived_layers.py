@@ -1,6 +1,5 @@
 """Derived layers: pure functions of the graph, kept, brought up to date, refused when stale."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from itertools import combinations
@@ -9,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qafd.cli import main
 from qafd.errors import MissingLayerError, ParameterError, StoreError
 from qafd.graph import Graph
 from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Vectors
 from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, layers_of, pack, texts_of, unpack
-from qafd.retrieve.layers.communities import LARGEST, Communities, partition
-from qafd.retrieve.layers.summaries import Summaries
-from qafd.retrieve.layers.tree import Tree, clusters, soft_means
+from qafd.retrieve.layers.communities import Communities, partition
 from qafd.storage import open_workspace
 from tests.tiny import TinyEmbedder, tiny_index, tiny_texts, tiny_work
 
@@ -160,20 +156,8 @@ def test_a_job_builds_layers_and_later_jobs_keep_them_up_to_date(path: Path) -> 
         jobs.enqueue(store, MORE)
     tiny_work(path)
     with open_workspace(path) as store:
-        assert {job.state for job in jobs.jobs(store)} == {"done"}
+        assert {job.state for job in store.queue.latest()} == {"done"}
         assert store.layers.rows()["communities"].version == store.graph.version
-
-
-def test_the_command_lists_layers_and_knows_their_names(
-        path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["layers", "--db", str(path), "--json"]) == 0
-    assert [layer["state"] for layer in json.loads(capsys.readouterr().out)] == ["missing"] * 4
-    with open_workspace(path) as store:
-        bring_up_to_date(store, TinyEmbedder(), ["tree"])
-    assert main(["layers", "--db", str(path)]) == 0
-    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
-        ["sentences", "missing"], ["summaries", "missing"], ["communities", "missing"],
-        ["tree", "built"]]
 
 
 def cliques(*sizes: int) -> Graph:
@@ -204,90 +188,9 @@ def test_cliques_are_the_communities_of_a_chain_of_cliques() -> None:
     assert "Rain" not in report
 
 
-def test_a_large_community_is_split_on_the_next_level() -> None:
-    graph = cliques(*[3] * 12)
-    texts = tiny_texts(graph, ["Name0."])
-    level, parent, members = partition(graph, texts.relations)
-    sizes = np.bincount(members[:, 0])
-    assert set(level[sizes > LARGEST]) <= set(range(level.max()))
-    for child in np.flatnonzero(level > 0).tolist():
-        own = set(members[members[:, 0] == child, 1].tolist())
-        assert level[parent[child]] == level[child] - 1
-        assert own < set(members[members[:, 0] == parent[child], 1].tolist())
-    assert (parent[level == 0] == -1).all()
-
-
 def test_communities_do_not_depend_on_the_order_of_relations() -> None:
     graph = cliques(4, 5, 6)
     relations = tiny_texts(graph, ["Name0."]).relations
     one = partition(graph, relations)
     other = partition(graph, relations[::-1][:, [1, 0, 2]])
     assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-
-
-def test_a_summary_is_the_title_and_the_two_sentences_nearest_to_the_passage() -> None:
-    embedder = TinyEmbedder()
-    text = "Ada rose. Bob fell. Cyd sat. Dan ran."
-    said = embedder.embed([s.strip() + "." for s in text.split(".")[:4]])
-    # Nearest to sentences 3 and 1, then 0 and 2.
-    passage = said[3] * 4 + said[1] * 3 + said[0] + said[2] * 0.5
-    vectors = np.concatenate([said[:4], passage[None] / np.linalg.norm(passage)])
-    assert np.argsort(-(said @ vectors[4])).tolist()[:2] == [3, 1]
-    graph = Graph.build("abcdp", ["Ada", "Bob", "Cyd", "Dan", "Day"],
-                        ["entity"] * 4 + ["passage"], [0, 1, 2, 3], [4] * 4,
-                        edge_kinds="mention", vectors=vectors, name_vectors=vectors)
-    layer = Summaries.build(graph, tiny_texts(graph, [text]), embedder)
-    assert layer.texts == ("Day\nBob fell. Dan ran.",)
-    assert layer.mentions.tolist() == [[0, 1], [0, 3]]
-
-
-def test_groups_that_point_apart_are_the_clusters_and_what_lies_between_is_in_both() -> None:
-    rng = np.random.default_rng(0)
-    rows = np.repeat(np.eye(8)[:2], 30, axis=0)
-    rows[:, 2:] = 0.4 * rng.standard_normal((60, 6))
-    between = np.array([[1.01, 1], [1, 1.01]]) @ np.eye(8)[:2]
-    rows = np.concatenate([rows, between]).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    found = sorted(map(set, (some.tolist() for some in soft_means(rows, 2))), key=min)
-    assert found == [{*range(30), 60, 61}, {*range(30, 62)}]
-
-
-def test_every_node_is_in_a_cluster_and_clusters_stay_small() -> None:
-    rows = TinyEmbedder(dimension=16).embed([str(i) for i in range(300)])
-    found = clusters(rows)
-    assert set(np.concatenate(found).tolist()) == set(range(300))
-    assert len(found) >= 300 / 7
-    assert np.mean([len(some) for some in found]) < 14
-
-
-def test_a_tree_sums_up_all_passages_level_by_level(path: Path) -> None:
-    with open_workspace(path) as store:
-        graph = store.graph.read()
-        tree = Tree.build(graph, texts_of(graph, store), TinyEmbedder())
-    passages = set(np.flatnonzero(graph.kinds == "passage").tolist())
-    for level in range(1, int(tree.level.max()) + 1):
-        own = np.flatnonzero(tree.level == level)
-        assert set(tree.below[np.isin(tree.below[:, 0], own), 1].tolist()) == passages
-    assert len({tree.id(graph, at) for at in range(len(tree))}) == len(tree)
-
-
-def test_a_report_leaves_out_the_sentence_farthest_from_the_mean_of_all() -> None:
-    graph = cliques(4)
-    said = [f"Name0 {verb} here." for verb in ("ran", "sat", "rose", "fell")]
-    texts = tiny_texts(graph, [" ".join(said)])
-    cosines = texts.vectors @ texts.vectors.sum(axis=0)
-    (report,) = Communities.build(graph, texts, TinyEmbedder()).texts
-    assert [text in report for text in said] == (cosines > cosines.min()).tolist()
-
-
-def test_a_summary_of_the_tree_has_the_sentence_nearest_to_the_center(path: Path) -> None:
-    with open_workspace(path) as store:
-        graph = store.graph.read()
-        texts = texts_of(graph, store)
-    assert graph.vectors is not None
-    tree = Tree.build(graph, texts, TinyEmbedder())
-    for at in np.flatnonzero(tree.level == 1).tolist():
-        rows = tree.below[tree.below[:, 0] == at, 1]
-        own = np.flatnonzero(np.isin(texts.rows[texts.owner], rows))
-        nearness = texts.vectors[own] @ graph.vectors[rows].sum(axis=0)
-        assert texts.sentences[own[nearness.argmax()]] in tree.texts[at]

@@ -10,7 +10,6 @@ from qafd.records import QueryPlan
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedNode, RetrievedPassage
 from qafd.runs import Run
 from qafd.runs.difference import difference
-from qafd.wording.runs import say_difference
 
 
 def run(importance, passages=(), params=None, graph="aa", revision=1, **fields):
@@ -64,15 +63,3 @@ def test_settings_that_differ_are_named_with_both_values(first, second, settings
     found = difference(first, second)
     assert [(s.name, s.before, s.after) for s in found.settings] == settings
     assert found.same
-
-
-@pytest.mark.parametrize("second", [run({"a": 1.0}, ["p1"]), run({"a": 1.0, "p1": 0.5})])
-def test_texts_are_not_named_in_the_sentence(second):
-    found = difference(run({"a": 1.0}), second)
-    assert not found.same
-    assert "P1" not in say_difference(found)
-
-
-def test_the_sentence_names_what_is_gained_and_lost():
-    found = difference(run({"a": 2.0, "b": 1.0}), run({"a": 1.0, "c": 1.0}, params={"mass": 20.0}))
-    assert say_difference(found) == "B brings C and leaves out B; settings that differ: mass 60 → 20."

@@ -17,7 +17,7 @@ from qafd.errors import ParameterError
 from qafd.flow import kernel
 from qafd.flow.certificate import FlawKind, flaw
 from qafd.flow.region import Region
-from qafd.flow.solver import Budget, _find_support, solve
+from qafd.flow.solver import Budget, _SupportSearch, solve
 from qafd.flow.sources import fit
 from qafd.flow.weights import PLAIN, VARIANTS, Gates, Weights
 from qafd.graph import Graph
@@ -388,7 +388,7 @@ def from_any_start(graph, rows, mass, capacity="unit"):
             everyone = np.arange(len(region.rows))
             region.grow(everyone, -region.sink, np.inf)
         region.x[:] = region.rest[:] = 0.0
-        _, stopped = _find_support(region, 1e-9, Budget())
+        _, stopped = _SupportSearch(region, 1e-9, Budget()).run()
         assert stopped is None
         return set(region.rows[region.x > 0].tolist())
     finally:

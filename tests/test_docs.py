@@ -1,6 +1,7 @@
 """Examples in the documents run, and what the documents must name is there."""
 
 import contextlib
+import importlib
 import importlib.util
 import io
 import json
@@ -86,3 +87,38 @@ def test_the_table_of_measurements_is_made_from_the_results() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.table() in (ROOT / "README.md").read_text("utf-8"), "run benchmarks/table.py"
+
+
+def named_functions() -> list[str]:
+    """What the last section of docs/method.md says implements a row of a paper."""
+    rows = (ROOT / "docs" / "method.md").read_text("utf-8").partition("## 12.")[2]
+    named: list[str] = []
+    for line in re.findall(r"^\|[^|]*\|([^|]*)\|", rows, re.MULTILINE):
+        named += re.findall(r"`([\w./]+)`", line)
+    return sorted(set(named))
+
+
+@pytest.mark.parametrize("name", named_functions())
+def test_what_implements_a_row_of_a_paper_exists(name: str) -> None:
+    if name.startswith("benchmarks/"):
+        assert (ROOT / name).is_file()
+        return
+    parts = name.split(".")
+    module = next(".".join(parts[:end]) for end in range(len(parts), 0, -1)
+                  if find_module(".".join(parts[:end])))
+    found = importlib.import_module(module)
+    for part in parts[module.count(".") + 1:]:
+        found = getattr(found, part)
+
+
+def find_module(name: str) -> bool:
+    """Whether a dotted name is a module of the package."""
+    path = ROOT / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def test_every_row_of_a_paper_is_implemented_or_says_why_not() -> None:
+    rows = (ROOT / "docs" / "method.md").read_text("utf-8").partition("## 12.")[2]
+    without = re.findall(r"^\|[^|]*\| - \|([^|]*)\|", rows, re.MULTILINE)
+    assert without
+    assert all(reason.strip() for reason in without)

@@ -9,10 +9,12 @@ from tiny import TinyEmbedder, started, tiny_index
 
 from qafd.doctor import doctor
 from qafd.errors import StoreError
-from qafd.ingest import bring_up_to_date, jobs
+from qafd.ingest import jobs
+from qafd.ingest.update import GraphUpdate
 from qafd.records import Keyword, QueryPlan
 from qafd.storage import open_workspace
 from qafd.storage.sqlite import tables
+from qafd.wording import say_check
 
 FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrote to Ada."),
          ("dan.txt", b"Dan never met Cyd.")]
@@ -158,7 +160,7 @@ def test_a_graph_that_waits_for_its_assembly_is_no_fault(path):
 
 
 def test_a_workspace_that_is_being_indexed_is_no_fault(path):
-    with open_workspace(path) as store, store.queue.lease():
+    with open_workspace(path) as store, store.lease.hold():
         jobs.enqueue(store, [("new.txt", b"Eve met Ada.")])
         with store.transaction() as connection:
             connection.execute("UPDATE jobs SET state = 'running'")
@@ -195,7 +197,7 @@ def test_a_newer_schema_is_named_and_not_looked_into(path):
     with closing(sqlite3.connect(path)) as plain:
         plain.execute(f"PRAGMA user_version = {len(tables.STEPS) + 1}")
     (check,) = (check for check in doctor(path) if not check.ok)
-    assert "install a newer qafd" in check.sentence
+    assert "install a newer qafd" in say_check(check)
 
 
 def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
@@ -251,4 +253,4 @@ def test_a_damaged_file_never_answers_with_a_traceback_of_sqlite(path):
 
 def test_bringing_an_up_to_date_graph_up_to_date_does_nothing(path):
     with open_workspace(path) as store:
-        assert bring_up_to_date(store, None) is False
+        assert GraphUpdate(store, None).run() is False

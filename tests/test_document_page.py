@@ -3,13 +3,12 @@
 import html
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from clicks import page, press, shown
 from hostile import STRINGS
 
-from qafd.curate.excerpt import SIZE, outline
+from qafd.curate.excerpt import SIZE
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
 from qafd.storage import open_workspace
@@ -58,7 +57,7 @@ def test_a_passage_over_several_pages_says_all_of_them(home: Path) -> None:
 
 def test_a_link_opens_the_passage_with_its_sentence_marked(mine: KnowledgeGraph) -> None:
     with mine.store() as store:
-        chunk, = outline(store, "ada.txt")
+        chunk, = store.documents.outline("ada.txt")
     start = TEXT.index("They")
     app = page("documents", ws="mine", doc="ada.txt", passage=chunk.chunk,
                at=f"{start}-{start + len('They spoke of the engine.')}")
@@ -72,15 +71,8 @@ def test_a_link_opens_the_passage_with_its_sentence_marked(mine: KnowledgeGraph)
     assert "doc" not in app.query_params
 
 
-def test_a_marked_sentence_keeps_the_names_in_it(mine: KnowledgeGraph) -> None:
-    with mine.store() as store:
-        chunk, = outline(store, "ada.txt")
-    text = shown(page("documents", ws="mine", doc="ada.txt", passage=chunk.chunk, at="0-43"))
-    assert "<mark><dfn>Ada Lovelace</dfn></mark><mark> met </mark>" in text
-
-
 def test_offsets_of_a_sentence_are_those_of_the_document(mine: KnowledgeGraph) -> None:
-    chunks = put(mine.path, "two.txt", ["Ada left early.", "Bob stayed. Cyd came."])
+    chunks = put(mine.url, "two.txt", ["Ada left early.", "Bob stayed. Cyd came."])
     start = chunks[1].start + len("Bob stayed. ")
     text = shown(page("documents", ws="mine", doc="two.txt", passage=chunks[1].id,
                       at=f"{start}-{start + len('Cyd came.')}"))
@@ -88,7 +80,7 @@ def test_offsets_of_a_sentence_are_those_of_the_document(mine: KnowledgeGraph) -
 
 
 def test_a_long_document_shows_a_window_around_the_passage(mine: KnowledgeGraph) -> None:
-    chunks = put(mine.path, "long.txt", [f"This is passage {n}." for n in range(1, 501)])
+    chunks = put(mine.url, "long.txt", [f"This is passage {n}." for n in range(1, 501)])
     app = page("documents", ws="mine", doc="long.txt", passage=chunks[249].id)
     numbers = [int(n) for n in re.findall(r"id='passage-(\d+)'", shown(app))]
     assert len(numbers) == SIZE
@@ -112,7 +104,7 @@ def test_a_link_to_what_is_not_there_says_so(
 
 def test_hostile_texts_and_names_are_shown_as_text(mine: KnowledgeGraph) -> None:
     texts = [text for text in STRINGS if text.strip() and text.isprintable()][:SIZE]
-    put(mine.path, "<script>alert(1)</script>.txt", texts)
+    put(mine.url, "<script>alert(1)</script>.txt", texts)
     app = page("documents", ws="mine", doc="<script>alert(1)</script>.txt")
     text = shown(app)
     sections = re.findall(r"<section.*?</section>", text, re.S)
@@ -120,17 +112,3 @@ def test_hostile_texts_and_names_are_shown_as_text(mine: KnowledgeGraph) -> None
     for section, given in zip(sections, texts, strict=True):
         assert set(re.findall(r"</?(\w+)", section)) <= {"section", "small", "p", "br"}
         assert " ".join(given.split()) in " ".join(drawn(section).split())
-
-
-def test_explore_links_its_quotes_to_the_sentences_in_the_document(mine: KnowledgeGraph) -> None:
-    asked = {"ws": "mine", "q": "Whom did Ada Lovelace meet?"}
-    text = "".join(shown(page("explore", **asked, tab=tab)) for tab in ("Answer", "Passages"))
-    links = [parse_qs(urlsplit(html.unescape(link)).query)
-             for link in re.findall(r"href='(documents\?[^']*)'", text)]
-    assert links
-    for link in links:
-        assert (link["ws"], link["doc"]) == (["mine"], ["ada.txt"])
-        for place in link.get("at", []):
-            start, end = map(int, place.split("-"))
-            assert TEXT[start:end].strip().endswith(".")
-    assert any("at" not in link for link in links)  # of the tab Passages

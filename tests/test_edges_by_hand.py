@@ -1,6 +1,5 @@
 """Edges by hand: what diffusions make of them, and that undoing leaves no trace."""
 
-import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -8,24 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clicks import page, press, shown
 
-from qafd import export
-from qafd.assemble import Assembly, node_id
-from qafd.cli import main
+from qafd.assemble import Assembly
 from qafd.curate.entities import entity
-from qafd.curate.neighbors import Neighbor, added, disconnect, neighbors
+from qafd.curate.neighbors import Neighbor, neighbors
 from qafd.doctor import doctor
 from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import kind_names
 from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
-from qafd.records import Edge, Node
-from qafd.retrieve import METHODS
+from qafd.records import Edge, Node, node_id
 from qafd.storage import open_workspace
 from qafd.storage.sqlite import opening, schema, tables
-from qafd.wording.explanations import say_path
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM.",
@@ -40,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         knowledge.add_text(name, text)
     with knowledge.store() as store:
         store.compact()
-    return knowledge.path.read_bytes()
+    return Path(knowledge.place.written).read_bytes()
 
 
 @pytest.fixture
@@ -114,7 +108,7 @@ def test_a_removed_edge_is_gone_and_stays_away(graph):
     assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
     with graph.store() as store:
         store.graph.drop()
-    refresh(graph.path)
+    refresh(graph.url)
     assert kinds(graph, "Charles Flint", "Thomas Watson") == ()
     assert "Charles Flint" not in near(graph, "Thomas Watson")
 
@@ -164,7 +158,7 @@ def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_pa
     other.disconnect("Charles Flint", "Thomas Watson")
     other.connect("IBM", "Thomas Watson", "was led by", "hearsay")
     assert digest(graph) == digest(other)
-    assert all(check.ok for check in doctor(graph.path, deep=True))
+    assert all(check.ok for check in doctor(graph.place.written, deep=True))
 
 
 def test_an_edge_of_the_documents_keeps_its_sentences_when_it_is_added_too(graph):
@@ -176,18 +170,6 @@ def test_an_edge_of_the_documents_keeps_its_sentences_when_it_is_added_too(graph
     both = near(graph, "Charles Flint")["Thomas Watson"]
     assert (both.labels, both.sentences, len(both.joined)) == ((said,), 1, 1)
     assert both.evidence == "Charles Flint met Thomas Watson."
-
-
-def test_neighbors_say_what_they_rest_on(graph):
-    graph.connect("IBM", "Thomas Watson", "was led by", "the archive")
-    graph.connect("Charles Flint", "IBM", "founded")
-    there = near(graph, "IBM")
-    assert list(there)[:2] == ["Charles Flint", "Thomas Watson"]
-    assert there["Thomas Watson"].labels == ("was led by →",)
-    assert there["Charles Flint"].labels == ("← founded",)
-    assert there["Thomas Watson"].joined[0].note == "the archive"
-    assert (there["Deep Blue"].sentences, there["Deep Blue"].joined) == (1, ())
-    assert there["Deep Blue"].evidence == "IBM built the Deep Blue computer in New York."
 
 
 def test_a_merged_entity_keeps_the_edges_of_both(graph):
@@ -240,113 +222,6 @@ def test_a_workspace_from_before_types_by_hand_keeps_its_edits(tmp_path):
         assert store.edits.all()[0] == Edit(3, "join", "a", "b", "then", "later", "met", "why")
 
 
-def test_an_edge_by_hand_is_told_where_a_sentence_would_be_quoted(graph):
-    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "her letters. Added by hand.")
-    explanation = graph.explain("Where did Margaret Hamilton work?")
-    (inflow,) = (one for one in explanation.why("Thomas Watson").inflows
-                 if one.name == "Margaret Hamilton")
-    today = graph.edits[0].made_at[:10]
-    said = (f"Margaret Hamilton — admired → Thomas Watson. Added by hand, {today}: "
-            "her letters. Added by hand.")
-    assert (inflow.sentences, inflow.added, inflow.kind) == ((), said, "relation")
-    assert "Margaret Hamilton — admired (added by hand) → Thomas Watson" in {
-        say_path(path) for path in explanation.paths(20).paths}
-    with graph.store() as store:
-        watson = next(i for i, text in added(store, inflow.id).items() if text == said)
-        assert added(store, watson) == {inflow.id: said}
-    graph.rename("Thomas Watson", "T. J. Watson")
-    with graph.store() as store:
-        (words,) = added(store, inflow.id).values()
-    assert words.startswith("Margaret Hamilton — admired → T. J. Watson.")
-
-
-def test_exports_and_answers_take_an_edge_without_a_sentence(graph):
-    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "<b>&")
-    question = "Where did Margaret Hamilton work?"
-    for method in METHODS:
-        if not METHODS[method].needs:
-            graph.retrieve(question, method)
-    found = graph.retrieve(question)
-    assert "admired" in export.edges_csv(found)
-    assert "admired" in export.graphml(found)
-    assert "admired" in graph.draft(found).messages[-1].content
-    assert graph.answer(found).sentences
-    without = graph.explain(found).what_if(graph.explain(found).change(
-        edges=[("Margaret Hamilton", "Thomas Watson")]))
-    assert "Thomas Watson" in {node.name for node in without.lost}
-
-
-def test_the_command_line_adds_removes_and_undoes(graph, capsys):
-    db = ["--db", str(graph.path)]
-    assert main(["edit", "--connect", "IBM", "Thomas Watson", "--label", "was led by",
-                 "--note", "the archive", *db]) == 0
-    assert "join    ibm  ->  thomas watson  (was led by)  (the archive)" in capsys.readouterr().out
-    assert main(["entities", "--near", "IBM", "watson", *db]) == 0
-    assert "was led by →" in capsys.readouterr().out
-    assert main(["why", "What did IBM build?", "Thomas Watson", *db]) == 0
-    assert "IBM — was led by → Thomas Watson. Added by hand" in capsys.readouterr().out
-    assert main(["edit", "--disconnect", "Thomas Watson", "IBM", "--json", *db]) == 0
-    edits = json.loads(capsys.readouterr().out)
-    assert [(edit["action"], edit["label"]) for edit in edits] == [("join", "was led by"),
-                                                                   ("cut", "")]
-    assert main(["entities", "--near", "IBM", "watson", *db]) == 3
-    assert main(["edit", "--undo", "2", *db]) == 0
-    assert main(["entities", "--near", "IBM", "watson", "--json", *db]) == 0
-    capsys.readouterr()
-    assert main(["edit", "--disconnect", "IBM", "Margaret Hamilton", *db]) == 2
-    assert "no edge joins" in capsys.readouterr().err
-    assert main(["edit", "--note", "why", *db]) == 2
-
-
-def test_the_page_connects_removes_and_takes_it_back(graph, home):
-    (home / "edges.db").write_bytes(graph.path.read_bytes())
-    knowledge = KnowledgeGraph.open(home / "edges.db")
-    app = page("graph", ws="edges", find="Margaret Hamilton")
-    choice, label, note = (
-        next(one for one in found if one.label == name) for found, name in (
-            (app.selectbox, "Connect to"), (app.text_input, "How it is related to that"),
-            (app.text_input, "Note")))
-    choice.set_value("Thomas Watson")
-    label.set_value("<i>admired")
-    note.set_value("_letters_")
-    press(app, "Connect")
-    refresh(knowledge.path)
-    assert "by_hand" in kinds(knowledge, "Margaret Hamilton", "Thomas Watson")
-    app = page("graph", ws="edges", find="Margaret Hamilton")
-    assert "&lt;i&gt;admired → <b>Thomas Watson</b>" in shown(app)
-    press(app, "Remove")
-    refresh(knowledge.path)
-    assert kinds(knowledge, "Margaret Hamilton", "Thomas Watson") == ()
-    with knowledge.store() as store:
-        store.documents.delete("firm.md")
-    refresh(knowledge.path)
-    app = page("graph", ws="edges", part="Edits")
-    assert "No edge joins “Margaret Hamilton” and “thomas watson”" in shown(app)
-    assert "waits until a document names “thomas watson”" in shown(app)
-    press(app, "Undo")
-    assert [edit.undone_at is None for edit in knowledge.edits] == [True, False]
-
-
-def test_explore_tells_of_an_edge_by_hand(graph, home):
-    graph.connect("Margaret Hamilton", "Thomas Watson", "admired", "<b>letters")
-    (home / "edges.db").write_bytes(graph.path.read_bytes())
-    node = next(i for i, name in zip(graph.graph.ids, graph.graph.names, strict=True)
-                if name == "Thomas Watson")
-    app = page("explore", ws="edges", q="Where did Margaret Hamilton work?", node=node, tab="Why")
-    said = "Margaret Hamilton — admired → Thomas Watson. Added by hand"
-    assert shown(app).count(said) == 2  # in the card and under its inflow
-    assert "&lt;b&gt;letters" in shown(app)
-
-
-def test_what_was_removed_is_not_listed_before_the_graph_has_followed(graph):
-    with graph.store() as store:
-        flint = entity(store, "Charles Flint")
-        disconnect(store, "Thomas Watson", "Charles Flint")
-        assert "Thomas Watson" not in {one.name for one in neighbors(store, flint)}
-        with pytest.raises(ParameterError, match="no edge joins"):
-            disconnect(store, "Charles Flint", "Thomas Watson")
-
-
 @pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])
 def test_an_edge_by_hand_never_weakens_that_of_the_documents(similarity, stronger):
     a, b = (Node(node_id("entity", key), "entity", key, key) for key in "ab")
@@ -355,12 +230,3 @@ def test_an_edge_by_hand_never_weakens_that_of_the_documents(similarity, stronge
     found = connect_by_hand(Assembly((a, b), (said,), nothing, nothing), made(("join", "a", "b", "met")))
     assert set(found.edges) == {replace(said, similarity=stronger),
                                 Edge(a.id, b.id, "by_hand", STRENGTH, "met")}
-
-
-def test_the_label_by_hand_is_the_one_that_is_drawn(graph):
-    for ends in (("Charles Flint", "Thomas Watson"), ("Thomas Watson", "Charles Flint")):
-        number = graph.connect(*ends, "aardvark")
-        with graph.store() as store:
-            ids = [entity(store, name).id for name in ends]
-            assert store.graph.labels(ids) == {frozenset(ids): "aardvark"}
-        graph.undo_edit(number)

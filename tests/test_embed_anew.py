@@ -7,7 +7,7 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd import ingest as index
-from qafd.ingest.jobs import cancel, enqueue, go_on, jobs, work
+from qafd.ingest.jobs import cancel, enqueue, go_on, work
 from qafd.records import Vectors
 from qafd.storage import open_workspace
 
@@ -33,7 +33,7 @@ class Counting(TinyEmbedder):
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("qafd.ingest.VECTORS", BATCH)
+    monkeypatch.setattr("qafd.ingest.update.VECTORS", BATCH)
     place = tmp_path / "anew.db"
     index.index(place, [(f"{i}.txt", f"Ada{i} met Bob{i} in Rome{i}.".encode())
                         for i in range(PASSAGES)],
@@ -104,7 +104,7 @@ def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int)
     first, second = Counting(stop), Counting()
     run(path, first)
     with open_workspace(path) as store:
-        assert jobs(store)[0].state == "cancelled"
+        assert store.queue.latest()[0].state == "cancelled"
         assert store.graph.stale
         assert store.graph.read().ids == ()
         go_on(store, job)
@@ -112,5 +112,5 @@ def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int)
     run(path, second)
     assert first.count + second.count == vectors
     with open_workspace(path) as store:
-        assert [job.state for job in jobs(store)[:2]] == ["done", "cancelled"]
+        assert [job.state for job in store.queue.latest()[:2]] == ["done", "cancelled"]
         assert not store.graph.stale

@@ -1,12 +1,19 @@
+import base64
+import json
 import logging
+import re
 import threading
 import time
 import traceback
+from contextlib import suppress
 from types import SimpleNamespace
+from urllib.parse import quote, quote_plus, unquote
 
 import numpy as np
 import pytest
 from faults import FAULTS, FaultServer, completion
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qafd.errors import (
     DeadlineError,
@@ -17,10 +24,15 @@ from qafd.errors import (
     RefusedError,
     UnreachableError,
 )
-from qafd.models import Message, Recorded, Reply, with_json
+from qafd.ingest.embedding import MeteredEmbedder
+from qafd.models import Message, Recorded, Reply, Streamed, with_json
 from qafd.models.address import check_address, is_local
+from qafd.models.cost import Meter
 from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
+from qafd.models.thoughts import Hearing, hear
+from qafd.storage import open_workspace
+from qafd.storage.rows import embedding_key
 
 KEY = "sk-CANARY-0123456789"
 ASK = [Message("user", "Name a color.")]
@@ -85,6 +97,27 @@ def test_a_reply_that_echoes_the_key_is_redacted(server):
     server.reply = lambda _: f"Your key is {KEY} and \ud800."
     assert endpoint(server).complete(ASK).text == "Your key is *** and ?."
     assert KEY not in "".join(endpoint(server).stream(ASK))
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_a_key_is_redacted_in_every_form_in_which_it_comes_back(server, before):
+    key = "sk-proj/a+b==CANARY~0123456789"
+    encoded = [base64.b64encode(b"x" * before + key.encode() + b":y").decode(),
+               base64.urlsafe_b64encode(b"x" * before + key.encode()).decode().rstrip("="),
+               quote(key), quote(key, safe=""), quote_plus(key), key.encode().hex(),
+               json.dumps(key)]
+    server.fault = lambda *_: "says 400 " + " ".join(encoded)
+    with pytest.raises(RefusedError) as caught:
+        Endpoint("tiny", server.url, key).complete(ASK)
+    said = str(caught.value)
+    assert "CANARY" not in unquote(said)
+    for word in re.findall(r"[\w+/=-]{8,}", said):
+        for decode in (base64.b64decode, base64.urlsafe_b64decode, bytes.fromhex):
+            with suppress(ValueError):
+                assert b"CANARY" not in decode(word + "=" * (-len(word) % 4))
+    server.fault = lambda *_: "ok"
+    server.reply = lambda _: "It is " + encoded[0]
+    assert "".join(Endpoint("tiny", server.url, key).stream(ASK)).count("***") == 1
 
 
 def test_what_passes_is_tried_again_and_what_does_not_is_not(server):
@@ -207,6 +240,57 @@ def test_a_server_that_cannot_count_a_stream_is_not_asked_to_again(server):
     assert len(server.bodies) == 3
 
 
+THOUGHTS = {
+    "closed": ("<think>{\"color\": \"blue\"} [3]</think>\n{\"color\": \"red\"}", '{"color": "red"}'),
+    "open before": ("blue? [3] </think>{\"color\": \"red\"}", '{"color": "red"}'),
+    "in the middle": ("{\"color\": <Thinking> blue? </Thinking> \"red\"}", '{"color": "red"}'),
+    "in a string": ("{\"color\": \"<think>blue?</think>red\"}", '{"color": "red"}'),
+    "twice": ("<think>a<think>b</think>c</think>{\"color\": \"red\"}", '{"color": "red"}'),
+    "never closed": ("{\"color\": \"red\"} <think> or {\"color\": \"blue\"}", '{"color": "red"}'),
+    "draft": ("{\"color\": \"blue\"}, no: {\"color\": \"red\"}", '{"color": "red"}'),
+}
+
+
+@pytest.mark.parametrize(("reply", "json"), THOUGHTS.values(), ids=THOUGHTS)
+def test_what_a_model_thinks_is_no_part_of_its_reply(server, reply, json):
+    server.reply = lambda _: reply
+    assert endpoint(server).complete(ASK, schema=SCHEMA).text == json
+
+
+@pytest.mark.parametrize("words", [
+    ["<think>", "blue", "</think>", "red"], ["<th", "ink>blue</", "think>", "red"],
+    ["r", "e", "d", "<", "think> blue"], ["red<think>", "</think>"]])
+def test_a_stream_shows_no_thought_however_it_is_cut(server, words):
+    server.pieces = words
+    streamed = Streamed(endpoint(server).stream(ASK))
+    assert "".join(streamed).strip() == "red"
+    assert streamed.reply.text.strip() == "red"
+
+
+@given(st.lists(st.sampled_from(["<", "t", "think>", "</think>", "<think>", " a", "b<", "key", "k"])))
+def test_a_stream_is_heard_as_the_whole_of_it(pieces):
+    hearing = Hearing(("key",))
+    shown = "".join([*map(hearing.add, pieces), hearing.end()])
+    assert hearing.text == hear("".join(pieces), ("key",))
+    assert "key" not in hearing.text
+    assert shown.endswith(hearing.text)
+
+
+def test_thoughts_alone_are_an_empty_reply(server):
+    server.reply = lambda _: "<think>blue, or rather"
+    with pytest.raises(MalformedReplyError):
+        endpoint(server).complete(ASK)
+    with pytest.raises(MalformedReplyError):
+        list(endpoint(server).stream(ASK))
+
+
+def test_a_stream_cut_by_its_length_says_so(server):
+    server.finish = "length"
+    streamed = Streamed(endpoint(server).stream(ASK))
+    list(streamed)
+    assert streamed.reply == Reply("fine ", 11, 7, cut=True)
+
+
 def test_a_stream_that_is_left_early_is_closed(server):
     server.fault = lambda *_: "endless"
     pieces = endpoint(server, 60).stream(ASK)
@@ -257,7 +341,8 @@ def test_embeddings_come_in_order_as_unit_rows(server):
 
 def test_a_batch_that_is_too_large_is_halved_and_the_size_remembered(server):
     server.largest = 3
-    model = EndpointEmbedder("tiny", server.url, batch=16, pause=0.001)
+    model = EndpointEmbedder("tiny", server.url, pause=0.001)
+    model.batch = 16
     assert model.embed([str(i) for i in range(9)]).shape == (9, 4)
     assert [len(body["input"]) for body in server.bodies] == [16 - 7, 4, 2, 2, 2, 2, 1]
 
@@ -268,6 +353,21 @@ def test_a_model_whose_vectors_change_their_length_is_refused(server):
     server.dimension = 5
     with pytest.raises(MalformedReplyError, match=r"5 numbers where it gave 4"):
         model.embed(["a"])
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 1], [0, 1], [1, 2, 3], [0, 1, -1], [0, 1, 2, 2], [0, 0, 0],
+                                     [0, None, 2]], ids=str)
+def test_vectors_of_which_nobody_knows_whose_they_are_are_refused(numbers, server, path):
+    server.numbers = numbers
+    with open_workspace(path) as store:
+        store.vectors.stamp("tiny", 4)
+    remote = EndpointEmbedder("tiny", server.url)
+    remote.batch, remote.known_dimension = 3, 4
+    model = MeteredEmbedder(remote, path, Meter())
+    with pytest.raises((MalformedReplyError, UnreachableError)):
+        model.embed(["a", "b", "c"])
+    with open_workspace(path) as store:
+        assert not store.vectors.get([embedding_key("tiny", text) for text in "abc"])
 
 
 @pytest.mark.parametrize("row", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])

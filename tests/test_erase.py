@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
-from qafd.assemble import node_id
 from qafd.doctor import doctor
 from qafd.errors import BusyError, ModelError, StoreError
 from qafd.ingest.erase import Footprint, erase, footprint
+from qafd.records import node_id
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Call
 
@@ -165,23 +165,14 @@ def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         store.files.hold([SECRET])
-        assert "removes all bytes:" in footprint(store, ["secret.txt"]).sentence
+        assert footprint(store, ["secret.txt"]).passages == 0
     erased(path, "secret.txt")
     assert b"uimper" not in on_disk(path)
 
 
-def test_the_sentence_says_what_goes_in_numbers() -> None:
-    assert Footprint(("a.txt",), 2, 3, 1, 2).sentence == (
-        "Erasing a.txt removes 2 documents and 3 passages: text, vectors and what was found there, "
-        "1 reply of models, 2 kept runs that quote them or name what only they name, all derived "
-        "layers, and copies made before upgrades. There is no undo.")
-    assert Footprint(tuple("abcdefg"), 7, 7, 0, 0).past.startswith(
-        "Erased a, b, c, d, e and 2 more: 7 documents")
-
-
 def test_nothing_is_erased_while_another_process_indexes(path: Path) -> None:
     tiny_index(path, [ADA, SECRET])
-    with open_workspace(path) as store, store.queue.lease():
+    with open_workspace(path) as store, store.lease.hold():
         with pytest.raises(BusyError, match="is indexing"):
             erased(path, "secret.txt")
         assert len(store.documents.all()) == 2

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 
-from qafd.assemble import node_id
+from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.plan.query_graph import QueryCondition, read_query_graph
+from qafd.plan.query_graph import edit_query_graph, read_query_graph
 from qafd.reasons import NoticeKind, ReasonKind
-from qafd.records import QueryPlan
+from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
 from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.conditions import edit_conditions
 from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.matching import match_exactly
 from tests.tiny import tiny_corpus
@@ -78,6 +79,11 @@ def test_words_that_several_names_share_are_conditions_on_each() -> None:
     assert [condition.words for condition in read.conditions] == [("film", "released")] * 2
 
 
+def test_a_country_that_did_something_is_no_unknown() -> None:
+    read = read_query_graph("Who is from the United States that met Ada?", ["ada"])
+    assert [(c.source, c.target) for c in read.conditions] == [(0, 1)]
+
+
 def test_a_name_that_the_question_does_not_write_is_told() -> None:
     assert read_query_graph("Where is it?", ["alder"]).unread == ("alder",)
 
@@ -93,7 +99,7 @@ def library(related: dict[str, str], passages: dict[str, tuple[str, ...]]) -> Co
     ends = [(names.index(one), names.index(other), "relation")
             for one, others in related.items() for other in others.split()]
     ends += [(names.index(name), len(names) + place, "mention")
-             for place, inside in enumerate(passages.values()) for name in inside]
+             for place, inside in enumerate(passages.values()) for name in inside if name in names]
     vectors = np.ones((len(ids), 2), np.float32) / np.float32(np.sqrt(2))
     graph = Graph.build(
         ids, [*names, *passages], ["entity"] * len(names) + ["passage"] * len(passages),
@@ -118,6 +124,38 @@ ALL = "Who was in Chile, Peru and Norway?"
 NAMES = ("chile", "peru", "norway")
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_what_is_told_to_meet_all_conditions_is_what_networkx_finds(seed: int, unknown: int) -> None:
+    """Also with several unknown nodes and cycles among them."""
+    rng = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(9, 0.4, seed=seed)
+    names = [f"Name{row}" for row in graph]
+    ends = list(graph.edges)
+    vectors = np.ones((9, 2), np.float32) / np.float32(np.sqrt(2))
+    built = Graph.build([node_id("entity", name.lower()) for name in names], names, ["entity"] * 9,
+                        [u for u, _ in ends], [v for _, v in ends], None, ["relation"] * len(ends),
+                        vectors=vectors, name_vectors=vectors, tokens=[1] * 9)
+    query = nx.gnp_random_graph(unknown, 0.7, seed=seed + 1)
+    known = {unknown: int(rng.integers(9))}
+    query.add_edge(int(rng.integers(unknown)), unknown)
+    order = list(nx.bfs_tree(query, 0))
+    if len(order) <= unknown:
+        return
+    conditions = []
+    for u, v in query.edges:
+        outward = u != unknown and (v == unknown or order.index(u) < order.index(v))
+        conditions.append(QueryCondition(*((u, v) if outward else (v, u))))
+    nodes = [QueryNode(f"unknown {place}") for place in range(unknown)]
+    nodes.append(QueryNode("known", names[known[unknown]].lower()))
+    plan = QueryPlan("Who?", (), vectors[0], np.zeros((0, 2), np.float32),
+                     conditions=QueryGraph(tuple(nodes), tuple(conditions)))
+    found = ExactMatches(answers=20).retrieve(tiny_corpus(built, lambda ids: [""] * len(ids)), plan)
+    told = {node.id for node in found.nodes if node.reason.kind is ReasonKind.MEETS
+            and node.reason.values["met"] == node.reason.values["wanted"]}
+    assert told == {built.ids[rows[0]] for rows in oracle(graph, query, known)}
+
+
 def test_only_what_meets_every_condition_is_retrieved() -> None:
     corpus = library({"Ada": "Chile Peru Norway", "Ben": "Chile Peru", "Cid": "Norway"}, {})
     found = ask(corpus, ALL, NAMES)
@@ -136,9 +174,23 @@ def test_without_an_exact_match_those_that_meet_most_come_first_and_a_tie_is_tol
     assert (states["Ada"], states["Cid"]) == ("saturated", "wet")
 
 
+def test_the_sentence_with_the_words_of_the_question_decides_between_equals() -> None:
+    corpus = library({"Ada": "Chile", "Ben": "Chile"},
+                     {"p": ("Ada", "left", "Chile"), "q": ("Ben", "painted", "Chile")})
+    found = ask(corpus, "Who was painting in Chile?", ("chile",))
+    importance = {node.name: node.importance for node in found.nodes}
+    assert importance["Ben"] > importance["Ada"]
+
+
 def test_a_negated_condition_removes_an_answer() -> None:
     corpus = library({"Ada": "Chile Peru", "Ben": "Chile"}, {})
     assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ben": 1}
+
+
+def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_does() -> None:
+    corpus = library({"Ada": "Chile", "Ben": "Chile"},
+                     {"p": ("Ada", "Chile."), "q": ("Ada", ".", "Peru"), "r": ("Ben", "Peru")})
+    assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ada": 1}
 
 
 def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
@@ -151,3 +203,38 @@ def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
 def test_a_name_the_graph_lacks_is_no_error() -> None:
     found = ask(library({}, {}), "Who was in Atlantis?", ())
     assert found.notices
+
+
+def test_what_is_asked_for_and_excluded_is_told_and_met_by_nothing() -> None:
+    corpus = library({"Ada": "Chile Peru"}, {})
+    found = ask(corpus, "Who was in Chile and Peru but not in Chile?", ("chile", "peru"))
+    assert not met_by(found)
+    assert NoticeKind.CONTRADICTION in {one.kind for one in found.notices}
+
+
+def test_one_condition_is_told() -> None:
+    found = ask(library({"Ada": "Chile"}, {}), "Who was in Chile?", ("chile",))
+    assert met_by(found) == {"Ada": 1}
+    assert NoticeKind.ONE_CONDITION in {one.kind for one in found.notices}
+
+
+def edited(question: str, names: tuple[str, ...], **changes: list[str]) -> dict[str, object]:
+    corpus = library({"Ada": "Chile Peru", "Ben": "Chile Norway", "Cid": "Chile"}, {})
+    vector = np.ones(2, np.float32) / np.float32(np.sqrt(2))
+    plan = QueryPlan(question, (), vector, np.zeros((0, 2), np.float32), names)
+    return met_by(ExactMatches().retrieve(corpus, edit_conditions(corpus.graph, plan, **changes)))
+
+
+def test_conditions_are_added_removed_and_negated_by_name() -> None:
+    asked = ("Who was in Chile and Peru?", ("chile", "peru"))
+    assert edited(*asked) == {"Ada": 2}
+    assert edited(*asked, remove=["Peru"], add=["Norway"]) == {"Ben": 2}
+    assert edited(*asked, negate=["Peru"], add=["Norway"]) == {"Ben": 2}
+    assert set(edited(*asked, remove=["Peru"], negate=["Norway"])) == {"Ada", "Cid"}
+    with pytest.raises(ParameterError):
+        edited(*asked, add=["Atlantis"])
+
+
+def test_negating_twice_changes_nothing() -> None:
+    query = read_query_graph("Who was in Chile but not in Peru?", ["chile", "peru"])
+    assert edit_query_graph(edit_query_graph(query, negate=["peru"]), negate=["peru"]) == query

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tiny import TinyEmbedder, TinyExtractor, tiny_index
+from tiny import tiny_index
 
-from qafd.curate.excerpt import Named, around, excerpt, number_of, outline
+from qafd.curate.excerpt import MarkedName, around, excerpt
 from qafd.errors import StoreError
-from qafd.ingest import refresh
 from qafd.storage import open_workspace
 
 ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
@@ -32,9 +31,9 @@ def test_a_merged_name_counts_as_the_entity_it_means(path: Path) -> None:
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         store.edits.add("same", "bob", "Robert")
-    refresh(path, extractor=TinyExtractor, embedder=TinyEmbedder)
+    tiny_index(path)
     with open_workspace(path) as store:
-        assert Named(8, 11, "Robert") in excerpt(store, "ada.txt").passages[0].names
+        assert MarkedName(8, 11, "Robert") in excerpt(store, "ada.txt").passages[0].names
 
 
 def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
@@ -66,11 +65,11 @@ def test_an_excerpt_beyond_the_end_is_the_last_one(path: Path) -> None:
 def test_a_passage_is_found_by_its_id_in_its_own_document_only(path: Path) -> None:
     tiny_index(path, [ADA, LONG])
     with open_workspace(path) as store:
-        lines = outline(store, "long.txt")
+        lines = store.documents.outline("long.txt")
         assert [line.number for line in lines] == list(range(1, len(lines) + 1))
         ninth = lines[8]
-        assert number_of(store, "long.txt", ninth.chunk) == 9
-        assert number_of(store, "ada.txt", ninth.chunk) is None
+        assert store.documents.number_of("long.txt", ninth.chunk) == 9
+        assert store.documents.number_of("ada.txt", ninth.chunk) is None
         assert excerpt(store, "long.txt", around(9)).passages[8].chunk.id == ninth.chunk
         assert excerpt(store, "long.txt", 9, 1).passages[0].chunk.text.startswith(ninth.opening)
 

@@ -7,7 +7,6 @@ from qafd.explain import mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.wording.explanations import say_balance
 
 # A path a - b - c with unit weights and capacities; 2.5 units enter at a. Then x_b = 0.5,
 # x_a = 2, a sends 1.5 to b, b sends 0.5 to c, which stays wet.
@@ -29,25 +28,6 @@ def test_inflow_minus_outflow_is_what_the_node_holds() -> None:
 def test_a_wrong_flow_shows_as_an_error_of_the_balance() -> None:
     broken = Retrieval("q", "qafd", {}, ("a",), PATH.nodes, PATH.edges[:1])
     assert mass_balance(broken, "b").error == pytest.approx(0.5)
-
-
-def test_the_sentence_names_source_neighbors_and_amounts() -> None:
-    assert say_balance(mass_balance(PATH, "a")) == (
-        "Alpha is full: it holds 1 of 1: 2.5 injected by the question, "
-        "of which 1.5 to Beta went on.")
-    assert say_balance(mass_balance(PATH, "c")) == (
-        "Gamma is touched, not full: it holds 0.5 of 1: 0.5 from Beta.")
-
-
-def test_neighbors_beyond_the_named_ones_are_summed() -> None:
-    star = Retrieval(
-        "q", "qafd", {}, (), (
-            RetrievedNode("hub", "Hub", "entity", 0.0, 10.0, "wet", UNSTATED, 20.0), *(
-                RetrievedNode(str(i), str(i), "entity", 1.0, 1.0, "saturated", UNSTATED, 1.0)
-                for i in range(4))),
-        tuple(RetrievedEdge(str(i), "hub", "relation", i + 1.0, 1.0) for i in range(4)))
-    assert say_balance(mass_balance(star, "hub"), most=2).endswith(
-        "4 from 3, 3 from 2, 3 from 2 others.")
 
 
 def test_an_untouched_node_is_refused_with_a_remedy() -> None:

@@ -58,12 +58,6 @@ def test_why_quotes_sentences_of_the_passage_the_mass_came_through(told: Explana
     assert all("iPod" in e.text for i in why.inflows for e in i.sentences)
 
 
-def test_relations_are_worded_along_the_path_with_their_passage(told: Explanation) -> None:
-    words = [say_path(path) for path in told.paths(30).paths]
-    assert "Steve Jobs — showed in ¶ Steve Jobs → iPad" in words
-    assert "Steve Jobs, held where it was poured" in words
-
-
 def test_listed_paths_and_the_rest_are_all_the_mass(told: Explanation) -> None:
     found = told.paths(7)
     assert len(found.paths) == 7

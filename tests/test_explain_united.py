@@ -151,11 +151,11 @@ def test_a_question_of_one_part_is_explained_as_without_subqueries(songs: Knowle
 
 def test_the_command_line_explains_the_parts(
         songs: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--db", str(songs.path), "--subqueries", "on", "--mass", "24", BOTH]
+    arguments = ["--db", songs.url.removeprefix("sqlite:///"), "--subqueries", "on", "--mass", "24", BOTH]
     node = songs.explain(BOTH, subqueries="on", mass=24.0).retrieval.nodes[0].name
     assert main(["why", *arguments, node]) == 0
     assert "brought it" in capsys.readouterr().out
     assert main(["paths", *arguments]) == 0
     printed = capsys.readouterr().out
-    assert "subquery 1" in printed
-    assert "subquery 2" in printed
+    assert "diffusion 1" in printed
+    assert "diffusion 2" in printed

@@ -15,7 +15,7 @@ from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
 from qafd.retrieve.flow_path import FlowPaths, best_paths, spread
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
-from qafd.retrieve.seeds import passages_of
+from qafd.retrieve.seeds import Passages
 
 # Rows 0 to 2 are the entities a, b, c, rows 3 and 4 the passages p and r.
 # p has a twice and b once, r has b once and c three times.
@@ -42,13 +42,13 @@ def corpus() -> Corpus:
         np.array([[0, 0], [0, 1], [1, 2]]),
         np.array([(*ends, count) for ends, count in COUNTS.items()]))
     summaries = Summaries(np.array([3, 4]), ("P", "R b"), toward(-0.5, 0.75), np.array([[1, 1]]))
-    return Corpus(graph, passages_of(graph, lambda ids: [""] * len(ids)),
+    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)),
                   {"sentences": sentences, "summaries": summaries})
 
 
-def run(corpus: Corpus, **knobs: float) -> Retrieval:
+def run(corpus: Corpus, **knobs: float | str) -> Retrieval:
     nothing = np.zeros((0, 2), np.float32)
-    return FlowPaths(**knobs).retrieve(
+    return FlowPaths(**knobs).retrieve(  # type: ignore[arg-type]
         corpus, QueryPlan("q", (), np.array([1, 0], np.float32), nothing))
 
 
@@ -70,6 +70,21 @@ def test_only_the_k_nearest_texts_activate_and_a_negative_cosine_hardly(corpus: 
     assert nearest("sentence", 1) == [0.5]
     assert nearest("summary", 1) == [0.75]
     assert nearest("summary", 2) == [0.75, 0.001]
+
+
+def test_without_the_macro_branch_only_sentences_activate(corpus: Corpus) -> None:
+    retrieval = run(corpus, macro="off", hops=1, prune=0)
+    assert "summary" not in {node.kind for node in retrieval.nodes}
+    into = {(e.source, e.target): e.flow for e in retrieval.edges if e.target in "abc"}
+    assert sorted(into.values()) == pytest.approx([0.25, 0.5, 0.5])
+    assert not [e for e in retrieval.edges if e.kind in ("binding", "abstraction")]
+
+
+def test_without_frequencies_a_passage_gives_each_of_its_names_the_same(corpus: Corpus) -> None:
+    # Sentence 0 gives a and b 1/2; a is in p alone, b in both p and r, once each by then.
+    flow = energies(run(corpus, frequency="off", macro="off", breadth=1, hops=1, prune=0))
+    assert flow["p"] == pytest.approx(float(DECAY * (F(1, 2) + F(1, 4))))
+    assert flow["r"] == pytest.approx(float(DECAY * F(1, 4)))
 
 
 def test_one_hop_is_what_the_equations_give_by_hand(corpus: Corpus) -> None:

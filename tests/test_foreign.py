@@ -95,16 +95,6 @@ def test_the_language_of_a_text(text, language):
     assert language_of(text, least=1) == language
 
 
-def test_one_foreign_word_makes_no_passage_foreign():
-    assert language_of("Die Hard was shot by Jan de Bont.") == "en"
-    assert language_of("Die Hard") == "en"
-
-
-def test_a_text_in_a_script_nobody_reads_here_has_its_title(extractor):
-    chunk = Chunk("c", "d", "서울", "서울은 대한민국의 수도이다.", 0, 15)
-    assert [(m.key, m.kind) for m in extractor.extract(chunk).mentions] == [("서울", "title")]
-
-
 def test_english_passages_are_read_as_without_others(extractor):
     english = Chunk("a", "d", "", "Ada Lovelace wrote to Charles Babbage in London.", 0, 48)
     other = Chunk("b", "d", "", CHINESE["青石桥"], 0, len(CHINESE["青石桥"]))

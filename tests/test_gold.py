@@ -14,6 +14,7 @@ from qafd.evaluate.gold import (
     read_questions,
     to_jsonl,
 )
+from qafd.reasons import NoticeKind, notice
 
 HOTPOT = {
     "_id": "5a", "question": "Which band is older?", "answer": "Wire", "type": "comparison",
@@ -103,7 +104,7 @@ def test_questions_that_have_no_gold_or_no_answer_in_the_texts_are_left_out_and_
     found = read_questions(lines(MUSIQUE, MUSIQUE | {"answerable": False},
                                  {"question": "Who?", "gold": []}))
     assert len(found.questions) == 1
-    assert found.notices == ("Left out: 2 questions without gold passages.",)
+    assert found.notices == (notice(NoticeKind.GOLD_LEFT_OUT, count=2),)
 
 
 @pytest.mark.parametrize(("data", "message"), [

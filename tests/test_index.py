@@ -11,8 +11,9 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index, tiny_work
 
 from qafd.errors import BusyError, ModelError, ParameterError
-from qafd.ingest import BATCH, Progress, index, jobs
+from qafd.ingest import BATCH, index, jobs
 from qafd.ingest.engine import Here, Pool
+from qafd.ingest.progress import Progress
 from qafd.storage import open_workspace
 
 MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met Name{i + 1}."})
@@ -50,29 +51,6 @@ def test_the_graph_can_be_used_after_the_first_passages(path):
         assert store.log.counts() == (5 * BATCH, 5 * BATCH)
 
 
-def test_many_small_files_show_a_graph_long_before_the_last_is_read(path):
-    sizes = []
-
-    def look(progress: Progress) -> None:
-        with open_workspace(path) as store:
-            if progress.stage == "extracting":
-                sizes.append(store.log.counts()[1])
-
-    run(path, [(f"{i}.txt", f"Name{i} met Name{i + 1}.".encode()) for i in range(40)],
-        progress=look)
-    # made of 1, 4 and 16 passages while others were to come, each seen at the next passage
-    assert sizes == [0, 1, 1, 1, *[4] * 12, *[16] * 24]
-
-
-def test_progress_names_the_stages_the_files_and_the_passages(path):
-    seen: list[Progress] = []
-    run(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Bob met Cyd.")], progress=seen.append)
-    assert seen == [
-        Progress("parsing", 0, 2, "a.txt"), Progress("extracting", 1, 1, "a.txt"),
-        Progress("parsing", 1, 2, "b.txt"), Progress("extracting", 2, 2, "b.txt"),
-        Progress("assembling", 2, 2)]
-
-
 def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_path):
     given = [("a.txt", " ".join(f"Name{i} met Other{i}." for i in range(300)).encode())]
     seen: list[Progress] = []
@@ -105,16 +83,6 @@ def test_the_graph_in_between_says_how_far_it_is_and_can_be_cancelled(path, tmp_
     run(path)
     with open_workspace(path) as store:
         assert store.graph.digest() == tiny_index(tmp_path / "whole.db", given)
-
-
-def test_a_file_says_that_an_earlier_one_is_equal_and_that_it_is_no_pdf(path):
-    run(path, [("a.txt", b"Ada met Bob."), ("b.pdf", b"Ada met Bob."), ("c.txt", b"Cyd left.")])
-    kind = "This is no PDF inside; it was read as text."
-    with open_workspace(path) as store:
-        assert [file.notices for file in store.files.all()] == [
-            (), (kind, "Has the same text as a.txt; both count."), ()]
-        store.documents.delete("a.txt")
-        assert [file.notices for file in store.files.all()] == [(), (kind,), ()]
 
 
 def test_nothing_is_loaded_where_nothing_is_to_do(path):
@@ -157,7 +125,7 @@ def test_a_child_that_dies_ends_the_run_with_a_sentence_and_loses_nothing(path, 
     with pytest.raises(ModelError, match="has died"):
         index(path, [("many.jsonl", MANY)], extractor=Fatal, embedder=TinyEmbedder, processes=2)
     with open_workspace(path) as store:
-        assert store.queue.writer is None
+        assert store.lease.writer is None
     assert run(path) == ("many.jsonl",)
     with open_workspace(path) as store:
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
@@ -194,7 +162,7 @@ def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
     assert run(path, [("a.txt", b"Ada met Bob.")], progress=meanwhile) == ("a.txt", "b.txt")
     with open_workspace(path) as store:
         assert [file.status for file in store.files.all()] == ["done", "done"]
-        assert store.queue.writer is None
+        assert store.lease.writer is None
 
 
 def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
@@ -219,7 +187,7 @@ def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
     assert waited[0].current == "another process reads"
     with open_workspace(path) as store:
         assert [file.status for file in store.files.all()] == ["done", "done", "failed"]
-        assert store.queue.writer is None
+        assert store.lease.writer is None
 
 
 def test_a_worker_takes_in_what_an_interrupted_run_left(path):
@@ -228,7 +196,7 @@ def test_a_worker_takes_in_what_an_interrupted_run_left(path):
         assert jobs.needs_worker(store)
         tiny_work(path)
         assert [file.status for file in store.files.all()] == ["done"]
-        assert [job.state for job in jobs.jobs(store)] == ["done"]
+        assert [job.state for job in store.queue.latest()] == ["done"]
         assert not jobs.needs_worker(store)
 
 
@@ -250,7 +218,7 @@ def test_each_name_is_embedded_once_in_a_process():
             self.embedded.extend(texts)
             return super().embed(texts)
 
-    from test_store import chunk
+    from test_storage_contract import chunk
 
     engine = Here(TinyExtractor(), Counting())
     for text in ("Ada met Bob.", "Bob met Ada and Cyd."):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_index, tiny_work
 
-from qafd.errors import BusyError, ModelError
+from qafd.errors import BusyError
 from qafd.ingest import jobs
 from qafd.storage import open_workspace
 
@@ -37,27 +37,17 @@ def test_a_worker_does_all_waiting_jobs_and_returns(store, path, tmp_path):
     jobs.enqueue(store, FILES[:2])
     jobs.enqueue(store, FILES[2:])
     tiny_work(path)
-    assert [job.state for job in jobs.jobs(store)] == ["done", "done"]
+    assert [job.state for job in store.queue.latest()] == ["done", "done"]
     assert store.graph.digest() == tiny_index(tmp_path / "other.db", FILES)
     assert not store.graph.stale
-    assert store.queue.writer is None
-
-
-def test_a_finished_job_says_what_it_did(store, path):
-    job = jobs.enqueue(store, FILES)
-    (waiting,) = jobs.jobs(store)
-    assert (waiting.id, waiting.state, waiting.started_at) == (job, "queued", None)
-    tiny_work(path)
-    (done,) = jobs.jobs(store)
-    assert (done.stage, done.done, done.total, done.error) == ("assembling", 3, 3, "")
-    assert waiting.created_at < done.started_at < done.finished_at
+    assert store.lease.writer is None
 
 
 def test_an_upload_is_stored_whole_or_not_at_all(store):
     with pytest.raises(ValueError, match="no name for a file"):
         jobs.enqueue(store, [*FILES, ("\0", b"x")])
     assert store.files.all() == ()
-    assert jobs.jobs(store) == ()
+    assert store.queue.latest() == ()
 
 
 def test_a_file_that_cannot_be_read_harms_no_other(store, path):
@@ -67,7 +57,7 @@ def test_a_file_that_cannot_be_read_harms_no_other(store, path):
     assert [file.status for file in store.files.all()] == [
         "done", "failed", "failed", "failed", "done"]
     assert all(file.error.endswith(".") for file in store.files.all() if file.status == "failed")
-    (job,) = jobs.jobs(store)
+    (job,) = store.queue.latest()
     assert (job.state, job.error) == ("done", "3 of its files could not be read.")
 
 
@@ -87,7 +77,7 @@ def test_a_job_that_has_not_begun_is_cancelled_at_once(store, path):
     jobs.cancel(store, job)
     assert [file.status for file in store.files.all()] == ["cancelled"] * 3
     tiny_work(path)
-    assert jobs.jobs(store)[0].state == "cancelled"
+    assert store.queue.latest()[0].state == "cancelled"
     assert len(store.graph.read()) == 0
 
 
@@ -104,7 +94,7 @@ def test_a_running_job_stops_between_passages_and_can_go_on_later(store, path, t
     jobs.enqueue(store, FILES)
     jobs.work(path, extractor=Cancelling, embedder=TinyEmbedder, processes=1)
     assert [file.status for file in store.files.all()] == ["done", "cancelled", "cancelled"]
-    assert jobs.jobs(store)[0].state == "cancelled"
+    assert store.queue.latest()[0].state == "cancelled"
     # what was read before is in the graph already
     assert store.graph.digest() == tiny_index(tmp_path / "one.db", FILES[:1])
     jobs.retry(store, [file.name for file in store.files.all()])
@@ -122,7 +112,7 @@ def test_a_job_without_files_brings_the_graph_up_to_date_after_a_deletion(store,
 
 
 def test_a_second_worker_leaves_the_work_to_the_first(store, path):
-    with open_workspace(path) as first, first.queue.lease():
+    with open_workspace(path) as first, first.lease.hold():
         jobs.enqueue(store, FILES)
         assert not jobs.needs_worker(store)
         with pytest.raises(BusyError, match="is indexing this workspace"):
@@ -130,27 +120,12 @@ def test_a_second_worker_leaves_the_work_to_the_first(store, path):
     assert jobs.needs_worker(store)
 
 
-def test_a_model_that_cannot_be_loaded_fails_the_job_with_its_reason(store, path):
-    def missing() -> TinyEmbedder:
-        raise ModelError("The model file is missing; install it.")
-
-    jobs.enqueue(store, FILES)
-    jobs.work(path, extractor=TinyExtractor, embedder=missing, processes=1)
-    (job,) = jobs.jobs(store)
-    assert (job.state, job.error) == ("failed", "The model file is missing; install it.")
-    assert not jobs.needs_worker(store)
-    # the files still wait, for the next job
-    jobs.enqueue(store)
-    tiny_work(path)
-    assert [file.status for file in store.files.all()] == ["done"] * 3
-
-
 def test_another_embedding_model_fails_the_job_with_the_remedy(store, path):
     tiny_index(path, FILES[:1])
     jobs.enqueue(store, FILES[1:])
     jobs.work(path, extractor=TinyExtractor, embedder=lambda: TinyEmbedder("other"), processes=1)
-    assert jobs.jobs(store)[0].state == "failed"
-    assert "indexed with tiny" in jobs.jobs(store)[0].error
+    assert store.queue.latest()[0].state == "failed"
+    assert "indexed with tiny" in store.queue.latest()[0].error
 
 
 def small_work(path: Path, pages: int) -> None:
@@ -176,7 +151,7 @@ def test_a_full_disk_pauses_the_job_and_space_lets_it_go_on(store, path, tmp_pat
     worker = started(small_work, path, pages + more)
     worker.join()
     assert worker.exitcode == 0
-    (paused,) = (each for each in jobs.jobs(store) if each.id == job)
+    (paused,) = (each for each in store.queue.latest() if each.id == job)
     assert paused.state == "paused"
     assert "disk is full" in paused.error
     assert not jobs.needs_worker(store)
@@ -184,7 +159,7 @@ def test_a_full_disk_pauses_the_job_and_space_lets_it_go_on(store, path, tmp_pat
     with store.snapshot() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     tiny_work(path)
-    assert jobs.jobs(store)[0].state == "done"
+    assert store.queue.latest()[0].state == "done"
     assert store.graph.digest() == tiny_index(tmp_path / "other.db", [*FILES, ("long.txt", text)])
 
 
@@ -195,7 +170,7 @@ def test_a_job_that_kills_its_worker_again_and_again_is_given_up(store, path):
         worker.join()
         assert jobs.needs_worker(store)
     tiny_work(path)
-    (job,) = jobs.jobs(store)
+    (job,) = store.queue.latest()
     assert job.state == "failed"
     assert "died 5 times" in job.error
     assert f"{path}.log" in job.error
@@ -242,7 +217,7 @@ def test_a_worker_that_dies_often_but_gets_further_each_time_is_not_given_up(sto
         worker.join()
         deaths += worker.exitcode == 70
     assert deaths > jobs.STARTS
-    assert jobs.jobs(store)[0].state == "done"
+    assert store.queue.latest()[0].state == "done"
     assert [file.status for file in store.files.all()] == ["done"] * 12
 
 
@@ -268,7 +243,7 @@ def test_a_disk_without_a_byte_left_pauses_the_job_and_can_be_read(tmp_path):
             worker.join()
             assert worker.exitcode == 0
             with open_workspace(path, read_only=True) as store:
-                (state,) = {job.state for job in jobs.jobs(store)}
+                (state,) = {job.state for job in store.queue.latest()}
                 assert "Ada" in store.graph.read().names
             (disk / "ballast").unlink()
             if state == "done":
@@ -292,13 +267,13 @@ def test_the_real_worker_survives_its_starter_and_resumes_after_being_killed(pat
         subprocess.run([sys.executable, "-c", "import sys; from qafd.ingest.jobs import start_worker; "
                         "start_worker(sys.argv[1])", str(path)], check=True)
         until(lambda: any(file.extracted for file in store.files.all()))
-        worker = store.queue.writer
+        worker = store.lease.writer
         assert worker is not None
         os.kill(worker, signal.SIGKILL)
         until(lambda: jobs.needs_worker(store))
         jobs.start_worker(path)
-        until(lambda: jobs.jobs(store)[0].state == "done", 60)
-        until(lambda: store.queue.writer is None)
+        until(lambda: store.queue.latest()[0].state == "done", 60)
+        until(lambda: store.lease.writer is None)
         resumed = store.graph.digest()
     with open_workspace(tmp_path / "other.db") as other:
         jobs.enqueue(other, files)

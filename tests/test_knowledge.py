@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from qafd.errors import ParameterError
-from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.retrieve.seeds import Passages
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +21,9 @@ def test_a_sample_goes_where_home_says_and_reads_no_variable(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setenv("QAFD_HOME", str(tmp_path / "app"))
-    assert KnowledgeGraph.sample().path == tmp_path / "user" / ".qafd" / "apple-amazon.db"
+    assert KnowledgeGraph.sample().place.written == str(tmp_path / "user" / ".qafd" / "apple-amazon.db")
     named = KnowledgeGraph.sample(home=tmp_path / "named")
-    assert named.path == tmp_path / "named" / "apple-amazon.db"
+    assert named.place.written == str(tmp_path / "named" / "apple-amazon.db")
 
 
 def test_a_path_may_be_text(tmp_path: Path) -> None:
@@ -55,47 +55,6 @@ def test_an_answer_quotes_its_documents_and_cites_them(songs: KnowledgeGraph) ->
 def test_a_question_about_something_else_is_not_answered(songs: KnowledgeGraph) -> None:
     plan = songs.plan("What is the boiling point of tungsten carbide?")
     assert songs.answer(songs.retrieve(plan), plan).abstained
-
-
-def test_the_mass_is_fitted_to_a_small_graph_unless_it_is_given(songs: KnowledgeGraph) -> None:
-    question = "Who founded the prize that Salt Road won?"
-    assert songs.retrieve(question).params["mass"] < 60
-    assert songs.retrieve(question, mass=33.0).params["mass"] == 33.0
-
-
-TINY = {
-    "halley": ["Edmond Halley was an English astronomer. In 1705 he computed the orbit of the "
-               "comet that bears his name. He persuaded Isaac Newton to publish the Principia. "
-               "Halley died in Greenwich in 1742."],
-    "ada": ["Ada Lovelace met Charles Babbage in London."],
-    "curie": ["Marie Curie was born in Warsaw. She studied in Paris with Pierre Curie.",
-              "Pierre Curie taught physics at the Sorbonne. He won the Nobel Prize with Henri "
-              "Becquerel in 1903.",
-              "Henri Becquerel discovered radioactivity in Paris. The Sorbonne honored Marie "
-              "Curie."]}
-
-
-@pytest.mark.parametrize(("name", "question"), [
-    ("halley", "What did Halley compute?"), ("ada", "Whom did Ada Lovelace meet?"),
-    ("curie", "Who won the Nobel Prize?")])
-@pytest.mark.parametrize("preset", ["best", "tokens"])
-def test_a_first_document_shows_more_than_one_node_and_less_than_all(
-        name: str, question: str, preset: str, tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph.open(tmp_path / "tiny.db")
-    for number, text in enumerate(TINY[name]):
-        knowledge.add_text(f"{number}.txt", text)
-    method = PRESETS[preset].method.fitted(knowledge.graph)
-    full = [n for n in knowledge.retrieve(question, method).nodes if n.state == "saturated"]
-    assert 2 <= len(full) < len(knowledge.graph)
-
-
-@pytest.mark.parametrize(("nodes", "mass"), [
-    (0, 2), (1, 2), (2, 2), (3, 2), (4, 3), (7, 6), (23, 6), (24, 6), (83, 21), (118, 30),
-    (240, 60), (9000, 60)])
-def test_the_suggested_mass_is_a_quarter_of_the_nodes_but_6_where_there_are_few(
-        nodes: int, mass: float) -> None:
-    graph = Graph.build([str(i) for i in range(nodes)])
-    assert FlowDiffusion().fitted(graph).mass == mass
 
 
 def test_a_token_budget_bounds_the_tokens_retrieved(songs: KnowledgeGraph) -> None:
@@ -149,7 +108,7 @@ def test_all_documents_deleted_leaves_an_empty_but_usable_workspace(tmp_path: Pa
     with knowledge.store() as store:
         store.documents.delete("note.txt")
     from qafd.ingest import refresh
-    refresh(knowledge.path)
+    refresh(knowledge.url)
     after = knowledge.retrieve("Who wrote to Charles Babbage?")
     assert before.passages
     assert (after.nodes, after.passages) == ((), ())
@@ -168,17 +127,16 @@ def test_a_wiped_workspace_forgets_its_old_graph(tmp_path: Path) -> None:
 
 def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_path: Path) -> None:
     from qafd.ingest import refresh
-    from qafd.retrieve.seeds import passages_of
 
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     knowledge.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage in London.")
     graph, plan = knowledge.graph, knowledge.plan("Who wrote to Charles Babbage?")
     with knowledge.store() as store:
         store.documents.delete("note.txt")
-    refresh(knowledge.path)
+    refresh(knowledge.url)
     with knowledge.store() as store:
         from qafd.loaded import texts_of, with_texts
-        passages = passages_of(graph, lambda ids: texts_of(store, ids))
+        passages = Passages(graph, lambda ids: texts_of(store, ids))
         late = with_texts(FlowDiffusion().retrieve(Corpus(graph, passages), plan), store)
     assert late.nodes
     assert late.passages == ()
@@ -198,23 +156,3 @@ def test_arguments_of_another_type_are_refused_in_words(songs: KnowledgeGraph) -
         songs.retrieve("Who sang Salt Road?", alpha="much")
     with pytest.raises(ParameterError, match="a question is a text, not int"):
         songs.plan(5)  # type: ignore[arg-type]
-
-
-def test_passages_of_one_document_are_named_apart_everywhere(tmp_path: Path) -> None:
-    knowledge = KnowledgeGraph(tmp_path / "w.db")
-    filler = "The pump was checked and the valve was closed again by the crew of the hall. " * 12
-    knowledge.add_text("report.md", "# Lodestar\n\n## Causes\n\nThe Lodestar pump failed in "
-                       f"Bergen. {filler}\n\n## Repair\n\nIngrid Solheim mended the Lodestar. "
-                       f"{filler}")
-    retrieval = knowledge.retrieve("Who mended the Lodestar?", mass=50)
-    names = [n.name for n in retrieval.nodes if n.kind == "passage"]
-    assert {"Lodestar · Causes", "Lodestar · Repair"} <= set(names)
-    assert len(set(names)) == len(names)
-    assert {p.title for p in retrieval.passages} == {"Lodestar"}
-    corpus = knowledge.corpus()
-    assert set(corpus.passages.titles) == {"Lodestar"}
-    assert {corpus.graph.names[row] for row in corpus.passages.title.tolist()} == {"Lodestar"}
-    with knowledge.store() as store:
-        nodes = store.graph.nodes(store.graph.read().ids).values()
-        assert {n.name for n in nodes if n.kind == "passage"} == {
-            "Lodestar"}

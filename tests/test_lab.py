@@ -1,7 +1,7 @@
 """Tests of qafd.lab: each experiment against a direct solve, exact fractions or a hand count."""
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from oracles import dense_weights, random_graph, rational_solution
 
 from qafd.errors import ParameterError
 from qafd.flow.guarantees import Model
-from qafd.flow.reference import push
+from qafd.flow.reference import RELEASED, Pushing, push
 from qafd.flow.solver import solve
 from qafd.flow.weights import PLAIN, Weights
 from qafd.graph import Graph
@@ -17,13 +17,14 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.lab.gatehouse import CLOSED, gates
 from qafd.lab.jitter import returns
 from qafd.lab.movie import film, states
-from qafd.lab.planted import PLACES, experiment
+from qafd.lab.planted import experiment
 from qafd.lab.scale import clustered, scale
-from qafd.lab.sweep import masses_for, sweep
-from qafd.lab.timeline import reach, timeline, upstream
+from qafd.lab.sweep import Grid, sweep, values_for, vary
+from qafd.lab.timeline import timeline, upstream
 from qafd.records import QueryPlan
+from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus
-from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.retrieve.qafd import FlowDiffusion
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 METHOD = FlowDiffusion(mass=20.0)
@@ -45,7 +46,7 @@ def plan(knowledge: KnowledgeGraph) -> QueryPlan:
 
 
 def test_a_cell_of_a_sweep_is_a_retrieval_of_its_own(knowledge, corpus, plan):
-    cells = sweep(corpus, plan, METHOD, (5.0, 40.0), (0, 5), ("plain", "product"))
+    cells = sweep(corpus, plan, METHOD, Grid((5.0, 40.0), (0, 5), ("plain", "product")))
     assert len(cells) == 8
     graph = corpus.graph
     for cell in cells:
@@ -60,7 +61,7 @@ def test_recall_and_leakage_of_a_cell_are_counted_by_hand(knowledge, corpus, pla
     graph = corpus.graph
     best = [p.id for p in knowledge.retrieve(plan, METHOD).passages]
     gold = [best[0], best[1], best[-1]]
-    cell, = sweep(corpus, plan, METHOD, (20.0,), (5,), ("product",), gold)
+    cell, = sweep(corpus, plan, METHOD, Grid((20.0,), (5,), ("product",)), gold)
     assert cell.recall == pytest.approx(2 / 3)
     with knowledge.store() as store:
         mentioned = {end for e in store.graph.edges(gold) for end in (e.source, e.target)
@@ -74,46 +75,35 @@ def test_recall_and_leakage_of_a_cell_are_counted_by_hand(knowledge, corpus, pla
 
 def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, plan):
     told: list[float] = []
-    sweep(corpus, plan, METHOD, (1.0, 2.0), (5,), ("plain",), progress=told.append)
+    sweep(corpus, plan, METHOD, Grid((1.0, 2.0), (5,), ("plain",)), progress=told.append)
     assert told == [0.5, 1.0]
     with pytest.raises(ParameterError, match="at least one mass"):
-        sweep(corpus, plan, METHOD, (), (5,), ("plain",))
+        sweep(corpus, plan, METHOD, Grid((), (5,), ("plain",)))
     with pytest.raises(ParameterError, match="no passage"):
-        sweep(corpus, plan, METHOD, (1.0,), (5,), ("plain",), ["nothing"])
+        sweep(corpus, plan, METHOD, Grid((1.0,), (5,), ("plain",)), ["nothing"])
 
 
-@pytest.mark.parametrize("preset", ["best", "paper"])
-def test_suggested_masses_ascend_to_the_end_of_the_control(preset, corpus, plan):
-    problem = PRESETS[preset].method.problem(corpus, plan)
-    masses = masses_for(problem)
-    assert list(masses) == sorted(set(masses))
-    sink = problem.layer.capacity(problem.method.capacity)
-    room = {part: sink[problem.layer.component == part].sum()
-            for part in set(problem.layer.component[problem.seeds.rows].tolist())}
-    poured = {part: problem.per_unit()[problem.layer.component[problem.seeds.rows] == part].sum()
-              for part in room}
-    # Isolated seeds take nothing, so their components do not count.
-    full = max(room[part] / poured[part] for part in room
-               if (problem.layer.component == part).sum() > 1)
-    assert masses[-1] == pytest.approx(full, rel=1e-2)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_varies_by_its_own_parameters_within_their_ranges(name, knowledge, corpus, plan):
+    method = METHODS[name]().fitted(corpus.graph)
+    for spec in fields(method):
+        values = values_for(method, spec.name)
+        assert getattr(method, spec.name) in values
+        assert [replace(method, **{spec.name: value}) for value in values]
+    if not method.needs:
+        first = fields(method)[0].name
+        one = vary(corpus, plan, method, {first: [getattr(method, first)]})[0]
+        alone = knowledge.retrieve(plan, method)
+        assert one.size == sum(node.state == "saturated" for node in alone.nodes)
 
 
-def test_more_than_the_last_suggested_mass_retrieves_nothing_more(corpus, plan):
-    problem = PRESETS["paper"].method.problem(corpus, plan)
-    first, last = problem.span()
-    assert 0 < first < last < 10
-    assert len(problem.at(0.99 * first).support) == 0
-    assert len(problem.at(1.01 * first).support) > 0
-    assert len(problem.at(0.9 * last).support) < len(problem.at(last).support)
-    assert set(problem.at(last).support) == set(problem.at(50.0).support)
-
-
-@pytest.mark.parametrize("mass", [1.0, 17.0, 33.3, 118.0])
-def test_the_masses_of_a_sweep_have_the_mass_of_now(corpus, plan, mass):
-    masses = masses_for(FlowDiffusion(mass=mass).problem(corpus, plan))
-    assert mass in masses
-    assert list(masses) == sorted(masses)
-    assert len(masses) == 8
+def test_a_sweep_of_a_method_counts_recall_and_refuses_what_it_has_not(knowledge, corpus, plan):
+    gold = [p.id for p in knowledge.retrieve(plan, "vector").passages[:2]]
+    found = vary(corpus, plan, METHODS["vector"](), {"passages": [1, 3]}, gold)
+    assert [one.recall for one in found] == [1.0, 1.0]
+    for values in ({}, {"passages": []}, {"decay": [1]}, {"passages": [1000]}):
+        with pytest.raises(ParameterError):
+            vary(corpus, plan, METHODS["vector"](), values)
 
 
 def test_every_entry_of_a_timeline_divides_retrieved_from_not(corpus, plan):
@@ -146,18 +136,12 @@ def test_a_seed_is_its_own_lane_even_when_more_mass_comes_from_another():
         "s": "s", "a": "s", "t": "t", "d": "t"}
 
 
-def test_a_timeline_stays_short_however_large_the_control(corpus, plan):
-    problem = METHOD.problem(corpus, plan)
-    limit = reach(problem, METHOD.highest(corpus.graph), most=20)
-    assert len(timeline(problem, limit).entries) <= 20
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_movie_conserves_mass_in_every_frame_and_ends_at_the_rational_solution(seed):
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, 12, 14)
     rows, mass = np.array([0, 5]), np.array([3.5, 1.25])
-    movie = film(graph, PLAIN, rows, mass, epsilon=1e-9, most_pushes=20_000)
+    movie = film(graph, PLAIN, rows, mass, pushing=Pushing(epsilon=1e-9, most_pushes=20_000))
     source = [0.0] * 12
     source[0], source[5] = 3.5, 1.25
     x, held = rational_solution(dense_weights(graph, PLAIN), source, [1] * 12)
@@ -184,8 +168,7 @@ def test_a_movie_says_what_the_released_code_leaves(corpus, plan):
     movie = film(problem.layer, problem.gates, problem.seeds.rows, problem.mass)
     for take in movie.takes:
         released = push(problem.layer, problem.gates, problem.seeds.rows, problem.mass,
-                        order=take.order, epsilon=1e-9, most_pushes=500,
-                        rng=np.random.default_rng(0))
+                        pushing=replace(RELEASED, order=take.order, epsilon=1e-9))
         assert take.left == pytest.approx(released.undistributed)
         assert take.left > 0
         after = list(states(movie, take))[500]
@@ -246,20 +229,6 @@ def test_robustness_refuses_what_is_no_experiment(corpus, plan):
 
 
 SMALL = {"nodes": 300, "relevant": 30}
-
-
-@pytest.mark.parametrize("place", PLACES, ids=lambda p: p.title)
-def test_each_named_place_shows_what_it_says(place):
-    found = experiment(replace(place.model, **SMALL), 6, 0, 0.2, place.source_inside)
-    holds = {"It holds": (True, True), "Means too close": (False, False),
-             "Gamma is 0": (False, False), "Gamma is too large": (True, True),
-             "Source outside": (False, True), "Relevant set in pieces": (False, True)}
-    covered, separated = holds[place.title]
-    assert (found.covered == 6) is covered
-    assert (found.separated == 6) is separated
-    smallest = min(t.separation.smallest_inside for t in found.trials)
-    if place.title == "Gamma is too large":
-        assert smallest < 1e-3
 
 
 def test_covered_draws_never_leak_more_than_beta():

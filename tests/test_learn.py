@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from oracles import dense_weights, rational_solution
 
-from qafd.flow.weights import VARIANTS
 from qafd.lab.movie import states
 from qafd.learn.card import Card, entries, filmed, problem, promise, proof, settings_of
 from qafd.learn.cards import CARDS
+from qafd.learn.lesson import LESSON, QUESTION, SAMPLE
+from qafd.samples import EXAMPLES
 
 BY_KEY = {card.key: card for card in CARDS}
 EACH = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
@@ -20,12 +21,6 @@ EACH = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
 def at(key: str, **settings: object) -> tuple[Card, object]:
     card = BY_KEY[key]
     return card, replace(card.start, **settings)
-
-
-def held(key: str, **settings: object) -> dict[str, float]:
-    """Mass of every node in the exact solution."""
-    card, chosen = at(key, **settings)
-    return dict(zip(card.toy.names, filmed(card, chosen).mass.tolist(), strict=True))
 
 
 @EACH
@@ -68,37 +63,6 @@ def test_all_orders_of_pushing_end_alike():
     ends = [list(states(movie, take))[-1].x for take in movie.takes]
     for end in ends:
         assert end == pytest.approx(movie.x, abs=0.02)
-
-
-def test_a_station_as_large_as_its_pipes_swallows_what_others_get_from_a_small_one():
-    small, large = held("capacity"), held("capacity", capacity="degree")
-    behind = ["Cafe", "Kiosk", "Hotel", "Taxi", "Square"]
-    assert all(small[name] > 0 for name in behind)
-    assert all(large[name] == 0 for name in [*behind, "Museum"])
-    assert large["Library"] == 1
-    assert large["Station"] == 3  # of 6, after the library has kept 1 of 4
-
-
-def test_the_company_fills_before_the_fruit_and_3_9_units_fill_at_most_three():
-    card = BY_KEY["mass"]
-    order = [name for name, _ in entries(card, card.start, 8.5)]
-    assert set(order[:5]) == set(card.toy.relevant)
-    assert order[5] == "apple (fruit)"
-    assert sum(alpha <= 3.9 for _, alpha in entries(card, card.start, 8.5)) <= 3
-
-
-def test_gates_change_the_order_of_filling_but_not_that_the_surplus_leaks():
-    plain, product = held("gates", variant="plain"), held("gates", variant="product")
-    assert plain["apple (fruit)"] > plain["iTunes"]
-    assert product["apple (fruit)"] < product["iTunes"]
-    for variant in VARIANTS:
-        assert held("gates", variant=variant, mass=8.0)["apple (fruit)"] == pytest.approx(1)
-
-
-def test_taking_the_fullest_bucket_needs_no_more_pushes_than_a_random_one():
-    card = BY_KEY["push"]
-    pushes = {take.order: len(take.pushed) for take in filmed(card, card.start).takes}
-    assert pushes["largest"] <= pushes["fifo"] <= pushes["random"]
 
 
 def test_the_certificate_passes_until_it_is_spoiled():
@@ -147,3 +111,13 @@ def test_the_seed_of_a_link_fixes_the_random_order():
             for seed in (1, 1, 2)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+def test_the_lesson_takes_ten_minutes_and_can_be_done_as_it_says():
+    assert sum(step.minutes for step in LESSON) == 10
+    assert {step.page for step in LESSON} == {"learn", "explore", "compare"}
+    assert QUESTION in EXAMPLES[SAMPLE]
+    card = BY_KEY["mass"]
+    lowest, highest = card.ranges["mass"]
+    fruit = dict(entries(card, card.start, highest))["apple (fruit)"]
+    assert lowest < fruit < highest

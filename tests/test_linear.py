@@ -12,7 +12,7 @@ from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.linear import TriGraph, activate
-from qafd.retrieve.seeds import passages_of
+from qafd.retrieve.seeds import Passages
 
 ASKED = np.array([1, 0, 0], np.float32)
 
@@ -36,7 +36,7 @@ def corpus() -> Corpus:
         np.array([3, 3, 4]), np.array([0, 1, 0]), ("a b.", "a.", "b c."),
         toward(0.75, 0.5, 0.8), np.array([[0, 0], [0, 1], [1, 0], [2, 1], [2, 2]]),
         np.array([[3, 0, 2], [3, 1, 1], [4, 1, 1], [4, 2, 1]]))
-    return Corpus(graph, passages_of(graph, lambda ids: [""] * len(ids)),
+    return Corpus(graph, Passages(graph, lambda ids: [""] * len(ids)),
                   {"sentences": sentences})
 
 

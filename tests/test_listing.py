@@ -2,7 +2,7 @@
 
 import pytest
 
-from qafd.curate.filelist import Line, listing
+from qafd.curate.filelist import FileLine, listing
 from qafd.storage.rows import Contents, File
 
 
@@ -12,7 +12,7 @@ def file(status: str = "done", passages: int = 4, extracted: int = 4, error: str
                 "then" if deleted else None)
 
 
-def line(one: File, working: bool = True, doubt: str = "") -> Line:
+def line(one: File, working: bool = True, doubt: str = "") -> FileLine:
     return listing([one], {"a.txt": Contents(1, 2, 3, 4)}, {"a.txt": doubt}, working)[0]
 
 

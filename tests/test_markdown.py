@@ -93,6 +93,8 @@ def test_numbers_of_a_citation_keep_their_order() -> None:
 
 
 @given(st.lists(st.text(alphabet="ab 1,;2[]().\n\x1b\u202eé", max_size=6), max_size=12))
+@example(["So (pas", "sage ", "1", "2", " and", " 3", ")", " passages 1, ", "2 an",
+          "d pa", "ge 【", "2†", "x", "】"])
 @example(["So ", "[", "1", "]", " and [2,", "9", "]", "(http://evil)"])
 def test_a_reply_in_pieces_is_the_reply_in_one(pieces):
     assert "".join(plain_pieces(pieces, {1, 2})) == plain_text("".join(pieces), {1, 2})

@@ -8,12 +8,11 @@ import networkx
 import numpy as np
 import pytest
 
-from qafd.assemble import node_id
 from qafd.errors import ParameterError
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
 from qafd.reasons import NoticeKind, ReasonKind, notice, reason
-from qafd.records import Keyword, QueryPlan
+from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.ego import EgoNet
 from qafd.retrieve.fusion import FusedPassages
@@ -22,7 +21,7 @@ from qafd.retrieve.pagerank import PRESETS, PageRank, entry_weights, net_flow, p
 from qafd.retrieve.path import RelationalPaths, flow_paths
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.rank import Ranking, rank
-from qafd.retrieve.seeds import match, passages_of, select_seeds
+from qafd.retrieve.seeds import Passages, match, select_seeds
 from qafd.retrieve.vector import DensePassages
 from tests.oracles import random_graph
 
@@ -39,7 +38,7 @@ def corpus(names, texts, edges, vectors, name_vectors=None):
                         name_vectors=rows if name_vectors is None else np.array(
                             name_vectors, np.float32))
     said = dict(zip(ids[len(names):], texts, strict=True))
-    return Corpus(graph, passages_of(graph, lambda asked: [said[i] for i in asked]))
+    return Corpus(graph, Passages(graph, lambda asked: [said[i] for i in asked]))
 
 
 def asked(question="q", vector=(1, 0), keywords=(), names=()):
@@ -234,7 +233,7 @@ def test_relations_between_well_connected_ends_are_followed_first():
 
 def test_global_brings_the_relations_whose_ends_are_nearest():
     # Means with (0, 1): Top-Peak .9, Hub-Peak .1, Close-Hub 0, Near-Hub -.3, Near-Leaf -.4.
-    found = EgoNet(mode="global", relations=2).retrieve(NET, asked(keywords=[LOW, HIGH]))
+    found = EgoNet(mode="global", relations=2, cutoff=0.0).retrieve(NET, asked(keywords=[LOW, HIGH]))
     nodes = by_name(found)
     assert {name: node.importance for name, node in nodes.items()} == pytest.approx(
         {"Top": 0.9, "Peak": 0.9, "Hub": 0.1})
@@ -244,6 +243,15 @@ def test_global_brings_the_relations_whose_ends_are_nearest():
     assert end.also == (reason(ReasonKind.OTHER_END, name="Peak"),)
     assert titles(found) == [2]
     assert len(found.edges) == 2
+
+
+def test_what_is_below_the_cut_off_is_not_brought():
+    near, = EgoNet(mode="local", entities=1).retrieve(NET, asked(keywords=[LOW])).seeds
+    everything = EgoNet(mode="local", entities=10, cutoff=0.0).retrieve(NET, asked(keywords=[LOW]))
+    few = EgoNet(mode="local", entities=10, cutoff=0.9).retrieve(NET, asked(keywords=[LOW]))
+    assert near in few.seeds
+    assert set(few.seeds) < set(everything.seeds)
+    assert EgoNet(mode="global", cutoff=1.0).retrieve(NET, asked(keywords=[HIGH])).nodes == ()
 
 
 def test_hybrid_takes_passages_from_both_levels_in_turn():
@@ -378,13 +386,6 @@ def test_seeds_without_a_path_stay_dry():
     found = RelationalPaths(seeds=3).retrieve(TRAIL, asked(keywords=[LOW]))
     assert {node.name: node.state for node in found.nodes} == {
         "A": "saturated", "X": "saturated", "B": "saturated", "Far": "dry"}
-
-
-def test_small_graphs_get_fewer_seeds_and_nodes_unless_they_are_chosen():
-    assert RelationalPaths().fitted(SHELF.graph).seeds == 2
-    assert RelationalPaths(seeds=7).fitted(SHELF.graph).seeds == 7
-    assert PageRank().fitted(SHELF.graph).nodes == 2
-    assert PageRank(nodes=50).fitted(SHELF.graph).nodes == 50
 
 
 @pytest.mark.parametrize("wrong", [

@@ -11,9 +11,7 @@ from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Price
 from qafd.preferences import Preferences, save
-from qafd.storage.rows import Call
 
-ROOT = Path(__file__).parents[1]
 KEY = "sk-CANARY-0123456789"
 
 
@@ -40,7 +38,7 @@ def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
 
 
 def test_python_finds_the_embedder_of_a_workspace_by_itself(embedded: KnowledgeGraph) -> None:
-    assert KnowledgeGraph.open(embedded.path).plan("Who met Ada?").embedding.shape == (4,)
+    assert KnowledgeGraph.open(embedded.url).plan("Who met Ada?").embedding.shape == (4,)
 
 
 def test_another_number_of_dimensions_is_refused_with_the_remedy(
@@ -63,12 +61,12 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(
     app.selectbox(key="embedder").set_value(1)
     press(app, "Compute all vectors anew")
     assert keys[0] == {server.url: KEY}
-    work(knowledge.path, processes=1, keys={server.url: KEY})
+    work(knowledge.url, processes=1, keys={server.url: KEY})
     with knowledge.store() as store:
         assert store.vectors.embedder == ("vectors", 4)
         assert chosen(store).embedder_url == server.url
     assert {body["key"] for body in server.bodies} == {f"Bearer {KEY}"}
-    assert KEY.encode() not in knowledge.path.read_bytes()
+    assert KEY.encode() not in Path(knowledge.place.written).read_bytes()
     assert len(knowledge.graph)
 
 
@@ -81,7 +79,7 @@ def test_a_failed_job_goes_on_at_a_button(
         choose(store, ModelChoice(embedder="vectors", embedder_url=server.url, attempts=1))
         enqueue(store, [("ada.txt", b"Ada Lovelace met Charles Babbage in London.")])
     server.fault = lambda *_: "500"
-    work(knowledge.path, processes=1)
+    work(knowledge.url, processes=1)
     app = page("documents", ws="mine")
     assert "cannot answer now (500" in shown(app)
     server.fault = lambda *_: "ok"
@@ -130,21 +128,6 @@ def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
     assert row["document"] == "note.txt"
 
 
-def test_a_running_job_shows_vectors_and_what_it_has_spent(
-        read_by_a_model: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
-    with read_by_a_model.store() as store:
-        job = enqueue(store)
-        store.ledger.put(Call("k", "extract", "tiny", "ok", "r", 900, 100, cost=0.0011,
-                            run=f"job {job}"))
-        with store.transaction() as connection:
-            connection.execute("UPDATE jobs SET state = 'running', stage = 'embedding', "
-                               "current = 'names', done = 64, total = 300")
-    app = page("documents", ws="mine")
-    assert "1 calls, 1,000 tokens, $0.0011 so far" in shown(app)
-    assert "64 of 300 vectors" in app.get("progress")[0].proto.text
-
-
 def test_a_model_answers_for_each_method_blind_and_once(
         home: Path, server: FaultServer) -> None:
     server.reply = lambda _: "In **Valparaíso** [1]. ![x](http://evil/x)"
@@ -166,45 +149,6 @@ def test_a_model_answers_for_each_method_blind_and_once(
     assert len(server.bodies) == 2
 
 
-def test_what_an_endpoint_embeds_waits_for_its_plan_too(
-        home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.app.documents.models.start_worker",
-                        lambda path, given: work(path, processes=1, keys=given))
-    save(home / "settings.json", Preferences(
-        "custom", server.url, "", "vectors", most_calls=7, prices=(("vectors", Price(2.0, 0.0)),)))
-    knowledge = KnowledgeGraph.open(home / "mine.db")
-    with knowledge.store() as store:
-        choose(store, ModelChoice(embedder="vectors", embedder_url=server.url))
-    app = page("documents", ws="mine")
-    app.text_area[0].set_value("Ada Lovelace was born in London. She met Babbage.")
-    press(app, "Add the text")
-    text = shown(app)
-    assert "To be embedded by vectors" in text
-    assert "~3 to 7 texts to embed; ~1 to 3 calls" in text  # a passage and its two sentences
-    assert "exceeds 7 calls, 5,000,000 tokens, $5.00" in text
-    assert "Read by" not in text
-    assert server.bodies == []
-    press(app, "Start reading")
-    again = page("documents", ws="mine")
-    assert "To be embedded by" not in shown(again)
-    again.segmented_control(key="ledger_by").set_value("purpose").run()
-    row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
-    assert (row["purpose"], row["calls"], row["tokens counted"]) == (
-        "embed", len(server.bodies), "~ by qafd")
-    assert row["dollars"] == pytest.approx(row["tokens in"] * 2e-6)
-
-
-def test_settings_say_what_new_vectors_would_cost(
-        embedded: KnowledgeGraph, server: FaultServer, home: Path) -> None:
-    save(home / "settings.json", Preferences(
-        "custom", server.url, "", "vectors", prices=(("vectors", Price(2.0, 0.0)),)))
-    before = len(server.bodies)
-    text = shown(page("settings", ws="mine"))
-    assert "~3 to " in text  # the passage and its two sentences
-    assert "texts to embed" in text
-    assert len(server.bodies) == before
-
-
 def test_a_question_is_under_the_cap_of_the_session(
         embedded: KnowledgeGraph, server: FaultServer, home: Path) -> None:
     save(home / "settings.json", Preferences("custom", server.url, "tiny", most_calls=1))
@@ -215,17 +159,3 @@ def test_a_question_is_under_the_cap_of_the_session(
     app.text_input(key="q").set_value("Where is London?").run()
     assert "could exceed the cap of 1 calls" in shown(app)
     assert len(server.bodies) == before + 1
-
-
-def test_a_price_entered_later_is_in_the_plan(
-        read_by_a_model: KnowledgeGraph, server: FaultServer, home: Path) -> None:
-    with read_by_a_model.store() as store:
-        choose(store, ModelChoice("tiny", "https://api.openai.com/v1"))
-        store.files.hold([("ada.txt", b"Ada Lovelace met Charles Babbage.")])
-    save(home / "settings.json", Preferences("openai", "https://api.openai.com/v1", "tiny"))
-    assert "cost unknown" in shown(page("documents", ws="mine"))
-    save(home / "settings.json", Preferences(
-        "openai", "https://api.openai.com/v1", "tiny", prices=(("tiny", Price(1.0, 2.0)),)))
-    text = shown(page("documents", ws="mine"))
-    assert "cost unknown" not in text
-    assert "$5.00" in text

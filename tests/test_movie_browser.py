@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -58,39 +56,6 @@ def test_playing_500_pushes_asks_nothing_of_the_server(open_page: Open) -> None:
     assert asked == []
 
 
-def test_a_film_begins_with_its_fullest_node_and_its_first_pushes_one_by_one(
-        open_page: Open) -> None:
-    page = open_page("/lab?experiment=Movie&best_mass=60")
-    page.locator(MOVIE).wait_for(timeout=60_000)
-    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
-    expect(page.get_by_label("Order")).to_have_value("largest")
-    page.get_by_role("slider", name="Speed").fill("100")  # 500 pushes a second
-    page.clock.install()
-    page.clock.pause_at(page.evaluate("Date.now() + 1000") / 1000)  # the clock is the test's now
-    page.get_by_role("button", name="Play").click()
-    page.clock.run_for(1000)
-    assert 1 <= number(page, "push") <= 3
-    page.clock.run_for(4000)
-    assert number(page, "push") >= 500
-
-
-def test_the_film_names_what_fills_first_and_no_name_covers_another(open_page: Open) -> None:
-    page = open_page("/lab?experiment=Movie", width=1440)
-    page.locator(MOVIE).wait_for(timeout=60_000)
-    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
-    card = page.locator(".movie .card").first
-    boxes = dict(card.locator("text").evaluate_all("""all => all.map(text => {
-        const box = text.getBoundingClientRect();
-        return [text.textContent, [box.left, box.top + 2, box.right, box.bottom - 2]];
-    })"""))
-    assert card.locator(".source").count() == 7
-    assert {"Apple", "Steve Jobs", "¶ Apple Inc.", "iPad", "App Store"} <= set(boxes)
-    assert len(boxes) > 10
-    for one, other in combinations(boxes, 2):
-        a, b = boxes[one], boxes[other]
-        assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (one, other)
-
-
 def test_the_film_has_its_nodes_where_explore_has_them(open_page: Open) -> None:
     middle = """all => all.map(([name, at]) => {
         const box = at.getBoundingClientRect();
@@ -135,17 +100,8 @@ def test_pushing_by_hand_ends_at_the_exact_solution(open_page: Open) -> None:
     assert number(page, "excess") == pytest.approx(card.start.mass - 1)
 
 
-def test_a_teachers_link_shows_its_settings_without_controls(open_page: Open) -> None:
-    card = next(card for card in CARDS if card.key == "capacity")
-    movie = filmed(card, replace(card.start, mass=6.0, capacity="degree"))
-    page = open_page("/learn?teach=1&card=capacity&mass=6.0&capacity=degree&seed=2")
-    page.locator(MOVIE).wait_for(timeout=30_000)
-    assert number(page, "mass") == pytest.approx(float(movie.source.sum()), abs=1e-8)
-    assert page.get_by_test_id("stSidebar").count() == 0
-    assert page.get_by_test_id("stSlider").count() == 0
-
-
-def test_a_click_on_a_cell_loads_its_settings(open_page: Open) -> None:
+def test_a_click_on_a_cell_loads_its_settings_which_a_link_keeps(
+        open_page: Open, app_url: str) -> None:
     page = open_page("/lab")
     chart = page.get_by_test_id("stPlotlyChart").first
     chart.locator(".points path").last.wait_for(state="attached", timeout=60_000)
@@ -161,6 +117,10 @@ def test_a_click_on_a_cell_loads_its_settings(open_page: Open) -> None:
     page.get_by_role("link", name="See it in Explore").click()
     expect(page.get_by_role("slider", name="Passage seeds")).to_have_value("20", timeout=30_000)
     expect(page.get_by_role("slider", name="Source mass (fills").first).to_have_value("22")
+    expect(page).to_have_url(re.compile("best_seeds=20"), timeout=30_000)
+    linked = open_page(page.url.removeprefix(app_url))
+    expect(linked.get_by_role("slider", name="Passage seeds")).to_have_value("20", timeout=30_000)
+    expect(linked.get_by_role("slider", name="Source mass (fills").first).to_have_value("22")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

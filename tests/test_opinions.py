@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
 
 import pytest
 from clicks import page, press, shown
@@ -22,6 +21,7 @@ from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered, Price
 from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, save
+from qafd.reasons import NoticeKind, notice
 from qafd.retrieve.methods import configured
 
 ASKED = (Answers("Who?", {"b": "BBB", "a": "AAA"}), Answers("Where?", {"a": "AAA", "b": "BBB"}),
@@ -58,7 +58,7 @@ def test_a_question_whose_replies_cannot_be_read_is_left_out_and_said() -> None:
     given = [*replies(ASKED[:1], 1), "no grades", *replies(ASKED[2:], 1)]
     found = opinions(ASKED, Recorded(given), ["a", "b"], repeats=1)
     assert found.questions == ("Who?", "When?")
-    assert found.stopped.startswith("Not all questions were judged")
+    assert found.stopped.kind == NoticeKind.NOT_ALL_JUDGED
     with pytest.raises(ModelError, match="gave no grades"):
         opinions(ASKED[:1], Recorded(["nothing"]), ["a", "b"], repeats=1)
 
@@ -66,12 +66,13 @@ def test_a_question_whose_replies_cannot_be_read_is_left_out_and_said() -> None:
 def test_what_was_judged_stays_when_it_ends_early() -> None:
     broken = Recorded([*replies(ASKED[:1], 1), SpendingCapError("The cap."), *replies(ASKED, 1)])
     found = opinions(ASKED, broken, ["a", "b"], repeats=1)
-    assert (found.questions, found.stopped) == (("Who?",), "Ended after 1 of 3 questions: The cap.")
+    assert found.questions == ("Who?",)
+    assert found.stopped == notice(NoticeKind.ENDED_EARLY, done=1, asked=3, text="The cap.")
     seen: list[str] = []
     found = opinions(ASKED, Recorded(replies(ASKED, 1)), ["a", "b"], repeats=1,
                      progress=lambda at: seen.append(at.current), stopped=lambda: len(seen) > 1)
-    assert found.stopped == "Stopped after 2 of 3 questions."
-    with pytest.raises(ModelError, match="Stopped after 0"):
+    assert found.stopped == notice(NoticeKind.STOPPED_EARLY, done=2, asked=3)
+    with pytest.raises(ModelError, match="No question was judged"):
         opinions(ASKED, Recorded([]), ["a", "b"], stopped=lambda: True)
 
 
@@ -88,13 +89,6 @@ def test_the_estimate_is_what_the_cap_counts_and_stored_rounds_cost_nothing(path
     assert (after.calls, after.stored, after.cost) == (0, 2, 0)
     with pytest.raises(SpendingCapError):
         opinions(ASKED[1:], model, ["a", "b"])
-
-
-@pytest.mark.parametrize(("repeats", "said"), [(1, "1 call; "), (2, "2 calls; ")])
-def test_the_estimate_counts_its_calls_in_words(path: Path, repeats: int, said: str) -> None:
-    KnowledgeGraph.open(path)
-    model = Metered(Recorded([]), path, Meter())
-    assert estimate(ASKED[:1], model, repeats).sentence.startswith(said)
 
 
 def test_what_methods_quote_is_shown_in_an_order_that_is_drawn(tmp_path: Path) -> None:
@@ -156,7 +150,7 @@ def test_the_page_says_what_a_judge_costs_and_then_its_grades(home: Path,
     table = app.dataframe[-1].value
     assert list(table["overall"]) == [50]
     app.run()
-    said = [c.value for c in app.caption if c.value.startswith("tiny:")]
+    said = [text for text in shown(app).split("\n") if text.startswith("tiny:")]
     assert said[0].startswith("tiny: no call, all 20 were answered before"), said
 
 
@@ -194,33 +188,7 @@ def opinion(app: AppTest) -> str:
     return found[0]
 
 
-def test_a_judge_at_work_is_not_shown_with_other_methods(home: Path, server: FaultServer) -> None:
-    held = Event()
-
-    def late(body: dict[str, object]) -> str:
-        held.wait(60)
-        return reply(body)
-
-    server.reply = late
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
-    app = judging(is_there)
-    app.toggle(key="opinion").set_value(True).run()
-    press(app, "Ask tiny")
-    assert bars(app) == 1
-    app.multiselect(key="measure").set_value(["vector"]).run()
-    while not is_there(app):
-        app.run()
-    assert bars(app) == 0
-    assert "Ask tiny" in [button.label for button in app.button]
-    held.set()
-
-
-def bars(app: AppTest) -> int:
-    """How many bars count questions."""
-    return sum(" questions" in str(bar.proto) for bar in app.get("progress"))
-
-
 def test_without_a_model_no_opinion_is_offered(home: Path) -> None:
-    app = judging(lambda app: any("Question by question" in h.value for h in app.subheader))
+    app = judging(lambda app: any("Question by question" in h.value for h in app.header))
     assert not is_there(app)
     assert "opinion" not in shown(app)

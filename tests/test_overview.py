@@ -3,7 +3,7 @@
 import pytest
 
 from qafd.graph import Graph
-from qafd.view.overview import NEAREST, overview
+from qafd.view.overview import overview
 from qafd.view.panel import Caption, Drawing, panel_data
 
 
@@ -26,30 +26,6 @@ def test_importance_is_the_number_of_passages_and_weight_that_of_shared_ones() -
     assert {n.id: n.importance for n in overview(made).nodes} == {
         "Ada": 3, "Babbage": 2, "Turin": 1}
     assert edges(made) == {("Ada", "Babbage"): 2, ("Ada", "Turin"): 1, ("Babbage", "Turin"): 1}
-
-
-def test_the_names_in_the_most_passages_are_drawn() -> None:
-    made = graph({"Ada": "abc", "Babbage": "bc", "Turin": "c"}, "abc")
-    assert [n.id for n in overview(made, 2).nodes] == ["Ada", "Babbage"]
-
-
-def test_a_hub_is_joined_only_where_it_is_among_the_best() -> None:
-    # Hub is in all 10 passages. Of A, B, C, D and E, in the same two, each fits the others with
-    # 2/2 = 1 and the hub with 2 / sqrt(20): three better ones leave no room for it. F shares one
-    # passage with the hub alone, 1 / sqrt(10), and is its only join but for those it asks for.
-    made = graph({"Hub": "abcdefghij", **dict.fromkeys("ABCDE", "ab"), "F": "c"}, "abcdefghij")
-    assert NEAREST == 3
-    assert {pair for pair in edges(made) if "Hub" in pair} == {
-        ("Hub", "A"), ("Hub", "B"), ("Hub", "C"), ("Hub", "F")}
-
-
-def test_names_that_share_nothing_and_terms_are_left_out_while_others_remain() -> None:
-    made = graph({"Ada": "a", "Babbage": "a", "Rome": "b", "steam engine": "ab"}, "ab")
-    assert {n.id for n in overview(made).nodes} == {"Ada", "Babbage"}
-    assert {n.id for n in overview(graph({"Ada": "a", "Rome": "b"}, "ab")).nodes} == {
-        "Ada", "Rome"}
-    assert {n.id for n in overview(graph({"steam": "a", "coal": "a"}, "a")).nodes} == {
-        "steam", "coal"}
 
 
 @pytest.mark.parametrize("made", [graph({}, ""), graph({}, "ab"), graph({"Ada": ""}, "")])

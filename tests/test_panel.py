@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from panel_example import apple, hostile, large
+from panel_example import apple, hostile
 
 from qafd.errors import ParameterError
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import Contraction, contract_passages, drawn_contracted
 from qafd.view.panel import (
+    PALE,
     RAMPS,
     Caption,
     Drawing,
+    Scale,
     clean,
     panel_data,
-    rank_scale,
-    root_scale,
     share_of,
 )
 
@@ -203,44 +203,6 @@ def test_the_sample_balances_and_keeps_its_entities() -> None:
 # Choice of nodes
 
 
-def test_seeds_come_first_then_saturated_by_importance_then_wet_by_mass() -> None:
-    nodes = [node("dry", 0, state="dry"), node("low", 1), node("high", 2),
-             node("a wet", 0, state="wet"), node("wetter", 0, state="wet"),
-             node("seed", 0.1, seed=True)]
-    drawn = retrieval([replace(n, mass=0.5) if n.id == "a wet" else n for n in nodes], [])
-    kept = [set(names(panel_data([drawn], Drawing(limit=k), positions=spread(drawn))))
-            for k in range(1, 7)]
-    order = [(b - a).pop() for a, b in zip([set(), *kept], kept, strict=False)]
-    assert order == ["seed", "high", "low", "wetter", "a wet", "dry"]
-
-
-def test_the_selected_node_is_always_shown() -> None:
-    drawn = retrieval([node(f"n{i}", 9 - i) for i in range(9)], [])
-    assert "n8" in names(panel_data([drawn], Drawing(limit=3), positions=spread(drawn),
-                                    selected="n8"))
-
-
-def test_the_footer_says_how_much_is_hidden() -> None:
-    drawn = large(300, 10)
-    data = panel_data([drawn], Drawing(limit=12), positions=spread(drawn), graph_size=4311)
-    assert len(data["panels"][0]["nodes"]) == 12
-    assert "12 of 4,311 nodes shown" in data["panels"][0]["footer"]
-
-
-def test_a_picture_of_everything_hides_nothing_and_says_nothing() -> None:
-    drawn = retrieval([node("a", seed=True), node("b", 0, state="wet")], [edge("a", "b", 1)])
-    assert panel_data([drawn], positions=spread(drawn))["panels"][0]["footer"] == (
-        "1 node retrieved, 1 touched · 1 edge")
-
-
-def test_nodes_outside_of_the_layout_are_not_drawn_but_counted() -> None:
-    drawn = retrieval([node("a"), node("b")], [edge("a", "b", 1)])
-    data = panel_data([drawn], positions={"a": (0.5, 0.5)})
-    assert names(data) == ["a"]
-    assert data["panels"][0]["edges"] == []
-    assert "1 of 2 nodes shown" in data["panels"][0]["footer"]
-
-
 def test_what_one_panel_alone_retrieves_is_marked_when_asked_for() -> None:
     both = [apple(7), apple(7, "ego")]
     positions = {n.id: (0.5, 0.5) for r in both for n in r.nodes}
@@ -264,20 +226,6 @@ def test_what_another_panel_shows_is_a_ghost_here() -> None:
     assert (names(data, 0), names(data, 1)) == (["a"], ["b"])
 
 
-def test_half_as_many_ghosts_as_nodes_are_drawn_at_most_the_most_important_ones() -> None:
-    one, others = retrieval([node("a")], []), [node(f"g{i}", float(i)) for i in range(9)]
-    data = panel_data([one], Drawing(limit=4), others=others,
-                      positions=spread(retrieval([node("a"), *others], [])))
-    assert [n["id"] for n in data["nodes"]] == ["a", "g7", "g8"]
-
-
-def test_contracted_passages_are_not_even_ghosts() -> None:
-    drawn = apple(7)
-    data = panel_data([drawn], Drawing(contract=True), positions=spread(drawn), others=drawn.nodes)
-    assert {n["kind"] for n in data["nodes"]}.isdisjoint({"passage"})
-    assert len(data["nodes"]) == sum(n.kind != "passage" for n in drawn.nodes)
-
-
 def test_the_order_of_nodes_in_a_panel_is_by_importance() -> None:
     drawn = apple(5)
     by_id = {n.id: n.importance for n in drawn.nodes}
@@ -286,30 +234,6 @@ def test_the_order_of_nodes_in_a_panel_is_by_importance() -> None:
 
 
 # Scales and legend
-
-
-def test_color_is_the_root_of_the_share_of_the_largest_importance() -> None:
-    drawn = retrieval([node("a", 4), node("b", 1), node("c", 0, state="wet")], [])
-    data = panel_data([drawn], positions=spread(drawn))
-    assert [n["t"] for n in data["panels"][0]["nodes"]] == [1, 0.5, 0]
-    assert (data["legend"]["high"], data["legend"]["note"]) == (
-        "100% of the largest", "square-root scale")
-
-
-def test_importance_is_a_share_of_the_largest_of_all_nodes_in_picture_and_legend() -> None:
-    # A passage that is drawn as flow is the largest: 4 of 8 is 50%, 0.0001 of 8 next to nothing.
-    drawn = retrieval([node("p", 8, kind="passage"), node("a", 4), node("b", 0.0001)], [])
-    data = panel_data([drawn], Drawing(contract=True), positions=spread(drawn))
-    assert [n["value"] for n in data["panels"][0]["nodes"]] == ["50%", "<0.01%"]
-    assert (data["legend"]["low"], data["legend"]["high"]) == ("0%", "50% of the largest")
-    halved = panel_data([drawn], positions=spread(drawn), largest=[16.0])
-    assert [n["value"] for n in halved["panels"][0]["nodes"]] == ["50%", "25%", "<0.01%"]
-
-
-def test_where_nothing_is_retrieved_the_legend_has_no_scale() -> None:
-    drawn = retrieval([node("a", 0, state="wet")], [])
-    legend = panel_data([drawn], positions=spread(drawn))["legend"]
-    assert (legend["low"], legend["high"], legend["note"]) == ("", "", "")
 
 
 def test_largest_importances_that_do_not_match_are_refused() -> None:
@@ -322,82 +246,18 @@ def test_a_score_below_zero_is_no_share() -> None:
     assert (share_of(-2.0, 4.0), share_of(1.0, 4.0), share_of(1.0, 0.0)) == (0.0, 0.25, 0.0)
 
 
-def test_skewed_importances_are_colored_by_rank_and_the_legend_says_so() -> None:
-    drawn = retrieval([node(f"n{i}", 10.0 ** (-2 * i)) for i in range(5)], [])
-    data = panel_data([drawn], positions=spread(drawn))
-    assert [n["t"] for n in data["panels"][0]["nodes"]] == [1, 0.8, 0.6, 0.4, 0.2]
-    assert data["legend"]["color"] == "importance by rank"
-
-
-def test_equal_importances_share_a_rank() -> None:
-    assert rank_scale(np.array([1.0, 3, 1, 2])).tolist() == [0.5, 1, 0.5, 0.75]
-
-
-def test_importances_of_zero_have_no_color() -> None:
-    assert root_scale(np.zeros(3)).tolist() == [0, 0, 0]
-
-
-def test_thickness_is_the_root_of_the_share_of_the_largest_flow() -> None:
-    drawn = retrieval([node("a"), node("b"), node("c")], [edge("a", "b", 9), edge("b", "c", 1),
-                                                          edge("a", "c")])
-    panel = panel_data([drawn], positions=spread(drawn))["panels"][0]
-    assert [(e["w"], e["arrow"]) for e in panel["edges"]] == [
-        (1, True), (0.333, True), (0, False)]
-
-
-def test_thickness_by_weight_has_no_arrows_and_its_own_legend() -> None:
-    drawn = retrieval([node("a"), node("b"), node("c")],
-                      [edge("a", "b", 9, weight=1), edge("b", "c", 0, weight=4)])
-    data = panel_data([drawn], Drawing(thickness="weight"), positions=spread(drawn))
-    assert [(e["w"], e["arrow"]) for e in data["panels"][0]["edges"]] == [(1, False), (0.5, False)]
-    assert data["legend"]["thickness"] == "edge weight"
-
-
-@pytest.mark.parametrize(("top", "reference"), [(0.83, "0.5"), (2.0, "2"), (17.0, "10"),
-                                                (0.0021, "0.002")], ids=str)
-def test_the_legend_has_a_reference_width_of_a_round_flow(top: float, reference: str) -> None:
-    drawn = retrieval([node("a"), node("b")], [edge("a", "b", top)])
-    width, text = panel_data([drawn], positions=spread(drawn))["legend"]["widths"][-1]
-    assert text == reference
-    assert width == pytest.approx(np.sqrt(float(reference) / top), abs=1e-3)
-
-
-def test_without_flow_the_legend_has_no_widths() -> None:
-    drawn = retrieval([node("a"), node("b")], [edge("a", "b")])
-    assert panel_data([drawn], positions=spread(drawn))["legend"]["widths"] == []
-
-
-@pytest.mark.parametrize("ramp", RAMPS)
+@pytest.mark.parametrize("ramp", [*RAMPS.values(), PALE], ids=[*RAMPS, "pale"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_ramps_grow_darker_all_the_way(ramp: str, theme: str) -> None:
+def test_ramps_grow_darker_all_the_way(ramp: dict[str, list[str]], theme: str) -> None:
     def lightness(color: str) -> float:
         line = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
         r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in line)
         return 0.2126 * r + 0.7152 * g + 0.0722 * b
-    stops = [lightness(color) for color in RAMPS[ramp][theme]]
+    stops = [lightness(color) for color in ramp[theme]]
     assert stops == sorted(stops, reverse=True)
 
 
 # Words
-
-
-def test_the_picture_is_told_in_words() -> None:
-    drawn = retrieval([node("a", 3), node("b", 2), node("c", 0, state="wet")],
-                      [edge("a", "b", 0.25)])
-    caption = Caption("QAFD", "flow", "11 of 24")
-    panel = panel_data([drawn], positions=spread(drawn), captions=[caption])["panels"][0]
-    assert panel["alt"] == ("QAFD: 2 of 3 touched nodes retrieved; most important: A, B and C. "
-                            "The largest flow, 0.25, runs from A to B.")
-    assert panel["footer"] == "11 of 24"
-
-
-def test_tooltips_state_numbers_and_leave_out_what_a_method_has_not() -> None:
-    full = node("a", 0.8311, capacity=5.0, source=2.0, alignment=0.84)
-    drawn = retrieval([replace(full, mass=3.14159), node("b", 0.5)], [])
-    shown = panel_data([drawn], positions=spread(drawn))["panels"][0]["nodes"]
-    assert shown[0]["facts"] == [["importance", "100%"], ["mass", "3.14 of 5"], ["source", "2"],
-                                 ["similarity to question", "0.84"]]
-    assert shown[1]["facts"] == [["importance", "60.2%"]]
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -434,3 +294,24 @@ def test_captions_that_do_not_match_the_retrievals_are_refused() -> None:
     drawn = retrieval([node("a")], [])
     with pytest.raises(ParameterError, match="2 captions for 1 retrievals"):
         panel_data([drawn], positions=spread(drawn), captions=[Caption(), Caption()])
+
+
+# A scale for every mass
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_on_one_scale_equal_importance_and_flow_look_equal_at_any_mass(own: float,
+                                                                       other: float) -> None:
+    scale = Scale(100.0, 10.0, 20, 30)
+
+    def look(most: float) -> tuple[float, float]:
+        one = retrieval([node("a", own), node("b", most)], [edge("a", "b", own), edge("b", "a", most)])
+        data = panel_data([one], positions=spread(one), scale=scale)
+        panel, index = data["panels"][0], {n["id"]: i for i, n in enumerate(data["nodes"])}
+        return (next(n["t"] for n in panel["nodes"] if n["n"] == index["a"]),
+                next(e["w"] for e in panel["edges"] if e["u"] == index["a"]))
+
+    assert look(other) == look(own)
+    assert scale.colors(np.array([0.0, own, own + other, 1e9])).tolist() == sorted(
+        scale.colors(np.array([0.0, own, own + other, 1e9])).tolist())
+    assert scale.colors(np.array([0.0, 100.0])).tolist() == [0.0, 1.0]

@@ -9,6 +9,7 @@ from qafd.errors import DeadlineError, MalformedReplyError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.prompts_answer import PLAN_SCHEMA, read_plan
+from qafd.reasons import NoticeKind
 from qafd.records import Keyword
 
 BORN = "Where was the singer of Paper Lanterns born?"
@@ -64,7 +65,7 @@ def test_a_bad_plan_leaves_the_local_one_and_says_so(
     local, plan = songs.plan(BORN), songs.plan(BORN, client=Recorded([reply], name="bad"))
     assert (plan.keywords, plan.names, plan.planner) == (local.keywords, local.names, "local")
     assert plan.notices[:-1] == local.notices
-    assert plan.notices[-1].startswith("The question was read without bad: ")
+    assert plan.notices[-1].kind == NoticeKind.READ_WITHOUT
 
 
 @pytest.mark.parametrize(("value", "keywords"), [

@@ -2,25 +2,55 @@
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from faults import serving
 
 from qafd.errors import ParameterError
+from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Cap, Price
 from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
 from qafd.models.probe import probe
-from qafd.preferences import Preferences, load, save
+from qafd.preferences import Preferences, amend, load, save
+from qafd.wording import say_check
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,
-                     (("qwen", Price(0.5, 2.0)),))
+                     (("qwen", Price(0.5, 2.0)),), calls=CallSettings(30.0, 0.5, 4096, 8192))
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     save(tmp_path / "new" / "settings.json", CHOSEN)
     assert load(tmp_path / "new" / "settings.json") == CHOSEN
-    assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "settings.json"]
+    assert [file.name for file in (tmp_path / "new").glob("[!.]*")] == ["settings.json"]
+
+
+def test_writers_side_by_side_never_undo_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    save(file, CHOSEN)
+
+    def change(number: int) -> None:
+        prices = (*CHOSEN.prices, (f"m{number}", Price(number, number)))
+        amend(file, CHOSEN, replace(CHOSEN, prices=prices))
+
+    threads = [Thread(target=change, args=(number,)) for number in range(8)]
+    threads.append(Thread(target=amend, args=(file, CHOSEN, replace(CHOSEN, most_calls=11))))
+    threads.append(Thread(target=amend, args=(file, CHOSEN, replace(CHOSEN, model="other"))))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = load(file)
+    assert (found.most_calls, found.model) == (11, "other")
+    assert dict(found.prices) == dict(CHOSEN.prices) | {
+        f"m{number}": Price(number, number) for number in range(8)}
+
+
+def test_a_price_that_was_taken_out_stays_out(tmp_path: Path) -> None:
+    save(tmp_path / "s.json", CHOSEN)
+    amend(tmp_path / "s.json", CHOSEN, replace(CHOSEN, prices=()))
+    assert load(tmp_path / "s.json").prices == ()
 
 
 def test_without_a_file_everything_is_offline(tmp_path: Path) -> None:
@@ -35,6 +65,8 @@ def test_without_a_file_everything_is_offline(tmp_path: Path) -> None:
                                   '{"most_calls": true}', '{"most_tokens": 1e400}',
                                   '{"most_dollars": 1' + "0" * 400 + "}", '{"base_url": null}',
                                   '{"prices": [["m", 1' + "0" * 400 + ", 2]]}",
+                                  '{"calls": {"deadline": 0}}', '{"calls": {"answer_tokens": true}}',
+                                  '{"calls": {"temperature": NaN}}', '{"calls": {"no": 1}}',
                                   '{"most_calls": "many"}', '{"prices": [["m", -1, 2]]}'])
 def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(text)
@@ -59,7 +91,7 @@ def says(fault: str = "ok", **named: object) -> dict[str, tuple[bool, str]]:
         found = probe(Endpoint(str(named.get("model", "tiny")), server.url, deadline=1.0,
                                attempts=1),
                       EndpointEmbedder("e", server.url, deadline=1.0, attempts=1))
-    return {check.name: (check.ok, check.sentence) for check in found.checks}
+    return {check.name: (check.ok, say_check(check)) for check in found.checks}
 
 
 def test_a_good_endpoint_passes_every_check() -> None:
@@ -89,26 +121,10 @@ def test_a_model_without_json_is_told_so() -> None:
         found = probe(Endpoint("tiny", server.url, attempts=1))
     check = next(check for check in found.checks if check.name == "JSON")
     assert not check.ok
-    assert "wrote none" in check.sentence
+    assert "wrote none" in say_check(check)
 
 
 def test_nobody_there_is_no_exception() -> None:
     found = probe(Endpoint("tiny", "http://127.0.0.1:1/v1", attempts=1))
     assert not found.ok
-    assert "cannot be reached" in found.checks[0].sentence
-
-
-@pytest.mark.parametrize(("entry", "size"), [
-    ({"max_model_len": 4096}, 4096), ({"context_length": 8192}, 8192),
-    ({"meta": {"n_ctx_train": 2048}}, 2048), ({"max_model_len": "many"}, None), ({}, None),
-    ({"meta": None}, None)])
-def test_the_context_length_is_read_where_servers_say_it(
-        entry: dict[str, object], size: int | None) -> None:
-    class Listing:
-        """An OpenAI client as far as models are concerned."""
-
-        models = type("Models", (), {"list": lambda _: type("Page", (), {"data": [
-            {"id": "other", "max_model_len": 1}, {"id": "tiny", **entry}]})})()
-
-    endpoint = Endpoint("tiny", "http://localhost/v1", client=Listing())  # type: ignore[arg-type]
-    assert endpoint.context_length() == size
+    assert "cannot be reached" in say_check(found.checks[0])

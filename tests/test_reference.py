@@ -7,7 +7,7 @@ from solver import scatter
 
 from qafd.errors import ParameterError
 from qafd.flow import kernel
-from qafd.flow.reference import ORDERS, RELEASED_PUSHES, push
+from qafd.flow.reference import ORDERS, RELEASED, Pushing, push
 from qafd.flow.solver import solve
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
@@ -24,7 +24,7 @@ def case():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_every_order_converges_to_the_exact_solution(case, order):
-    trace = push(*case, "unit", order, 1e-9)
+    trace = push(*case, "unit", Pushing(order, 1e-9))
     exact = solve(*case, "unit")
     x = np.zeros(60)
     x[trace.rows] = trace.x
@@ -36,7 +36,7 @@ def test_every_order_converges_to_the_exact_solution(case, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_no_push_raises_the_objective_or_the_excess(case, order):
-    trace = push(*case, "unit", order, 1e-6)
+    trace = push(*case, "unit", Pushing(order, 1e-6))
     assert np.all(np.diff(trace.objective, prepend=0.0) <= 1e-12)
     assert np.all(np.diff(trace.excess, prepend=18.0) <= 1e-12)
     assert trace.objective[30] < trace.objective[10] < trace.objective[0] < 0
@@ -45,7 +45,7 @@ def test_no_push_raises_the_objective_or_the_excess(case, order):
 def test_the_first_push_by_hand():
     """a - b with Delta 1.9 on a: 0.9 leaves, x_a = 0.9, F = 0.9^2 / 2 - 0.9^2, and b has room."""
     trace = push(Graph.build("ab", None, None, [0], [1]), PLAIN, np.array([0]), np.array([1.9]),
-                 most_pushes=1)
+                 pushing=Pushing(most_pushes=1))
     assert trace.node.tolist() == [0]
     assert trace.amount == pytest.approx([0.9])
     assert trace.objective == pytest.approx([-0.405])
@@ -54,23 +54,22 @@ def test_the_first_push_by_hand():
 
 def test_the_released_behavior_leaves_most_of_a_large_mass_where_it_is():
     graph = random_graph(np.random.default_rng(1), 2000, 6000)
-    trace = push(graph, PLAIN, np.array([0]), np.array([1e9]), "degree",
-                 most_pushes=RELEASED_PUSHES)
-    assert len(trace.node) == RELEASED_PUSHES
+    trace = push(graph, PLAIN, np.array([0]), np.array([1e9]), "degree", RELEASED)
+    assert len(trace.node) == RELEASED.most_pushes
     assert not trace.converged
     assert trace.undistributed > 0.5
 
 
-def test_random_pushes_repeat_with_the_same_generator(case):
-    one, two = (push(*case, rng=np.random.default_rng(4)) for _ in range(2))
+def test_random_pushes_repeat_with_the_same_seed(case):
+    one, two = (push(*case, pushing=Pushing(seed=4)) for _ in range(2))
     assert one.node.tolist() == two.node.tolist()
 
 
 def test_largest_excess_first_always_pushes_the_largest(case):
-    trace = push(*case, "unit", "largest", 1e-3)
+    trace = push(*case, "unit", Pushing("largest", 1e-3))
     assert trace.amount[0] == pytest.approx(10.0)
     assert trace.amount[1] >= 8.0
-    fifo = push(*case, "unit", "fifo", 1e-3)
+    fifo = push(*case, "unit", Pushing("fifo", 1e-3))
     assert fifo.amount[0] == pytest.approx(8.0)
 
 
@@ -83,4 +82,4 @@ def test_a_source_that_fits_needs_no_push(case):
 @pytest.mark.parametrize("options", [{"order": "newest"}, {"epsilon": 0.0}])
 def test_options_out_of_range_are_refused(case, options):
     with pytest.raises(ParameterError):
-        push(*case, **options)
+        push(*case, pushing=Pushing(**options))

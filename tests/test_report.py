@@ -45,11 +45,6 @@ def test_a_source_has_one_number_however_often_it_is_quoted(run):
     assert len(re.findall(r"^- \\\[", text, re.M)) == 2
 
 
-def test_the_reasons_add_up_as_the_run_says(run):
-    node = run.retrieved[0]
-    assert f"{node.name} is full: it holds {node.mass:.3g} of {node.capacity:.3g}" in report(run)
-
-
 def test_nothing_that_documents_say_becomes_markup(run):
     # what a reader of Markdown would act on, in every place that a text can stand in
     texts = [*STRINGS, "[x](javascript:alert(1))", "![x](http://evil.example/p.png)",

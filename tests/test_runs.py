@@ -9,7 +9,7 @@ import pytest
 from qafd.errors import ParseError, StoreError
 from qafd.flow.verify import FindingKind, verify
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import annotate, delete, deleted, keep, kept, load, undo
+from qafd.runs import annotate, delete, keep, kept, load
 from qafd.runs.replay import recorded
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import open_workspace
@@ -109,8 +109,8 @@ def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run,
     a, b, c = (keep(store, run) for _ in range(3))
     delete(store, [a])
     delete(store, [b, c])
-    assert (kept(store), deleted(store)) == ((), 2)
-    assert undo(store) == 2
+    assert (kept(store), store.runs.deleted()) == ((), 2)
+    assert store.runs.undo() == 2
     assert {row.id for row in kept(store)} == {b, c}
     with pytest.raises(StoreError, match="no stored retrieval"):
         store.runs.load(a)

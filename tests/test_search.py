@@ -77,17 +77,6 @@ def test_what_is_no_word_of_the_index_is_found_as_it_is(
     assert (hit.chunk.document, marked(hit)) == ("east.txt", marks)
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("", ""), (" \n", ""), ("xyzzy", "No passage has this."), ("?!…", "No passage has this."),
-    ('"', "No passage has this."), ("\0", "No passage has this."),
-    ("\ud800", "No passage has this."),
-    ("xyzzy plugh", "No passage has any of these words."),
-    ("a\u0301" * 50_000, "No passage has this.")])
-def test_what_is_not_found_is_said_in_one_sentence(store: Workspace, text: str, said: str) -> None:
-    found = store.passages.search(text)
-    assert (found.hits, found.total, found.said) == ((), 0, said)
-
-
 @pytest.mark.parametrize("text", [
     '"lamp', 'lamp"', '""lamp""', "lamp AND NOT", "lamp OR", "NEAR(lamp", "lamp*", "^lamp",
     "title:lamp", "lamp)", "-lamp", "lamp\0", "'; DROP TABLE passages; -- lamp", "\x02lamp\x03"])

@@ -5,23 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
-from qafd.reasons import ReasonKind, reason
-from qafd.records import Keyword, QueryPlan
+from qafd.records import Keyword, QueryPlan, node_id
+from qafd.retrieve.base import Retrieval, RetrievedNode
 from qafd.retrieve.seeds import (
-    CAPITAL,
-    TITLE,
     Match,
     Passages,
-    is_asked_as_name,
     keyword_seeds,
     match,
     minmax,
     passage_counts,
     passages_of,
     select_seeds,
-    weigh_names,
 )
 
 TEXTS = ["Mill\nthe mill ground corn", "River\nthe river floods", "Ship\na ship on the river",
@@ -62,12 +57,35 @@ def test_passages_know_the_entity_that_is_their_title(passages, graph):
 def test_passages_of_a_graph_are_read_once(graph):
     calls = []
 
-    def texts(ids):
-        calls.append(ids)
-        return TEXTS
+    def make():
+        calls.append(graph)
+        return Passages(graph, lambda _: TEXTS)
 
-    assert passages_of(graph, texts) is passages_of(graph, texts)
+    assert passages_of(graph, make) is passages_of(graph, make)
     assert len(calls) == 1
+
+
+def test_the_nearest_sentence_of_a_passage_counts_half_beside_its_own_vector(graph):
+    asked = []
+
+    def sentences(ids):
+        asked.extend(ids)
+        return [np.eye(16, dtype=np.float32)[[8, 4]] if key == node_id("passage", "0")
+                else np.zeros((0, 16), np.float32) for key in ids]
+
+    read = Passages(graph, lambda _: TEXTS, sentences=sentences)
+    near = match(read, plan()).near
+    assert near == pytest.approx([0.5 / 1.5, 1, 0, 0, 0, 0, 0])
+    match(read, plan("mill")).evidence()
+    assert len(asked) == len(set(asked)), "each passage is read once"
+
+
+def test_a_passage_is_lifted_towards_a_better_neighbor(graph):
+    ids = [node_id("passage", str(i)) for i in range(len(TEXTS))]
+    read = Passages(graph, lambda _: TEXTS, series=[ids[:3], ids[3:4], ["gone", *ids[5:]]])
+    scores = np.array([1.0, 0.0, 0.5, 0.9, 0.0, 0.2, 0.7])
+    lifted = match(read, plan()).lift(scores)
+    assert lifted == pytest.approx(0.2 * np.array([0, 1, 0, 0, 0, 0.5, 0]))
 
 
 def test_a_match_has_cosines_and_the_score_of_each_word(graph, passages):
@@ -93,53 +111,6 @@ def test_rare_names_take_more_mass(graph, passages):
     assert seeds.rows[:2].tolist() == [0, 1]
     assert seeds.shares[:2] == pytest.approx(0.75 * rare / rare.sum())
     assert seeds.certainty == 1
-
-
-@pytest.mark.parametrize(("question", "weights"), [
-    ("What is the Mill?", [1.0]), ("What is the mill?", [TITLE]), ("the MILL", [1.0]),
-], ids=["capital and title", "title alone", "all capitals"])
-def test_a_name_weighs_by_the_signs_that_it_is_one(graph, passages, question, weights):
-    assert weigh_names(graph, passages, plan(question, ["mill"]))[1].tolist() == weights
-
-
-def test_a_capital_alone_makes_a_doubtful_name(graph, passages):
-    rows, weights = weigh_names(graph, passages, plan("Who is Alder?", ["alder"]))
-    assert (rows.tolist(), weights.tolist()) == ([2], [CAPITAL])
-
-
-def test_what_the_documents_write_small_is_no_name():
-    graph = Graph.build([node_id("entity", "mach number"), "p"], ["mach number", "P"],
-                        ["entity", "passage"], [0], [1], edge_kinds="mention")
-    passages = Passages(graph, lambda _: ["mach number"])
-    asked = plan("Which Mach number?", ["mach number"])
-    assert len(weigh_names(graph, passages, asked)[0]) == 0
-    assert select_seeds(graph, passages, asked, match(passages, asked)).certainty == 0
-
-
-@pytest.mark.parametrize(("name", "asked", "is_name"), [
-    ("Paper Lanterns", "who sang paper lanterns", True), ("Tall tree", "under the tall tree", False),
-    ("Flint", "who sailed with flint", False), ("Flint", "Who sailed with flint and Pew?", False),
-    ("Beyoncé", "Where was Beyonce born?", True), ("東京", "where is 東京", True),
-    ("Lake Brye", "Where is Lake Bry?", True)],
-    ids=["two words in a small question", "a heading's capital", "one word", "small among capitals",
-         "no accent", "no capitals in its script", "a stand-in"])
-def test_a_question_writes_a_name_with_a_capital(name, asked, is_name):
-    assert is_asked_as_name(name, asked) == is_name
-
-
-def test_names_that_are_everywhere_leave_more_to_the_passages():
-    ids = [node_id("entity", "mill"), *(f"p{i}" for i in range(15))]
-    graph = Graph.build(ids, ["Mill", *(f"P{i}" for i in range(15))],
-                        ["entity"] + ["passage"] * 15, [0] * 15, range(1, 16),
-                        edge_kinds="mention")
-    passages = Passages(graph, lambda _: ["Mill\nthe mill"] * 15, titled=True)
-    asked = QueryPlan("the Mill", (), np.zeros(1, np.float32), np.zeros((0, 1), np.float32),
-                      ("mill",))
-    found = Match(np.arange(15.0), np.zeros((15, 1)))
-    seeds = select_seeds(graph, passages, asked, found)
-    assert seeds.shares[0] == pytest.approx(0.25 / (0.25 + 0.2))
-    assert select_seeds(graph, passages, asked, found, entity_share=0.1).shares[0] == (
-        pytest.approx(0.1))
 
 
 def test_passages_take_mass_by_their_lead_over_the_best_left_out(graph, passages):
@@ -174,14 +145,6 @@ def test_names_that_the_graph_lost_are_left_out(graph, passages):
     assert set(graph.kinds[seeds.rows[1:]]) == {"passage"}
 
 
-def test_reasons_tell_names_from_the_nearest_name_and_passages(graph, passages):
-    asked = plan("the River", names=("mill", "river"))
-    reasons = select_seeds(graph, passages, asked, match(passages, asked), best=1).reasons
-    assert reasons == (
-        reason(ReasonKind.NAMED), reason(ReasonKind.STANDS_FOR_NAME),
-        reason(ReasonKind.NEAR_BY_MEANING_AND_WORDS, place=1))
-
-
 @given(st.lists(st.sampled_from(["mill", "river", "alder", "gone"]), unique=True),
        st.floats(0, 1), st.integers(1, 9))
 def test_shares_are_never_negative_and_add_up(graph, passages, names, share, best):
@@ -191,6 +154,17 @@ def test_shares_are_never_negative_and_add_up(graph, passages, names, share, bes
     assert len(seeds.rows) == len(seeds.shares) == len(seeds.reasons)
     assert seeds.shares.min() >= 0
     assert seeds.shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("sources", "share", "unsure"), [
+    ({"entity": 0.0, "passage": 6.0}, 0, True), ({"entity": 1.0, "passage": 3.0}, 0.25, True),
+    ({"entity": 3.0, "passage": 1.0}, 0.75, False), ({"entity": 0.0}, None, False),
+    ({}, None, True)], ids=str)
+def test_a_retrieval_is_unsure_without_sure_names_or_without_anything(sources, share, unsure):
+    nodes = tuple(RetrievedNode(kind, kind, kind, 1.0, 1.0, "saturated", source=source)
+                  for kind, source in sources.items())
+    retrieval = Retrieval("?", "qafd", {}, (), nodes, ())
+    assert (retrieval.named_share, retrieval.unsure) == (share, unsure)
 
 
 def test_minmax_of_equal_scores_is_zero():

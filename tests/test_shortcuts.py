@@ -2,15 +2,11 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from clicks import page as page_of
-from clicks import shown
 from playwright.sync_api import expect
 
-from qafd.app.component import asset
 from qafd.app.shortcuts import SHORTCUTS
 
 PAINTED = "[data-painted]"
@@ -43,7 +39,7 @@ def has_focus(page: Any, found: Any) -> None:
 def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> None:
     page = open_page("/")
     question = page.get_by_label("Question")
-    for key, name in (("n", "Why"), ("p", "Answer"), ("p", "Code"), ("t", "Table")):
+    for key, name in (("n", "Why"), ("p", "Answer"), ("p", "Conditions"), ("t", "Table")):
         page.locator(IDLE).wait_for(state="attached")
         page.keyboard.press(key)
         expect(selected(page)).to_have_text(name)
@@ -69,7 +65,7 @@ def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> Non
 @pytest.mark.browser
 def test_keys_zoom_walk_and_clear_the_selection(open_page: Open) -> None:
     page = open_page("/")
-    picture, node = page.locator(".qafd"), page.locator("[data-node]").first
+    picture, node = page.locator(".panel"), page.locator("[data-node]").first
     before = node.bounding_box()
     page.keyboard.press("+")
     expect(picture).to_have_class(re.compile("moved"))
@@ -114,15 +110,3 @@ def test_the_keys_can_be_turned_off(open_page: Open) -> None:
     page.keyboard.press("?")
     expect(selected(page)).to_have_text("Answer")
     expect(page.get_by_role("dialog", name="Keyboard")).not_to_be_visible()
-
-
-def test_settings_lists_every_shortcut(home: Path) -> None:
-    text = shown(page_of("settings"))
-    for shortcut in SHORTCUTS:
-        assert shortcut.what in text
-        assert all(f"<kbd>{key}</kbd>" in text for key in shortcut.keys)
-
-
-def test_what_every_run_of_the_script_sends_stays_small() -> None:
-    assert len(asset("shortcuts.js")) < 3600
-    assert len(asset("shortcuts.css")) < 1100

@@ -26,7 +26,7 @@ from qafd.app.signing import (
     KNOWN_COOKIE,
     LONGEST,
     REMEMBERED,
-    Gate,
+    PasswordGate,
 )
 from qafd.errors import ParameterError
 
@@ -43,7 +43,7 @@ class Door:
         self.now = 0.0
         self.reached: list[str] = []
         self.heard: Any = None
-        self.gate = Gate(self._inside, PASSWORD, lambda: self.now)
+        self.gate = PasswordGate(self._inside, PASSWORD, lambda: self.now)
 
     async def _inside(self, scope: Any, receive: Any, send: Any) -> None:
         self.reached.append(scope["path"])

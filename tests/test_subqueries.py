@@ -27,31 +27,6 @@ def planner() -> Planner:
                    embedder())
 
 
-@pytest.mark.parametrize(("question", "parts"), [
-    pytest.param("Where was Ada Lovelace born and where did Charles Babbage die?",
-                 ["Where was Ada Lovelace born?", "Where did Charles Babbage die?"], id="clauses"),
-    pytest.param("Where was Ada Lovelace born and where did she die?",
-                 ["Where was Ada Lovelace born?", "Where did Ada Lovelace die?"], id="pronoun"),
-    pytest.param("Who wrote Salt Road and directed Paper Lanterns?",
-                 ["Who wrote Salt Road?", "Who directed Paper Lanterns?"], id="predicates"),
-    pytest.param("Who is older, Ada Lovelace or Charles Babbage?",
-                 ["Who is older, Ada Lovelace?", "Who is older, Charles Babbage?"], id="choice"),
-    pytest.param("Where was the singer of Paper Lanterns born?",
-                 ["the singer of Paper Lanterns", "Where was the singer of Paper Lanterns born?"],
-                 id="bridge"),
-    pytest.param("Who founded the prize that Salt Road won?",
-                 ["the prize that Salt Road won", "Who founded the prize that Salt Road won?"],
-                 id="clause-bridge"),
-    pytest.param("When and where was Ada Lovelace born?", [], id="one-verb"),
-    pytest.param("Who is the singer of Paper Lanterns?", [], id="simple"),
-    pytest.param("When did Simon and Garfunkel meet?", [], id="a-name-with-and"),
-    pytest.param("xyzzy and plugh", [], id="nonsense"),
-])
-def test_a_question_is_taken_apart(question: str, parts: list[str], planner: Planner) -> None:
-    plan = planner.plan(question, subqueries=True)
-    assert [part.question for part in plan.subqueries] == parts
-
-
 def test_each_part_is_a_plan_with_its_own_names_and_vector(planner: Planner) -> None:
     plan = planner.plan("Where was Ada Lovelace born and where did she die?", subqueries=True)
     assert [part.names for part in plan.subqueries] == [("ada lovelace",)] * 2

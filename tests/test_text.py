@@ -96,14 +96,6 @@ def test_page_and_heading_are_those_above_the_passage():
     assert all((c.heading == "Ships") == (c.start >= start) for c in chunks)
 
 
-def test_short_sections_share_a_passage():
-    text = "Alpha line. " * 10
-    marks = [Mark(i * len(text), heading=f"H{i}") for i in range(12)]
-    chunks = chunk(document(text * 12, *marks))
-    assert 2 <= len(chunks) <= 4
-    assert chunks[0].heading == "H0"
-
-
 @pytest.mark.parametrize(("text", "found"), [
     ("I met Steve Jobs's friend.", ["steve jobs"]),
     ("New York City and New York", ["new york city", "new york"]),
@@ -122,12 +114,6 @@ def test_names_are_linked_by_longest_match(text, found):
     matches = list(index.find(text, [0]))
     assert [key for key, _, _ in matches] == found
     assert all(canonical(text[start:end]) == key for key, start, end in matches)
-
-
-def test_questions_may_be_typed_without_capitals():
-    index = NameIndex(["apple"])
-    assert [key for key, _, _ in index.find("who founded apple?", anyhow=True)] == ["apple"]
-    assert not list(index.find("who founded apple?"))
 
 
 def test_a_name_with_a_raised_or_lowered_digit_is_found_as_it_is_written():
@@ -161,12 +147,6 @@ def test_passages_of_a_document_are_named_apart(places, names):
     chunks = [Chunk(str(at), "a.pdf", "report", "", 0, 0, page, heading)
               for at, (page, heading) in enumerate(places)]
     assert list(passage_names(chunks).values()) == names
-
-
-def test_a_long_title_leaves_the_place_of_a_passage_in_sight():
-    chunks = [Chunk(str(page), "a.pdf", "long " * 60, "", 0, 0, page) for page in (1, 2)]
-    assert all(len(name) < 60 and name.endswith(f"…, page {page}")
-               for page, name in zip((1, 2), passage_names(chunks).values(), strict=True))
 
 
 @pytest.mark.parametrize("text", ["x" * 30_000, "7" * 30_000, "See " + "x" * 30_000 + " there."])

@@ -6,7 +6,7 @@ from oracles import random_graph
 
 from qafd.errors import ParameterError
 from qafd.flow.solver import solve
-from qafd.flow.union import solve_each, union
+from qafd.flow.union import union
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
 
@@ -14,7 +14,7 @@ from qafd.graph import Graph
 def test_two_seeds_of_a_chain_by_hand():
     """a - b - c with 1.5 on a and on c: each keeps 1 and sends 0.5 to b."""
     graph = Graph.build("abc", None, None, [0, 1], [1, 2])
-    both = solve_each(graph, PLAIN, np.array([0, 2]), np.array([1.5, 1.5]))
+    both = union([solve(graph, PLAIN, np.array([seed]), np.array([1.5])) for seed in (0, 2)])
     assert both.mass == pytest.approx([1.0, 1.0, 1.0])
     assert both.x == pytest.approx([0.5, 0.0, 0.5])
     assert both.brought_by == ((0,), (), (1,))
@@ -26,7 +26,8 @@ def test_opposite_flows_cancel_and_mass_is_neither_made_nor_lost():
     rng = np.random.default_rng(0)
     graph = random_graph(rng, 80, 120)
     gates = Gates(Weights.named("hybrid"), alignment=rng.uniform(0.01, 1, 80))
-    whole = solve_each(graph, gates, np.array([1, 5, 60]), np.array([9.0, 12.0, 4.0]))
+    whole = union([solve(graph, gates, np.array([seed]), np.array([mass]))
+                   for seed, mass in ((1, 9.0), (5, 12.0), (60, 4.0))])
     balance = whole.source.copy()
     np.subtract.at(balance, whole.u, whole.flow)
     np.add.at(balance, whole.v, whole.flow)

@@ -8,11 +8,10 @@ from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.cli import main
-from qafd.curate.unread import nameless, unread
-from qafd.errors import SpendingCapError, StoreError
+from qafd.curate.unread import find_nameless, unread
+from qafd.errors import StoreError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
-from qafd.models.cost import Cap
 from qafd.storage import open_workspace
 
 RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
@@ -44,7 +43,7 @@ def test_a_passage_without_a_record_shows_what_the_model_said(
     assert one.replies == ("I cannot <b>do</b> that.\nSorry.",) * 2
     assert main(["docs", "--db", str(path), "--errors", "a.txt"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "a.txt, passage 1: two replies of the model held no record"
+    assert said[0].startswith("a.txt, passage 1: ")
     assert said[1:3] == ["    | I cannot <b>do</b> that.", "    | Sorry."]
     assert main(["docs", "--db", str(path), "--errors", "a.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passages"][0]["replies"] == list(one.replies)
@@ -68,17 +67,6 @@ def test_a_passage_whose_calls_failed_is_named_until_it_is_read(
         assert unread(store, "a.txt") == ()
 
 
-def test_a_passage_that_nobody_was_asked_about_is_not_named(
-        path: Path, server: FaultServer) -> None:
-    server.fault = lambda *_: "500"
-    two = "".join(json.dumps({"id": n, "text": "Ada met Bob."}) + "\n" for n in range(2))
-    with pytest.raises(SpendingCapError):
-        read(path, server, ("two.jsonl", two.encode()), attempts=1, in_flight=1, cap=Cap(calls=1))
-    with open_workspace(path) as store:
-        assert store.files.all()[0].passages == 2
-        assert [one.number for one in unread(store, "two.jsonl")] == [1]
-
-
 KOREAN = "서울은 대한민국의 수도이다. 한강이 도시를 가로질러 흐른다."
 
 
@@ -87,26 +75,13 @@ def passages(*texts: str) -> bytes:
                    for n, text in enumerate(texts)).encode()
 
 
-@pytest.mark.parametrize(("texts", "told"), [
-    ([KOREAN] * 2, True), ([KOREAN, KOREAN, "it rained all day."], True),
-    ([KOREAN, "it rained all day."], False), ([KOREAN, KOREAN, "Ada met Bob."], False),
-    (["Ada met Bob."] * 6 + ["תודה רבה לכם."], False)],
-    ids=["all", "most", "half", "with a name", "a greeting"])
-def test_a_file_is_nameless_where_most_of_it_is_in_such_letters_and_none_has_a_name(
-        path: Path, texts: list[str], told: bool) -> None:
-    tiny_index(path, [("other.txt", b"Cyd wrote."), ("it.jsonl", passages(*texts))])
-    with open_workspace(path) as store:
-        said = nameless(store)
-    assert said.startswith("Only titles connect it.jsonl: ") if told else said == ""
-
-
 def test_what_a_model_has_read_is_not_told_to_choose_one(path: Path, server: FaultServer) -> None:
     server.reply = lambda _: "<|COMPLETE|>"
     tiny_index(path, [("ko.txt", KOREAN.encode())])
     with open_workspace(path) as store:
-        assert nameless(store)
+        assert find_nameless(store)
         choose(store, ModelChoice("tiny", server.url))
     index(path, [], extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     with open_workspace(path) as store:
         assert store.log.extractor.startswith("tiny/")
-        assert nameless(store) == ""
+        assert find_nameless(store) == ()

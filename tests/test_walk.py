@@ -110,22 +110,6 @@ def test_every_node_shows_words_whatever_is_asked_of_it(ws: str, small: Path) ->
     assert not found
 
 
-@pytest.mark.parametrize("key", ["no_doc", "no_seed", "no_node", "no_edge", "join", "edge"])
-def test_what_was_taken_out_is_forgotten_where_it_is_not(key: str, small: Path) -> None:
-    app = page("explore", ws="few", q=ASKED, tab="What if")
-    box = app.selectbox(key=key) if key == "edge" else app.multiselect(key=key)
-    (box.set_value(box.options[0]) if key == "edge" else box.set_value(box.options[:2])).run()
-    assert not list(ugly(app))
-    for question in ("Who met Mary Somerville in Bath?", "the", ASKED):
-        app.text_input(key="q").set_value(question).run()
-        assert not list(ugly(app)), question
-    app.slider(key="best_mass").set_value(0.0).run()
-    assert not list(ugly(app))
-    app.selectbox(key="ws").set_value("one").run()
-    app.text_input(key="q").set_value("Who is Ada?").run()
-    assert not list(ugly(app))
-
-
 @pytest.mark.parametrize("command", [
     ["docs"], ["entities"], ["entities", "--alike"], ["edit"], ["ledger"], ["status"], ["layers"],
     ["query", ASKED], ["answer", ASKED], ["compare", ASKED], ["paths", ASKED],
@@ -146,27 +130,6 @@ def test_every_command_answers_in_words_or_in_json(
         json.loads(said.out)
     else:
         assert said.err.startswith("qafd: ")
-
-
-def test_what_no_passage_has_is_said_before_the_nearest_sentences(
-        small: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["answer", "Which whale sang?", "--db", str(small / "one.db")]) == 3
-    lines = capsys.readouterr().out.splitlines()
-    missing = next(i for i, line in enumerate(lines) if "has the words" in line)
-    assert lines[missing + 1] == "The nearest sentences:"
-    assert "Ada was there" in lines[missing + 2]
-
-
-def test_a_part_without_a_number_is_no_number_in_the_table_of_paths(small: Path) -> None:
-    question = "Who is Ada King and whom did Charles Babbage meet?"
-    app = page("explore", ws="few", q=question, best_subqueries="on", tab="Paths")
-    assert app.dataframe[0].value["subquery"].iloc[-1] == ""
-    assert set(app.dataframe[0].value["subquery"]) == {"1", "2", ""}
-
-
-def test_one_method_alone_is_measured_without_an_empty_list(small: Path) -> None:
-    found = seen("evaluate", ws="apple-amazon", measure=["vector"])
-    assert not found
 
 
 def test_a_row_chosen_in_a_larger_graph_is_none_in_a_smaller(small: Path) -> None:

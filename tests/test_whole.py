@@ -12,14 +12,11 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from clicks import page
-from lxml import html as lxml_html
-from tiny import tiny_index
 
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.export.whole import whole
-from qafd.export.whole_files import DRAWN, MIME, ending, write
+from qafd.export.whole_files import MIME, ending, write
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage import open_workspace
@@ -60,18 +57,6 @@ def content(knowledge: KnowledgeGraph) -> dict[str, set[Any]]:
             "synonyms": ask(f"SELECT min(a.name, b.name), max(a.name, b.name) {ends} 'synonym' "
                             "GROUP BY source, target"),
             "mentions": ask(f"SELECT a.name, b.text {ends} 'mention'")}
-
-
-def test_the_type_of_merged_names_is_the_tag_of_most_of_their_mentions(path: Path) -> None:
-    tiny_index(path, [("a.txt", b"Ada met Bob. Ada met Cyd. Ada left. Bob saw Cyd.")])
-    with open_workspace(path) as store:
-        with store.transaction() as connection:
-            # three of one name against twice two of two others
-            connection.execute("UPDATE mentions SET kind = 'ORG' WHERE key = 'ada'")
-        for key in ("bob", "cyd"):
-            store.edits.add("same", key, "Ada")
-        with whole(store) as graph:
-            assert {n.type for n in graph.nodes() if n.name == "Ada"} == {"PERSON"}
 
 
 @pytest.mark.parametrize(("form", "packed"), [
@@ -132,27 +117,6 @@ def test_other_libraries_read_the_same_graph(sample: KnowledgeGraph, tmp_path: P
     assert linked.graph == graph.graph
 
 
-def test_networkx_gets_what_the_workspace_knows(sample: KnowledgeGraph) -> None:
-    graph = sample.to_networkx()
-    with sample.store() as store, store.snapshot() as connection:
-        counts = connection.execute(
-            "SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)").fetchone()
-        weights = {(s, t, k): (w, c) for s, t, k, w, c in connection.execute(
-            "SELECT source, target, trim(kind || ' ' || label), similarity, count FROM edges")}
-    assert counts == (len(graph), graph.number_of_edges())
-    assert {(s, t, k): (f["weight"], f["count"])
-            for s, t, k, f in graph.edges(keys=True, data=True)} == weights
-    names = nx.get_node_attributes(graph, "name")
-    entities = {i: name for i, name in names.items() if graph.nodes[i]["kind"] == "entity"}
-    assert "-Granny & <Smith>" in entities.values()
-    assert not {"Twitch", "Granny Smith"} & set(entities.values())
-    told = [(names[s], names[t], f["by_hand"][:13], f["by_hand"].endswith(": a guess"), f["kind"])
-            for s, t, f in graph.edges(data=True) if "by_hand" in f]
-    assert told == [("Fuji", "Jeff Bezos", "Added by hand", True, kind)
-                    for kind in ("by_hand", "relation")]
-    assert graph.graph["revision"] == sample.graph.revision
-
-
 def test_evidence_points_at_a_sentence_that_says_so(tmp_path: Path) -> None:
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     knowledge.add_text("apple.txt", TEXT)
@@ -183,18 +147,6 @@ def test_an_equal_graph_is_an_equal_file(sample: KnowledgeGraph) -> None:
     for form in MIME:
         if form != "html":
             assert exported(sample, form) == exported(sample, form)
-
-
-def test_a_small_graph_is_drawn_without_a_network(sample: KnowledgeGraph) -> None:
-    page = exported(sample, "html").decode()
-    assert "default-src 'none'" in page
-    root = lxml_html.fromstring(page)
-    assert not root.xpath("//script[@src] | //link[@href] | //img")
-    rows = root.xpath("//details//tr")
-    assert len(rows) - 1 == len(sample.to_networkx())
-    assert "-Granny & <Smith>" in [cell.text for cell in root.xpath("//details//td[1]")]
-    assert "retrieved" not in root.xpath("string(//body/p[1])")
-    assert "Added by hand" in page
 
 
 def test_a_graph_that_is_too_large_to_draw_says_so(sample: KnowledgeGraph) -> None:
@@ -235,7 +187,7 @@ def test_hostile_names_do_nothing_in_any_format(tmp_path: Path) -> None:
 
 def test_the_command_writes_the_whole_graph(
         sample: KnowledgeGraph, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    db = str(sample.path)
+    db = sample.place.written
     out = tmp_path / "g.zip"
     assert main(["export", "--graph", "--db", db, "--format", "csv", "--out", str(out)]) == 0
     assert out.read_bytes() == exported(sample, "csv")
@@ -251,7 +203,7 @@ def test_the_command_writes_the_whole_graph(
 def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
     code = """
 import resource, sys
-from qafd.assemble import node_id
+from qafd.records import node_id
 from qafd.storage import open_workspace
 from qafd.export.whole import whole
 from qafd.export.whole_files import write
@@ -273,21 +225,3 @@ with open_workspace(sys.argv[1]) as store:
                            check=True, capture_output=True, text=True).stdout
     assert (tmp_path / "out").stat().st_size > 9_000_000
     assert int(grown) < 12  # MB
-
-
-def test_the_page_offers_every_format_and_no_picture_of_a_large_graph(
-        home: Path, sample: KnowledgeGraph) -> None:
-    def buttons(**link: str) -> dict[str, bool]:
-        app = page("graph", part="Export", **link)
-        assert not app.exception
-        return {button.proto.label: button.proto.disabled
-                for button in app.get("download_button")}
-
-    assert buttons() == dict.fromkeys(
-        ("GraphML", "GEXF", "Node-link JSON", "CSV", "Offline HTML"), False)
-    large = KnowledgeGraph(home / "large.db")
-    large.add_text("a.txt", " ".join(f"Ann Bo{a}{b}x met Cy De{a}{b}z." for a in "abcdefghijklmn"
-                                     for b in "abcdefghijkl"))
-    assert len(large.graph) > DRAWN
-    assert [label for label, disabled in buttons(ws="large").items() if disabled] == [
-        "Offline HTML"]

@@ -20,8 +20,8 @@ from qafd.records import Assertion, Chunk, Edge, Extraction, Mention, Vectors
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers import LAYERS, build
 from qafd.retrieve.layers.texts import Texts, gather
-from qafd.retrieve.seeds import passages_of
-from qafd.storage import open_workspace
+from qafd.retrieve.seeds import Passages, passages_of
+from qafd.storage import Location, open_workspace
 from qafd.storage.sqlite import opening
 
 
@@ -76,14 +76,14 @@ def tiny_engine() -> Here:
     return Here(TinyExtractor(), TinyEmbedder())
 
 
-def tiny_index(path: Path, files: Sequence[tuple[str, bytes]] = ()) -> str:
+def tiny_index(path: Location, files: Sequence[tuple[str, bytes]] = ()) -> str:
     """Index files with the tiny models; the digest of what comes out."""
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     with open_workspace(path) as store:
         return store.graph.digest()
 
 
-def tiny_work(path: Path) -> None:
+def tiny_work(path: Location) -> None:
     """Do the waiting jobs with the tiny models."""
     jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
@@ -116,7 +116,7 @@ def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
 
 def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -> Corpus:
     """A corpus with all layers built; `texts` gives the texts of passages by node id."""
-    passages = passages_of(graph, texts)
+    passages = passages_of(graph, lambda: Passages(graph, texts))
     read = tiny_texts(graph, texts(sorted(graph.ids[row] for row in passages.rows.tolist())))
     embedder = TinyEmbedder(dimension=read.vectors.shape[1])
     return Corpus(graph, passages, {name: build(name, graph, read, embedder) for name in LAYERS})

@@ -1,25 +1,33 @@
 """Answers: quoted sentences (see `qafd.answer.quote`) or a model's words, both cited."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
 
-from qafd.answer.context import BUDGET, Context, Source, build_context
+from qafd.answer.claims import CheckedClaim, find_claims, find_missing, weakest
+from qafd.answer.context import BUDGET, Context, build_context, build_table_context
+from qafd.explain.chains import Chain
+from qafd.explain.conditions import tabulate_conditions
+from qafd.explain.paths import ReasoningPath
 from qafd.models import Message, Reply
 from qafd.models.embedder import Embedder
 from qafd.models.prompts_answer import ABSENT, answer_messages
-from qafd.reading.text.markdown import CITED, numbers
+from qafd.models.prompts_conditions import exact_messages
+from qafd.reading.names.languages import ENGLISH, language_of
+from qafd.reading.text.bm25 import words
+from qafd.reading.text.markdown import CITED, bracket_citations
 from qafd.reading.text.table_rows import is_row
 from qafd.records import Chunk, Mark, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
+from qafd.wording import say
 
+SHARED = 0.3  # what all its words in a sentence are worth beside the cosine of a statement with it
 WEAK = 0.3  # cosine below which a source supports a sentence weakly
-NEEDED = 0.46  # cosine with the question below which a sentence does not answer it, as a rule
-CLOSE = 0.05  # how far below that it perhaps does
+NEEDED = 0.63  # evidence below which a question is not answered
+CLOSE = 0.05  # how far below that it perhaps is
 
 
 class Confidence(StrEnum):
@@ -63,7 +71,7 @@ class Citation:
     """A numbered source; `where` says document, page and heading.
 
     `marks` are the sentences it is cited for, as offsets in the passage's text; `support` is the
-    highest cosine between one of them and what it is to prove.
+    cosine between one of them and what it is to prove, of a written answer the weakest statement's.
     """
 
     number: int
@@ -87,7 +95,8 @@ class Draft:
 class Written:
     """An answer in a model's words, not to be trusted: see `qafd.reading.text.markdown`.
 
-    `citations` are the sources it cites, `unknown` the numbers it cites that do not exist.
+    `citations` are the sources it cites, `unknown` the numbers it cites that do not exist, `claims`
+    its statements with what speaks for each.
     """
 
     text: str
@@ -96,37 +105,38 @@ class Written:
     unknown: tuple[int, ...]
     reply: Reply
     draft: Draft = field(repr=False)
+    claims: tuple[CheckedClaim, ...] = ()
 
     @property
     def abstained(self) -> bool:
-        """Whether the model found no answer in the data."""
-        return ABSENT.rstrip(".").casefold() in self.text[:200].casefold()
+        """Whether the model found no answer in the data; a part without one is no abstaining."""
+        return words(CITED.sub("", self.text)) == words(ABSENT)
 
 
 @dataclass(frozen=True)
 class Answer:
     """Quoted sentences, the best one first, and a model's words if one was asked.
 
-    `best` is the cosine between the question and the first sentence, `needed` what it needs: less
-    where it brings what is asked for, more where no passage read has a name of the question;
-    `literal` says that it has all telling words, which answer whatever the cosine is. `missing` are
-    the words of the question that no considered passage has, in any form.
+    `evidence` is the cosine between the question and the nearest sentence, and half the share of the
+    question's words that the first one has, and a tenth if it brings what is asked for; an answer
+    needs `needed` of it. `missing` are the words of the question that no considered passage has, in
+    any form, and `exclusion` the word by which it takes something out, which nothing here reads.
     """
 
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
-    best: float
+    evidence: float
     needed: float = NEEDED
     written: Written | None = None
-    literal: bool = False
     missing: tuple[str, ...] = ()
+    exclusion: str = ""
 
     @property
     def confidence(self) -> Confidence:
         """Whether the evidence is enough, nearly enough or too weak to be an answer."""
-        if self.best >= self.needed or self.literal:
+        if self.evidence >= self.needed:
             return Confidence.ANSWERED
-        return Confidence.PERHAPS if self.best >= self.needed - CLOSE else Confidence.ABSENT
+        return Confidence.PERHAPS if self.evidence >= self.needed - CLOSE else Confidence.ABSENT
 
     @property
     def abstained(self) -> bool:
@@ -134,55 +144,76 @@ class Answer:
         return self.confidence != Confidence.ANSWERED
 
 
-def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[str] = (), *, budget: int = BUDGET,
-          length: str = "short") -> Draft:
-    """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`."""
+def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (), *,
+          budget: int = BUDGET, length: str = "short") -> Draft:
+    """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`.
+
+    Of an exact retrieval it is that of SG-RAG's Table 15, with the conditions of the candidates.
+    """
+    answers = tabulate_conditions(retrieval, store)
+    if answers:
+        context = build_table_context(retrieval, answers, budget)
+        return Draft(retrieval.query, context,
+                     exact_messages(retrieval.query, context.text, length))
     context = build_context(retrieval, store, ways, budget)
     return Draft(retrieval.query, context,
                  answer_messages(retrieval.query, context.text, length))
 
 
 def written(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:
-    """A model's reply with its citations resolved to sentences.
+    """A model's reply with its citations resolved to sentences, and its statements checked.
 
     For each statement, the sentence of the cited passage that is nearest to it in meaning is
-    marked; `Citation.support` says how near.
+    marked. `CheckedClaim.support` says how near, `Citation.support` how near the weakest one is.
     """
+    text = bracket_citations(reply.text)
     sources = {source.number: source for source in draft.context.sources}
-    claims = list(_claims(reply.text))
-    vectors = embedder.embed([claim for claim, _ in claims])
-    asked = list(dict.fromkeys(number for _, cited in claims for number in cited))
-    rows = {number: [row for row, (_, cited) in enumerate(claims) if number in cited]
-            for number in asked}
-    sentences = store.passages.sentences(sources[n].passage.chunk for n in asked if n in sources)
-    citations = tuple(
-        _resolved(sources[n], [vectors[row] for row in rows[n]],
-                  sentences.get(sources[n].passage.chunk, ()), store)
-        for n in sorted(asked) if n in sources)
-    return Written(reply.text, model, citations,
-                   tuple(sorted(n for n in asked if n not in sources)), reply, draft)
+    found = list(find_claims(text))
+    vectors = embedder.embed([said for said, _ in found])
+    asked = list(dict.fromkeys(number for _, cited in found for number in cited))
+    known = [number for number in asked if number in sources]
+    sentences = store.passages.sentences(sources[number].passage.chunk for number in known)
+    claims = []
+    near: dict[int, list[tuple[int, int]]] = {number: [] for number in known}
+    names = language_of(text, least=1) == ENGLISH  # other languages write other words so, too
+    for (said, cited), vector in zip(found, vectors, strict=True):
+        support, shown = 0.0, [draft.question]
+        for number in cited:
+            if number in near:
+                passage = sources[number].passage
+                shown.append(f"{passage.title}\n{passage.heading}\n{passage.text}")
+                mark, cosine = _nearest(said, vector, passage, sentences.get(passage.chunk, ()))
+                near[number] += mark
+                support = max(support, cosine)
+        missing = find_missing(said, "\n".join(shown), names)
+        claims.append(CheckedClaim(said, tuple(cited), 0.0 if missing else support, missing))
+    citations = []
+    for number in sorted(known):
+        passage = sources[number].passage
+        if near[number]:
+            citations.append(cite(store, number, passage, sorted(set(near[number])),
+                                  weakest(claims, number)))
+        else:
+            citations.append(Citation(number, passage.title, where(passage), passage))
+    unknown = sorted(number for number in asked if number not in sources)
+    return Written(text, model, tuple(citations), tuple(unknown), reply, draft, tuple(claims))
 
 
-def _claims(text: str) -> Iterator[tuple[str, list[int]]]:
-    """Each statement that is followed by a citation, and the numbers cited for it."""
-    at, last = 0, ""
-    for found in CITED.finditer(text):
-        said = re.split(r"(?<=[.!?])\s+|\n", text[at:found.start()].strip())[-1].strip()
-        # "[1][2]": the second belongs to the same statement
-        last = said if any(c.isalnum() for c in said) else last
-        at = found.end()
-        yield last, numbers(found[1])
+def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,
+             sentences: Sequence[tuple[int, int, Vectors]]) -> tuple[list[tuple[int, int]], float]:
+    """Where the sentence nearest to a statement stands, if there are any, and its cosine.
 
-
-def _resolved(source: Source, claims: Sequence[Vectors],
-              sentences: Sequence[tuple[int, int, Vectors]], store: Workspace) -> Citation:
-    passage = source.passage
+    It is near by its meaning and by the statement's words that it has. Words of the passage's title
+    do not count: any of its sentences is about that, also where it says "she".
+    """
     if not sentences:
-        return Citation(source.number, passage.title, where(passage), passage)
-    cosines = np.stack(claims) @ np.stack([vector for _, _, vector in sentences]).T  # (c, s)
-    nearest = sorted(set(cosines.argmax(axis=1).tolist()))
-    return cite(store, source.number, passage,
-                [(sentences[i][0], sentences[i][1]) for i in nearest], float(cosines.max()))
+        return [], 0.0
+    telling = set(words(said)) - set(words(passage.title))
+    cosines = np.stack([vector for _, _, vector in sentences]) @ claim
+    shares = [len(telling.intersection(words(passage.text[start:end]))) / max(len(telling), 1)
+              for start, end, _ in sentences]
+    best = int((cosines + SHARED * np.array(shares)).argmax())
+    return [(sentences[best][0], sentences[best][1])], float(cosines[best])
 
 
 def cite(store: Workspace, number: int, passage: RetrievedPassage, marks: Sequence[tuple[int, int]],
@@ -212,11 +243,11 @@ def where(passage: RetrievedPassage, pages: Sequence[int] = ()) -> str:
     """Document, page or `pages`, heading and characters of a passage, for people."""
     if len(pages) < 2:
         pages = [] if passage.page is None else [passage.page]
-    return ", ".join(filter(None, [passage.document, _paged(pages), passage.heading,
-                                   f"characters {passage.start}-{passage.end}"]))
+    stretch = say("characters {start}-{end}", start=passage.start, end=passage.end)
+    return ", ".join(filter(None, [passage.document, _paged(pages), passage.heading, stretch]))
 
 
 def _paged(pages: Sequence[int]) -> str:
     if len(pages) > 1:
-        return f"pages {pages[0]}-{pages[-1]}"
-    return f"page {pages[0]}" if pages else ""
+        return say("pages {first}-{last}", first=pages[0], last=pages[-1])
+    return say("page {number}", number=pages[0]) if pages else ""

@@ -1,19 +1,38 @@
 """Retrieval to context: what a model is shown of it, numbered, in flow order, within a budget."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from qafd.explain.chains import Chain
+from qafd.explain.conditions import AnswerConditions, ConditionRow
+from qafd.explain.paths import ReasoningPath
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
-from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
+from qafd.records import WEIGHT, Edge
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import (
+    SATURATED,
+    Method,
+    Retrieval,
+    RetrievedPassage,
+    Structure,
+    StructureKind,
+)
 from qafd.storage import Workspace
+from qafd.wording.explanations import say_chain, say_path
 
 BUDGET = 3000  # tokens
-SHARES = {"Entities": 0.15, "Relations": 0.15, "Reasoning paths": 0.1}  # passages have the rest
+ROWS, STRUCTURE = 0.15, 0.3  # of it: entities, relations; a structure; passages have the rest
 WAYS = 8  # reasoning paths that are shown
-MOST = 20  # paths that they are chosen from
+RELATIONS = 40  # whose descriptions are looked up
 PASSAGE = 8000  # characters of a passage at most
+TABLE = 0.6  # of the budget, for the conditions of candidates
+SAID = 400  # characters of a relation's description
+
+MEASURES = {"qafd": "mass", "path": "reliability", "flow_path": "mean energy"}
+TITLES = {StructureKind.REPORT: "Community reports", StructureKind.SUMMARY: "Summaries"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +47,8 @@ class Source:
 class Context:
     """The data a model answers from.
 
-    `tokens` are counted here and about right; `left_out` passages were retrieved and did not fit.
+    `tokens` are counted here, at most `budget` of them; `left_out` passages did not fit, and `weak`
+    ones have less than the share of the best score that `qafd.retrieve.base.Method.shown` names.
     """
 
     text: str = field(repr=False)
@@ -36,59 +56,165 @@ class Context:
     tokens: int
     budget: int
     left_out: int
+    weak: int = 0
 
 
-def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[str] = (),
+def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (),
                   budget: int = BUDGET) -> Context:
-    """Entities, relations, reasoning paths and passages of a retrieval.
+    """Entities, relations, the method's own structures, and passages of a retrieval.
 
-    The best passages that fit are taken, then everything is put in flow order: by falling
-    importance x, which is the direction in which mass runs. An entity comes with the first
-    sentence that speaks of it.
+    The best passages that fit are taken, then put in flow order: by falling importance x, which is
+    the direction in which mass runs. An entity comes with what models said of it, else with the
+    first sentence that speaks of it, a relation with what models said of it.
 
     Parameters
     ----------
-    ways : sequence of str
-        Reasoning paths in words, the most important first; see `qafd.explain`.
+    ways : sequence of ReasoningPath or Chain
+        The paths that the method found, the most important first; see `qafd.explain`.
     budget : int
-        Tokens, about, of all of it.
+        Tokens of all of it, as `count_tokens` counts.
     """
-    full = [n for n in retrieval.nodes if n.state == SATURATED]
-    entities = {n.id: n.name for n in full if n.kind != "passage"}
-    x = {n.id: n.importance for n in full}
-    described = store.graph.nodes(entities)
-    sections = {
-        "Entities": [f"{_quoted(name)}: {_quoted(described[key].text)}"
-                     for key, name in entities.items() if key in described],
-        "Relations": [
-            f"{_quoted(entities[e.source])} - {_quoted(e.label)} - {_quoted(entities[e.target])}"
-            for e in sorted(store.graph.edges(entities), key=lambda e: -min(
-                x.get(e.source, 0.0), x.get(e.target, 0.0)))
-            if e.kind == "relation" and e.label and {e.source, e.target} <= entities.keys()],
-        "Reasoning paths": [_quoted(way) for way in ways],
-    }
+    x = {n.id: n.importance for n in retrieval.nodes if n.state == SATURATED}
+    blocks = {"Entities": (_entities(retrieval, store), ROWS),
+              "Relations": (_relations(retrieval, store, x), ROWS),
+              "Reasoning paths": (_paths(retrieval.method, ways), STRUCTURE)}
+    for kind, title in TITLES.items():
+        blocks[title] = _reports(retrieval.structures, kind), STRUCTURE
     lines: list[str] = []
-    for title, rows in sections.items():
-        fitting = list(_fitting(rows, int(budget * SHARES[title])))
-        lines += [f"{title}:", *fitting, ""] if fitting else []
-    left = budget - count_tokens("\n".join(lines))
+    for title, (rows, share) in blocks.items():
+        fitting = list(_fitting(rows, int(budget * share) - count_tokens(f"{title}:")))
+        if fitting:
+            lines += [f"{title}:", *fitting, ""]
+    chosen = _passages_within(retrieval, budget - count_tokens("\n".join([*lines, "Passages:"])))
+    chosen.sort(key=lambda passage: -x.get(passage.id, 0.0))
+    return _with_passages(lines, chosen, retrieval, budget)
+
+
+def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions],
+                        budget: int = BUDGET) -> Context:
+    """Candidates with the conditions that they meet, and the passages that show it.
+
+    A condition has the number of its passage, if that one fits. `budget` is as of `build_context`.
+    """
+    room = int(budget * TABLE)
+    chosen = _passages_within(retrieval, budget - room - count_tokens("Passages:"))
+    numbers = {passage.id: number for number, passage in enumerate(chosen, 1)}
+    rows = []
+    for answer in answers:
+        said = [_condition(row, numbers) for row in answer.rows]
+        rows.append(f"{_quoted(answer.name)} meets {answer.met} of {answer.wanted} conditions: "
+                    + "; ".join(said))
+    fitting = list(_fitting(iter(rows), room - count_tokens("Candidates:")))
+    lines = ["Candidates:", *fitting, ""] if fitting else []
+    return _with_passages(lines, chosen, retrieval, budget)
+
+
+def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
+    """A condition of a candidate, with the number of the passage that shows it."""
+    name = _quoted(row.name)
+    if row.negated:
+        return f"not related to {name}, as asked"
+    if not row.met:
+        return f"{name}: not met"
+    cited = f" [{numbers[row.passage]}]" if row.passage in numbers else ""
+    if row.sentence:
+        return f"{name}: met, “{_quoted(row.sentence)}”{cited}"
+    return f"{name}: met, both are named in one passage{cited}"
+
+
+def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
+    """The best of the strong passages that fit into so many tokens."""
+    strong = _strong(retrieval)
     chosen = []
-    for passage in retrieval.passages:
-        cost = count_tokens(_shown(0, passage))
+    for passage in strong:
+        cost = count_tokens(_shown(len(strong), passage))
         if cost <= left:
             chosen.append(passage)
             left -= cost
-    chosen.sort(key=lambda passage: -x.get(passage.id, 0.0))
+    return chosen
+
+
+def _with_passages(lines: list[str], chosen: Sequence[RetrievedPassage], retrieval: Retrieval,
+                   budget: int) -> Context:
+    """A context of lines and numbered passages."""
+    strong = len(_strong(retrieval))
     sources = tuple(Source(number, passage) for number, passage in enumerate(chosen, 1))
-    lines += ["Passages:", *(_shown(source.number, source.passage) for source in sources)]
+    if sources:
+        lines += ["Passages:", *(_shown(source.number, source.passage) for source in sources)]
     text = "\n".join(lines)
-    return Context(text, sources, count_tokens(text), budget,
-                   len(retrieval.passages) - len(sources))
+    return Context(text, sources, count_tokens(text), budget, strong - len(sources),
+                   len(retrieval.passages) - strong)
 
 
-def _fitting(rows: Sequence[str], budget: int) -> Iterator[str]:
+def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
+    """The passages with a share of the best score; all where no score is above 0."""
+    best = max((passage.score for passage in retrieval.passages), default=0.0)
+    least = best * getattr(METHODS.get(retrieval.method), "shown", Method.shown)
+    return [passage for passage in retrieval.passages if least <= 0 or passage.score >= least]
+
+
+def _entities(retrieval: Retrieval, store: Workspace) -> Iterator[str]:
+    named = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
+    described = store.graph.nodes(named)
+    for key, name in named.items():
+        if key in described:
+            yield f"{_quoted(name)}: {_quoted(described[key].text)}"
+
+
+def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -> Iterator[str]:
+    """Labeled relations between entities that are retrieved, those of the most important first."""
+    names = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
+    labeled = []
+    for edge in store.graph.edges(names):
+        if edge.kind == "relation" and edge.label and {edge.source, edge.target} <= names.keys():
+            labeled.append(edge)
+    labeled.sort(key=lambda e: -min(x[e.source], x[e.target]))
+    said = _said_of_relations(store, labeled[:RELATIONS])
+    for edge in labeled:
+        row = f"{_quoted(names[edge.source])} - {_quoted(edge.label)} - {_quoted(names[edge.target])}"
+        told = said.get(frozenset((edge.source, edge.target)))
+        yield f"{row}: {told}" if told else row
+
+
+def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozenset[str], str]:
+    """What models said of some relations, by their two ends; the strongest description of each."""
+    nodes = store.graph.nodes({end for edge in edges for end in (edge.source, edge.target)})
+    ids = {node.key: id for id, node in nodes.items()}
+    merged = store.edits.merged()
+    strongest: dict[frozenset[str], float] = defaultdict(float)
+    said: dict[frozenset[str], str] = {}
+    for one in store.passages.said_of(*ids, *(key for key, own in merged.items() if own in ids)):
+        about = one.description
+        ends = [ids.get(merged.get(key, key), "") for key in (about.source, about.target) if key]
+        pair = frozenset(ends)
+        strength = 0.0 if about.kind == WEIGHT else about.strength
+        known = len(pair) == 2 and "" not in pair and bool(about.text)
+        if known and (pair not in said or strength > strongest[pair]):
+            strongest[pair] = strength
+            said[pair] = _quoted(about.text, SAID)
+    return said
+
+
+def _paths(method: str, ways: Sequence[ReasoningPath | Chain]) -> Iterator[str]:
+    """Each path with its measure; of a chain, with the sentence of each hop."""
+    for way in ways:
+        measure = f"({MEASURES.get(method, 'score')} {way.mass:.3g})"
+        if isinstance(way, Chain):
+            sentences = " ".join(f'"{_quoted(hop.sentence, SAID)}"' for hop in way.hops)
+            yield f"{_quoted(say_chain(way))} {measure}: {sentences}"
+        else:
+            yield f"{_quoted(say_path(way))} {measure}"
+
+
+def _reports(structures: Sequence[Structure], kind: StructureKind) -> Iterator[str]:
+    for one in structures:
+        if one.kind == kind:
+            yield f"{_quoted(one.title)}: {_quoted(one.text)}"
+
+
+def _fitting(rows: Iterator[str], budget: int) -> Iterator[str]:
     for row in rows:
-        budget -= count_tokens(row) + 1
+        budget -= count_tokens(row)
         if budget < 0:
             return
         yield row
@@ -100,6 +226,6 @@ def _shown(number: int, passage: RetrievedPassage) -> str:
     return f"[{number}] {title}{page}: {_quoted(passage.text)}"
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str, most: int = PASSAGE) -> str:
     """One line of a document's text; numbers in brackets are no citations of ours."""
-    return CITED.sub(r"(\1)", one_line(text, PASSAGE))
+    return CITED.sub(r"(\1)", one_line(text, most).translate({ord("【"): "(", ord("】"): ")"}))

@@ -1,46 +1,43 @@
 """Retrieval to quoted answer: the sentence that answers, and up to three that support it."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import snowballstemmer
 
 from qafd.answer import NEEDED, Answer, Citation, Sentence, cite
-from qafd.answer.asked import Asked, asked_for, brings, unsaid
-from qafd.assemble import node_id
-from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.plan.asked import (
+    asked_for,
+    asked_noun,
+    brings,
+    find_exclusion,
+    opens_with,
+    unsaid,
+)
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_LETTERS, content_words, words
 from qafd.reading.text.scripts import is_latin, is_unspaced, length
+from qafd.reading.text.stems import stem, stems
 from qafd.reading.text.table_rows import is_row
-from qafd.records import Floats, Nodes, QueryPlan, Vectors, mark_at
+from qafd.records import Floats, QueryPlan, Vectors, mark_at
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.storage import Workspace
-from qafd.storage.rows import SentenceName
-
-Names = Mapping[tuple[str, int], Sequence[SentenceName]]
-BoolArray = npt.NDArray[np.bool_]
 
 PASSAGES = 5  # best passages whose sentences are considered
 SENTENCES = 4
 SHARE = 0.5  # how much the share of the question's words counts beside the cosine
 RANK = 0.03  # what each passage before its own costs a sentence
 KIND = 0.2  # how much it counts that a sentence brings a person where one is asked for
-IMPORTANT = 0.1  # how much the importance of what it names counts, on a scale of 3 decades
-OPEN = 0.5  # how much the question's words count that no chosen sentence has yet
-REPEATED = 0.95  # cosine from which a sentence says what another one said
-ADDS = 0.5  # share of the first sentence's score that a supporting one must add
+OTHER = 0.5  # how well, at most, a sentence fits where others bring what is called as asked
+IMPORTANT = 0.2  # how much the importance of what it names, on a scale of 3 decades, counts at most
+LONGER, USUAL = 0.05, 15  # how much it counts to be e times longer than usual, in words
+SAID = 0.87  # evidence needed where the model cannot read, and words that are shared count twice
+BROUGHT = 0.1  # how much evidence it is that the best sentence brings what is asked for
 SHORT = 4  # words below which a sentence is a heading or a remnant
 LONG = 8  # words from which a line that no mark ends may be a sentence
-MARKED, NEAR = 2, 0.75  # sentences marked in a passage, from this share of the best cosine on
-SAID = 0.51  # share of the question's words that answers where the model cannot read it
-BROUGHT, UNHEARD = 0.15, 0.15  # how much less, and more, an answer needs
-_ENGLISH: Any = snowballstemmer.stemmer("english")
+MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
+_WORDS = re.compile(r"(?<!\w['’])\w+")  # without the ending of "Jobs's"
 _ENDED = re.compile(r"[.!…。！][\"'”’»)\]*_`]*$")
 
 
@@ -69,53 +66,40 @@ class Span:
 
 @dataclass(frozen=True)
 class Marks:
-    """What speaks for each of s sentences.
+    """What speaks for each of s sentences: `scores`, and `similarity`, how near it is to the question.
 
-    `has` says which of the question's k words each has, `similarity` how near it is to the
-    question, together with the sentence `leads` that leads to it where this is nearer (else -1).
+    `covered` is the share of all the question's words that it has, rare ones first, and `fits`
+    whether it brings what is asked for, all in [0, 1].
     """
 
-    similarity: Floats
-    has: Floats
-    weights: Floats
-    fits: Floats
     scores: Floats
-    leads: Nodes
+    similarity: Floats
+    covered: Floats
+    fits: Floats
 
 
-def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace,
-                   embedder: Embedder) -> Answer:
+def extract_answer(retrieval: Retrieval, plan: QueryPlan, store: Workspace) -> Answer:
     """The sentence of the best passages that answers the question, and up to three others.
 
     A sentence scores its cosine with the question, the share of the question's words that it has,
-    rare ones first, the rank of its passage, whether it brings what is asked for, and how important
-    the names it brings are in the diffusion. Cosine and words are those of two sentences together
-    where one of another passage leads to it by a name, and what is titled by a name of the question
-    speaks of it: "She was born in Valparaíso" answers where
-    a singer was born once another says which song she sang. The best one comes first, then what
-    leads to it, the best one for each subquery, and those that add words of the question. Sentences are
-    compared by vectors of their own, from a model behind an endpoint by those in the context of
-    their passage. A question in letters that the bundled model does not know is compared by its
+    the rank of its passage, whether it brings what is asked for, and, as far as the names of the
+    question are sure, how important the names it brings are in the diffusion. Names of the question
+    do not count among its words: what answers often says "she", and what names it often says
+    something else. A question in letters that the bundled model does not know is compared by its
     words: the share that a sentence and its title have stands for the cosine.
     """
-    parts = plan.subqueries[:SENTENCES - 1]
-    passages = retrieval.passages[:PASSAGES * max(1, len(parts))]
-    spans = _read_spans(passages, store, embedder)
+    passages = retrieval.passages[:PASSAGES]
+    spans = _stored_spans(passages, store)
     if not spans:
         return Answer((), (), 0.0)
     marks = _mark(spans, plan, retrieval, store)
-    chosen = _choose(spans, marks, [_mark(spans, part, retrieval, store) for part in parts])
+    chosen = np.argsort(-marks.scores, kind="stable")[:SENTENCES].tolist()
     first = chosen[0]
-    missing = find_missing(plan.words, passages)
-    needed = NEEDED
-    if asked_for(plan.words) != Asked.OPEN and marks.fits[first] == 1:
-        needed -= BROUGHT
-    if has_name(plan.words, missing):
-        needed += UNHEARD
-    if not is_latin(plan.words):
-        needed = SAID
-    answer = Answer((), (), float(marks.similarity[first]), needed, missing=missing,
-                    literal=_has_all(marks, first))
+    # The best sentence may say "it" where its neighbor, nearer to the question, has the name.
+    evidence = marks.similarity.max() + SHARE * marks.covered[first] + BROUGHT * marks.fits[first]
+    needed = NEEDED if is_latin(plan.words) else SAID
+    answer = Answer((), (), float(evidence), needed, missing=find_missing(plan.words, passages),
+                    exclusion=find_exclusion(plan.words))
     return _quote(answer, [spans[i] for i in chosen], marks.similarity[chosen], store)
 
 
@@ -129,11 +113,11 @@ def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
     spans = _stored_spans(passages, store)
     if not spans:
         return {}
-    near, least = _similarity(spans, plan), NEEDED - BROUGHT
+    near = _similarity(spans, plan)
     found: dict[str, list[tuple[int, int]]] = {}
     for i in np.argsort(-near, kind="stable"):
         some = found.setdefault(spans[i].passage.chunk, [])
-        if near[i] >= max(least, NEAR * near.max()) and len(some) < MARKED:
+        if near[i] >= max(LEAST, NEAR * near.max()) and len(some) < MARKED:
             some.append((spans[i].start, spans[i].end))
     return found
 
@@ -143,7 +127,7 @@ def find_missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[s
     said = frozenset().union(*(stems(f"{p.title}\n{p.heading}\n{p.text}") for p in passages))
     telling = frozenset(content_words(question))
     found = []
-    for word in re.findall(r"\w+", question):
+    for word in _WORDS.findall(question):
         for part in FUNCTION_LETTERS.split(word):
             own = words(part)
             if part and not telling.isdisjoint(own) and said.isdisjoint(stems(part)):
@@ -151,25 +135,8 @@ def find_missing(question: str, passages: Sequence[RetrievedPassage]) -> tuple[s
     return tuple(dict.fromkeys(found))
 
 
-def has_name(question: str, missing: Sequence[str]) -> bool:
-    """Whether a word that is missing is written as names are: a capital that opens no sentence."""
-    opening = re.findall(r"\w+", question)[:1]
-    return not question.isupper() and any(
-        word[0].isupper() and word not in opening for word in missing)
-
-
-def stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text, those of "salinity_limit" too."""
-    return frozenset(_stem(word) for word in words(text.replace("_", " ")))
-
-
-@cache
-def _stem(word: str) -> str:
-    return str(_ENGLISH.stemWord(word))
-
-
 def _stored_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Span]:
-    """The sentences of some passages with vectors in their context; headings only if alone."""
+    """The sentences of some passages with their vectors; headings only if alone."""
     found = store.passages.sentences(passage.chunk for passage in passages)
     spans = []
     for rank, passage in enumerate(passages):
@@ -177,15 +144,6 @@ def _stored_spans(passages: Sequence[RetrievedPassage], store: Workspace) -> lis
             if any(letter.isalnum() for letter in passage.text[start:end]):
                 spans.append(Span(rank, passage, start, end, vector))
     return [span for span in spans if span.states] or spans
-
-
-def _read_spans(passages: Sequence[RetrievedPassage], store: Workspace,
-                embedder: Embedder) -> list[Span]:
-    spans = _stored_spans(passages, store)
-    if embedder.name != LocalEmbedder.name:
-        return spans
-    vectors = embedder.embed([span.text for span in spans])
-    return [replace(span, vector=vector) for span, vector in zip(spans, vectors, strict=True)]
 
 
 def _similarity(spans: Sequence[Span], plan: QueryPlan) -> Floats:
@@ -198,93 +156,56 @@ def _similarity(spans: Sequence[Span], plan: QueryPlan) -> Floats:
 
 
 def _mark(spans: Sequence[Span], plan: QueryPlan, retrieval: Retrieval, store: Workspace) -> Marks:
-    asked = list(dict.fromkeys(map(_stem, content_words(plan.words))))
-    has = np.zeros((len(spans), len(asked)))
+    asked = list(dict.fromkeys(map(stem, content_words(plan.words))))
     unspaced = is_unspaced(plan.words)
+    has = np.zeros((len(spans), len(asked)))
     for row, span in enumerate(spans):
-        title = span.passage.title
-        named = unspaced or canonical(title) in plan.names
-        said = stems(f"{title}\n{span.text}" if named else span.text)
+        said = stems(f"{span.passage.title}\n{span.text}" if unspaced else span.text)
         has[row] = [word in said for word in asked]
-    weights = 1 / (1 + has.sum(axis=0))
-    weights /= max(weights.sum(), 1e-300)
-    names = store.passages.names({span.passage.chunk for span in spans})
-    fits, important = _value_names(spans, plan.words, retrieval, names)
+    found = has.sum(axis=0)
+    names = {stem(word) for name in plan.names for word in words(name)}
+    telling = (found > 0) & np.array([word not in names for word in asked], np.bool_)
+    rarity = np.log1p(len(spans) / np.maximum(found, 1))
+    weights = telling * rarity ** 2
+    # A word that no sentence has counts most against them all.
+    missed = np.log1p(len(spans) / np.maximum(found, 0.5))
+    fits, important = _value_names(spans, plan.words, retrieval, store)
     similarity = _similarity(spans, plan)
-    costs = RANK * np.array([span.rank for span in spans])
-    alone = similarity + SHARE * (has @ weights) - costs
-    # Of two sentences together: the cosine of the sum of their vectors, and their words united.
-    vectors = np.stack([span.vector for span in spans])
-    both = (similarity[:, None] + similarity) / np.sqrt(2 + 2 * np.clip(vectors @ vectors.T, 0, 1))
-    union = np.maximum(has[:, None, :], has[None, :, :]) @ weights
-    joined = both + SHARE * union - (costs[:, None] + costs) / 2
-    joined[~_link(spans, names, {node_id("entity", key) for key in plan.names})] = -np.inf
-    leads = joined.argmax(axis=1)
-    led = joined.max(axis=1)
-    rows = np.arange(len(spans))
-    return Marks(np.where(led > alone, np.maximum(similarity, both[rows, leads]), similarity), has,
-                 weights, fits, np.maximum(alone, led) + KIND * fits + IMPORTANT * important,
-                 np.where(led > alone, leads, -1))
-
-
-def _link(spans: Sequence[Span], names: Names, asked: Collection[str]) -> BoolArray:
-    """Whether the second sentence leads to the first, of another passage, shape (s, s).
-
-    It does where it has the name that titles the first one's passage, or both share a name that
-    the question does not have.
-    """
-    new = [{name.node for name in names.get((span.passage.chunk, span.end), ())}.difference(asked)
-           for span in spans]
-    titles = [node_id("entity", canonical(span.passage.title)) for span in spans]
-    linked = np.zeros((len(spans), len(spans)), np.bool_)
-    for one, span in enumerate(spans):
-        for other, before in enumerate(spans):
-            if span.rank != before.rank:
-                linked[one, other] = titles[one] in new[other] or bool(new[one] & new[other])
-    return linked
+    sizes = np.array([max(1, len(span.text.split())) for span in spans])
+    scores = (similarity + SHARE * (has @ weights) / max(weights.sum(), 1e-300) + KIND * fits
+              - RANK * np.array([span.rank for span in spans]) + LONGER * np.log(sizes / USUAL)
+              + IMPORTANT * (retrieval.named_share or 0.0) * important)
+    return Marks(scores, similarity, (has @ missed) / max(missed.sum(), 1e-300), fits)
 
 
 def _value_names(spans: Sequence[Span], question: str, retrieval: Retrieval,
-                 names: Names) -> tuple[Floats, Floats]:
+                 store: Workspace) -> tuple[Floats, Floats]:
     """Whether sentences bring what is asked for, and how important the names are that they bring,
     both in [0, 1], shape (s,)."""
-    kind, said = asked_for(question), frozenset(words(question))
+    kind, noun, said = asked_for(question), asked_noun(question), frozenset(words(question))
+    names = store.passages.names({span.passage.chunk for span in spans})
     x = {node.id: node.importance for node in retrieval.nodes}
     top = max(x.values(), default=0.0)
     fits, important = np.zeros(len(spans)), np.zeros(len(spans))
+    stated = np.zeros(len(spans), np.bool_)
+    new: list[set[str]] = []
+    called: set[str] = set()
     for row, span in enumerate(spans):
-        new = unsaid(names.get((span.passage.chunk, span.end), ()), said)
-        fits[row] = brings(kind, span.text, new, said)
-        most = max((x.get(name.node, 0.0) for name in new), default=0.0)
+        named = names.get((span.passage.chunk, span.end), ())
+        brought = unsaid(named, said)
+        new.append({name.node for name in brought})
+        fits[row] = brings(kind, span.text, brought, said)
+        most = max((x.get(node, 0.0) for node in new[row]), default=0.0)
         if most > 0:
             important[row] = max(0.0, 1 + np.log10(most / top) / 3)
+        # "Ytterby is a village": what is called so fits a question for a village, other names less.
+        if noun and (clause := canonical(opens_with(span.text, noun))):
+            stated[row] = fits[row] > 0
+            called |= {name.node for name in named if clause.startswith(canonical(name.text))}
+    if called or stated.any():
+        called_so = stated | np.array([not nodes.isdisjoint(called) for nodes in new])
+        fits = np.where(called_so, 1.0, np.minimum(fits, OTHER))
     return fits, important
-
-
-def _choose(spans: Sequence[Span], marks: Marks, parts: Sequence[Marks]) -> list[int]:
-    """The sentences to quote, the one that answers most first; `parts` are those of subqueries."""
-    vectors = np.stack([span.vector for span in spans])
-    best, lead = int(marks.scores.argmax()), int(marks.leads[marks.scores.argmax()])
-    chosen = [best] if lead < 0 else [best, lead]
-    for part in parts:
-        foremost = int(part.scores.argmax())
-        if foremost not in chosen:
-            chosen.append(foremost)
-    while len(chosen) < min(SENTENCES, len(spans)):
-        left = ~marks.has[chosen].any(axis=0)
-        gain = marks.scores + OPEN * ((marks.has * left) @ marks.weights)
-        gain[(vectors @ vectors[chosen].T >= REPEATED).any(axis=1)] = -np.inf
-        gain[chosen] = -np.inf
-        following = int(gain.argmax())
-        if gain[following] < ADDS * marks.scores[best]:
-            break
-        chosen.append(following)
-    return chosen
-
-
-def _has_all(marks: Marks, row: int) -> bool:
-    """Whether a sentence has all telling words of a question that has several."""
-    return marks.has.shape[1] > 1 and bool(marks.has[row].all())
 
 
 def _quote(answer: Answer, spans: Sequence[Span], similarity: Floats, store: Workspace) -> Answer:

@@ -39,7 +39,7 @@ def refuse_strangers() -> None:
 
 def access_settings() -> None:
     """Who is signed in, whether visitors are asked for a password, and the way out."""
-    st.subheader(say("Access"))
+    st.header(say("Access"), anchor=False)
     if asks_who():
         st.write(say("Signed in as {person}.", person=_person()))
         st.button(say("Sign out"), key="sign_out", on_click=st.logout)
@@ -50,7 +50,7 @@ def access_settings() -> None:
         st.html(render(f"[{plain(say('Sign out'))}]({signing.SIGN_OUT})"))
     elif not asks_who():
         st.caption(say("Whoever reaches this address can use the app. Set {variable} before "
-                       "{command} to ask for a shared password.", variable=signing.VARIABLE,
+                       "{command} to ask for a shared password.", variable=f"`{signing.VARIABLE}`",
                        command="`qafd app`"))
 
 

@@ -1,7 +1,6 @@
 """The question of a page: the box, examples, suggestions, and what is missing for an answer."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
@@ -10,7 +9,6 @@ from qafd.app.language import spoken
 from qafd.app.pages import page
 from qafd.app.session import QUESTION, exchange, keep, put, session
 from qafd.graph import Graph
-from qafd.ingest.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import questions_of
 from qafd.samples import EXAMPLES
@@ -20,9 +18,9 @@ from qafd.wording import say
 
 def question_box(knowledge: KnowledgeGraph) -> str:
     """The question, from the box, an example or the link."""
-    examples = EXAMPLES.get(knowledge.path.stem, ())
+    examples = EXAMPLES.get(knowledge.name, ())
     # Question, selection and parameters belong to their workspace: another one starts anew.
-    if exchange("workspace", knowledge.path) != knowledge.path:
+    if exchange("workspace", knowledge.id) != knowledge.id:
         session().anew = True
         put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
@@ -47,27 +45,28 @@ def ask_something(knowledge: KnowledgeGraph) -> None:
     graph = knowledge.graph
     st.write(say("Ask a question to see which part of the graph answers it, and why."))
     with st.container(horizontal=True, gap="small"):
-        for question in _suggested(knowledge.path, knowledge.version(graph), graph):
+        for question in _suggested(knowledge.id, knowledge.version(graph), knowledge, graph):
             st.button(plain(clean(question, 160)), key=f"ask {question}",
                       on_click=put, args=(QUESTION, question))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _suggested(path: Path, version: str, _graph: Graph) -> tuple[str, ...]:  # noqa: ARG001
-    with KnowledgeGraph(path).store() as store:
+def _suggested(workspace: str, version: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
+               _graph: Graph) -> tuple[str, ...]:
+    with _knowledge.store() as store:
         return questions_of(store, _graph)
 
 
 def empty_workspace(knowledge: KnowledgeGraph) -> None:
     """What is missing and where to mend it; looks again while documents are being read."""
     with knowledge.store() as store:
-        waiting = bool(open_jobs(store))
+        waiting = bool(store.queue.open())
     if waiting:
-        st.subheader(say("Documents are being read"))
+        st.header(say("Documents are being read"), anchor=False)
         st.write(say("The graph appears with the first passages."))
         label = say("See the progress")
     else:
-        st.subheader(say("This workspace is empty"))
+        st.header(say("This workspace is empty"), anchor=False)
         st.write(say("Add documents, and their knowledge graph appears here."))
         label = say("Add documents")
     st.page_link(page("documents"), icon=":material/upload_file:", label=label)

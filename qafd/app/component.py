@@ -1,10 +1,16 @@
 """The panels of a page in the browser: one Streamlit component that draws SVG."""
 
-from functools import cache
+import json
+import zlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.components.v2.component_manager import BidiComponentManager
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
+from qafd import __version__
 from qafd.app.session import session
 from qafd.package import assets
 
@@ -26,9 +32,12 @@ def panels(data: dict[str, Any], *, key: str) -> str | None:
     """
     turns = session().turns
     turns[key] += 1
-    # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
-    result = _component()(key=key, data=[{**data, "run": turns[key]}],
-                          default={"selected": data["selected"]}, on_selected_change=lambda: None)
+    text = json.dumps({**data, "run": turns[key]}, separators=(",", ":"))
+    # A move of a slider sends all of it again: compressed it is a fifth.
+    result = component("panel")(key=key, data=zlib.compress(text.encode()),
+                                default={"selected": data["selected"], "expanded": []},
+                                on_selected_change=lambda: None,
+                                on_expanded_change=lambda: None)
     selected: str | None = result.selected
     return selected
 
@@ -39,14 +48,22 @@ def selected(key: str) -> str | None:
     return state.get("selected") if state else None
 
 
-@cache
-def _component() -> "ComponentRenderer":
-    return st.components.v2.component(
-        "qafd_panels", html='<div class="qafd"></div>', css=asset("panel.css"),
-        js=asset("panel.js"))
+def expanded(key: str) -> list[str]:
+    """The nodes whose neighbors are asked for in the instance `key`."""
+    state = st.session_state.get(key)
+    return list(state.get("expanded") or ()) if state else []
 
 
-def asset(name: str) -> str:
-    """An asset without indentation and comment lines: every rerun sends it again."""
-    lines = (line.strip() for line in (assets() / name).read_text(encoding="utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+def component(name: str) -> "ComponentRenderer":
+    """The component of the assets NAME.js, which the browser loads once, and NAME.css."""
+    return _registered(name, get_bidi_component_manager())
+
+
+@lru_cache(maxsize=8)
+def _registered(name: str, manager: BidiComponentManager) -> "ComponentRenderer":
+    manifest = ComponentManifest("qafd", __version__, [ComponentConfig(name, assets().name)])
+    manager.register_from_manifest(manifest, assets().parent)
+    # A style that came later than the script would let it measure what nobody sees.
+    style = (assets() / f"{name}.css").read_text(encoding="utf-8")
+    return st.components.v2.component(f"qafd.{name}", html=f'<div class="{name}"></div>', css=style,
+                                      js=f"{name}.js")

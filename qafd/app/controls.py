@@ -15,7 +15,8 @@ from qafd.retrieve.qafd import FlowDiffusion
 from qafd.wording import say
 
 NEAREST = 20  # passages that may be seeds beside the names of the question
-_LABELS = {"variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
+_LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
+           "variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
 _MASS = {("budget", "unit"): "Source mass (fills at most this many nodes)",
          ("budget", ""): "Source mass (in mean capacities)",
@@ -30,7 +31,7 @@ def unknown(_: FlowDiffusion) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Places:
+class ControlPlaces:
     """The containers of the controls: those people use, the others, and the mass."""
 
     basic: DeltaGenerator
@@ -38,7 +39,7 @@ class Places:
     mass: DeltaGenerator
 
 
-def controls(method: Method, prefix: str, graph: Graph, places: Places,
+def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
              fixed: Mapping[str, Any] = MappingProxyType({}), span: Span = unknown) -> Method:
     """The method with the values of its controls, which are drawn into their places.
 
@@ -63,6 +64,13 @@ def controls(method: Method, prefix: str, graph: Graph, places: Places,
             current = replace(current, **{spec.name: value})
     changed: Method = current
     return changed
+
+
+def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph: Graph,
+                 span: Span) -> FlowDiffusion:
+    """A method whose other parameters are chosen, with the mass of a control for it alone."""
+    spec = next(spec for spec in fields(method) if spec.name == "mass")
+    return replace(method, mass=_control(spec, method, usual, prefix, graph, span))
 
 
 def started(method: FlowDiffusion, graph: Graph, span: Span) -> FlowDiffusion:

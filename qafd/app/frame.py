@@ -1,19 +1,19 @@
-"""The frame around every page, and the one place where errors become sentences."""
+"""The frame around every page."""
 
-import errno
+from importlib import import_module
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.access import refuse_strangers
-from qafd.app.escaping import plain, said
+from qafd.app.escaping import plain
 from qafd.app.language import speak
-from qafd.app.pages import ASKS, for_a_class, name_of, pages, script
+from qafd.app.pages import ASKS, for_a_class, name_of, pages
+from qafd.app.parts import errors_said
 from qafd.app.session import WORKSPACE, forget, session, value_of
 from qafd.app.shortcuts import listen
 from qafd.app.workspaces import choose_workspace, keep_workers_going, path_of
-from qafd.errors import QafdError
 from qafd.package import assets
 from qafd.storage import is_writable
 from qafd.view.panel import clean
@@ -47,17 +47,9 @@ def run(page: StreamlitPage) -> None:
     session().linked = True
     title = _title(page)
     st.set_page_config(title)
-    try:
+    with errors_said():
         if name_of(page) == "learn" and for_a_class() or choose_workspace():
             _begin(page)
-    except QafdError as error:
-        st.error(said(error), icon=":material/error:")
-    except OSError as error:
-        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise
-        st.error(plain(say("{file} cannot be written ({reason}); check the folder and its "
-                           "permissions.", file=error.filename, reason=error.strerror)),
-                 icon=":material/error:")
     _say_what_cannot_be_written()
     changed = _title(page)
     if changed != title:
@@ -66,11 +58,11 @@ def run(page: StreamlitPage) -> None:
 
 
 def _begin(page: StreamlitPage) -> None:
-    """Run the script of a page; what widgets had on another page gives way to its link."""
+    """Draw a page; what widgets had on another page gives way to its link."""
     before, session().page = session().page, name_of(page)
     if before == session().page:
         with st.container():
-            _run(page)
+            _show(page)
         return
     if before:
         # A link to a page that was seen before would lose against what its widgets had then; the
@@ -80,17 +72,16 @@ def _begin(page: StreamlitPage) -> None:
                 forget(str(key))
     # What the main script draws stays until it is replaced; a page begins on an empty one.
     with st.empty().container():
-        _run(page)
+        _show(page)
 
 
-def _run(page: StreamlitPage) -> None:
-    """Run the script of a page as a part of the main script."""
+def _show(page: StreamlitPage) -> None:
+    """Draw a page as a part of the main script."""
     # page.run() makes every widget one of its page alone. When the page changes, Streamlit takes
     # such widgets out of the address, first in an entry of the browser's history that has the old
     # page without its state, and gives the new page's widgets back to the address only in a run
     # after the next. Those of the main script stay in it: two pages that show a question share it.
-    path = script(name_of(page))
-    exec(compile(path.read_bytes(), path, "exec"), {"__name__": "__main__"})
+    import_module(f"qafd.app.{name_of(page)}").show()
 
 
 def _title(page: StreamlitPage) -> str:
@@ -124,7 +115,7 @@ def _taken(key: str, text: str) -> bool:
     """Whether a page's widget shows what a link says, as far as the page has such a widget."""
     # What a widget cannot take is dropped from the address, as is what it shows anyway; the two
     # named here have their own sentences.
-    if key in (WORKSPACE, "methods") or key not in st.session_state:
+    if key in (WORKSPACE, "methods", *session().translated) or key not in st.session_state:
         return True
     return text in st.query_params.get_all(key) or _shows(key, text) or _shows(key, say(text))
 

@@ -7,13 +7,16 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from qafd.app.movie import movie, movie_data
-from qafd.app.pages import for_a_class
+from qafd.app.movie import Staging, movie, movie_data
+from qafd.app.pages import for_a_class, heading, page
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
 from qafd.learn.card import Card, Settings, entries, filmed, promise, proof, settings_of
-from qafd.learn.cards import CARDS
+from qafd.learn.cards import CARDS, SOUGHT
+from qafd.learn.conditions import sift_toy
+from qafd.learn.lesson import LESSON
 from qafd.wording import say, say_list
+from qafd.wording.conditions import STAGES
 
 CARD = "card"
 BY_KEY = {card.key: card for card in CARDS}
@@ -22,15 +25,16 @@ LABELS = {"mass": "Mass poured, units", "capacity": "What a node can hold",
 OPTIONS = {"unit": "1 each", "degree": "number of pipes"}
 
 
-def draw() -> None:
+def show() -> None:
     """The card of the address, or the one that the visitor picks."""
     card = taught()
     if card is not None:
-        show(card, taught=True)
+        show_card(card, taught=True)
         return
-    st.title(say("Learn"))
+    heading(say("Learn"), say("The method in eight cards, each with a graph to play with."))
+    _lesson()
     card = choose_card()
-    show(card, taught=False)
+    show_card(card, taught=False)
     _turn(card)
 
 
@@ -54,6 +58,21 @@ def choose_card() -> Card:
     return BY_KEY[key]
 
 
+def _lesson() -> None:
+    """The steps of a lesson, folded, each with the way to its page."""
+    minutes = sum(step.minutes for step in LESSON)
+    with st.expander(say("A lesson of {minutes} minutes", minutes=minutes), icon=":material/school:"):
+        for number, step in enumerate(LESSON, 1):
+            words, way = st.columns([4, 2], vertical_alignment="center", gap="medium")
+            words.markdown(f"**{number}.** {say(step.text)}")
+            if step.page == "learn":
+                way.button(say(step.label), key=f"step {number}", icon=":material/arrow_forward:",
+                           on_click=put, args=(CARD, step.query[CARD]))
+            else:
+                way.page_link(page(step.page), label=say(step.label), icon=":material/arrow_forward:",
+                              query_params=dict(step.query))
+
+
 def _title(key: str) -> str:
     return f"{list(BY_KEY).index(key) + 1}. {say(BY_KEY[key].title)}"
 
@@ -70,11 +89,15 @@ def _turn(card: Card) -> None:
             after = CARDS[at + 1].key
             st.button(say("Next: {card}", card=_title(after)), icon=":material/arrow_forward:",
                       type="primary", on_click=put, args=(CARD, after))
+        else:
+            last = LESSON[-2]
+            st.page_link(page(last.page), label=say(last.label), icon=":material/arrow_forward:",
+                         query_params=dict(last.query))
 
 
-def show(card: Card, taught: bool) -> None:
+def show_card(card: Card, taught: bool) -> None:
     """The card: idea, toy graph, what to notice, a question, and the mathematics behind toggles."""
-    st.header(say(card.title))
+    st.header(say(card.title), anchor=False)
     st.write(say(card.idea))
     if taught:
         linked = {spec.name: st.query_params.get(spec.name, "") for spec in fields(Settings)}
@@ -82,8 +105,8 @@ def show(card: Card, taught: bool) -> None:
         linked = _controls(card)
     settings = settings_of(card, linked)
     places = dict(enumerate(card.toy.places.values()))
-    movie(movie_data(filmed(card, settings), card.toy.names, places, mode=card.mode, plain=True,
-                     order="random"), key=f"toy-{card.key}")
+    movie(movie_data(filmed(card, settings), card.toy.names, places,
+                     Staging(card.mode, plain=True)), key=f"toy-{card.key}")
     if card.key in NUMBERS:
         NUMBERS[card.key](card, settings)
     st.write(f"**{say('Notice.')}** {say(card.notice)}")
@@ -162,5 +185,13 @@ def _promise(card: Card, settings: Settings) -> None:
         leaked=f"{kept.leaked:.0%}", beta=f"{kept.beta:.0%}", standing=f"{kept.standing:.0%}"))
 
 
+def _sifting(card: Card, _: Settings) -> None:
+    """Which of the suppliers each stage of SG-RAG's filter leaves."""
+    left = sift_toy(card.toy, SOUGHT)
+    rows = [(say(STAGES[stage]), len(names), say_list(names)) for stage, names in left.items()]
+    table(columns_of(("Stage", "Left", "Suppliers"), rows))
+
+
 NUMBERS: dict[str, Callable[[Card, Settings], None]] = {
-    "mass": _filling, "gates": _filling, "certificate": _checks, "guarantee": _promise}
+    "mass": _filling, "gates": _filling, "certificate": _checks, "guarantee": _promise,
+    "conditions": _sifting}

@@ -6,10 +6,13 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from qafd.app.escaping import safe
+from qafd.wording import say
+
 
 def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),
-                words: str = "open in document") -> str:
-    """A link that opens a passage in its document, as HTML; so are its `words`.
+                words: str = "") -> str:
+    """A link that opens a passage in its document, as HTML like its `words`.
 
     Parameters
     ----------
@@ -18,11 +21,10 @@ def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = ()
     """
     address = {"ws": st.session_state.get("ws", ""), "doc": document, "passage": chunk,
                "at": [f"{start}-{end}" for start, end in spans]}
-    return link("documents", address, words)
+    return link("documents", address, words or safe(say("open in document")))
 
 
 def link(to: str, address: dict[str, str | list[str]], words: str) -> str:
     """A link to a page of the app, as HTML."""
     # a page of its own: what stands on this one, and a key typed in Settings, stay
-    return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank' "
-            f"style='color:inherit;overflow-wrap:anywhere'>{words}</a>")
+    return (f"<a href='{to}?{html.escape(urlencode(address, doseq=True))}' target='_blank'>{words}</a>")

@@ -4,19 +4,15 @@ The whole trace goes over once; playing, stepping and pushing by hand need no re
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
-from qafd.app.component import asset
-from qafd.flow.reference import RELEASED_PUSHES
+from qafd.app.component import component
+from qafd.flow.reference import RELEASED
 from qafd.view.panel import NAME_LENGTH, RAMPS, clean
 from qafd.wording import say
 
 if TYPE_CHECKING:
-    from streamlit.components.v2.types import ComponentRenderer
-
     from qafd.lab.movie import Movie
 
 ORDERS = {"random": "random", "fifo": "first come, first served", "largest": "fullest first"}
@@ -52,10 +48,27 @@ WORDS = {
     "are needed."}
 
 
+@dataclass(frozen=True)
+class Staging:
+    """How a movie is shown.
+
+    Parameters
+    ----------
+    mode : {"play", "push", "exact"}
+        Play the takes, let the viewer choose each node to push, or show the solution only.
+    plain : bool
+        Small graphs for learning: mass and capacity are written on every node.
+    """
+
+    mode: str = "play"
+    order: str = "random"
+    aspect: float = 1.6
+    ramp: str = "green"
+    plain: bool = False
+
+
 def movie_data(movie: "Movie", names: Sequence[str],
-               positions: Mapping[int, tuple[float, float]], *, mode: str = "play",
-               order: str = "random", aspect: float = 1.6, ramp: str = "green",
-               plain: bool = False) -> dict[str, Any]:
+               positions: Mapping[int, tuple[float, float]], staging: Staging) -> dict[str, Any]:
     """A movie as JSON values for `movie`.
 
     Parameters
@@ -64,15 +77,11 @@ def movie_data(movie: "Movie", names: Sequence[str],
         One per node of the movie; they come from documents and are shown as text only.
     positions : mapping of index to (x, y)
         In [0, aspect] x [0, 1]; nodes without one are not drawn, but counted.
-    mode : {"play", "push", "exact"}
-        Play the takes, let the viewer choose each node to push, or show the solution only.
-    plain : bool
-        Small graphs for learning: mass and capacity are written on every node.
     """
     return {
-        "aspect": aspect, "ramp": RAMPS[ramp], "mode": mode, "order": order, "plain": plain,
+        **asdict(staging), "ramp": RAMPS[staging.ramp],
         "words": {key: say(template) for key, template in WORDS.items()},
-        "released": RELEASED_PUSHES, "objective": movie.objective,
+        "released": RELEASED.most_pushes, "objective": movie.objective,
         "nodes": [{
             "name": clean(name, NAME_LENGTH), "T": capacity, "d": source, "X": x, "M": mass,
             "at": positions.get(i)} for i, (name, capacity, source, x, mass) in enumerate(zip(
@@ -90,11 +99,4 @@ def movie(data: dict[str, Any], *, key: str) -> None:
     The root element's data attributes tell tests the state: `data-push`, `data-mass` (sum over
     all nodes), `data-excess`, `data-frames` (drawn so far) and `data-painted`.
     """
-    _component()(key=key, data=data)
-
-
-@cache
-def _component() -> "ComponentRenderer":
-    return st.components.v2.component(
-        "qafd_movie", html='<div class="movie"></div>', css=asset("movie.css"),
-        js=asset("movie.js"))
+    component("movie")(key=key, data=data)

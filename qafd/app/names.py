@@ -13,8 +13,8 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-WRONG_NAME = ("This app does not answer under this name. Start it with "
-              "'qafd app --name' and the name that visitors use.\n")
+WRONG_NAME = ("Nothing answers under this name here. Start the server with --name and the "
+              "name that visitors use.\n")
 
 
 class OwnNames:

@@ -1,7 +1,6 @@
 """The pages of the app, in the groups and the order of the navigation."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -32,7 +31,8 @@ ASKS = {"explore": "q", "compare": "q", "lab": "q", "database": "dbq"}
 def page(name: str, default: str = "explore") -> StreamlitPage:
     """One page; `default` names the one that opens first."""
     title, icon = PAGES[name]
-    return st.Page(script(name), title=say(title), icon=icon, default=name == default)
+    script = root() / "pages" / f"{name}.py"
+    return st.Page(script, title=say(title), icon=icon, default=name == default)
 
 
 def pages(default: str = "explore") -> dict[str, list[StreamlitPage]]:
@@ -56,8 +56,8 @@ def heading(name: str, what: str = "") -> None:
 
 def draw_tabs(tabs: Mapping[str, Callable[..., None]], key: str, *things: Any) -> None:
     """Tabs by their titles, of which the open one alone is drawn, of some things."""
-    keep_english(key, tabs)
     titles = [say(title) for title in tabs]
+    keep_english(key, dict(zip(tabs, titles, strict=True)))
     for tab, draw in zip(st.tabs(titles, key=key, bind="query-params"), tabs.values(), strict=True):
         if tab.open:
             with tab:
@@ -67,8 +67,3 @@ def draw_tabs(tabs: Mapping[str, Callable[..., None]], key: str, *things: Any) -
 def for_a_class() -> bool:
     """Whether the address is a teacher's link: one card of Learn, without navigation."""
     return st.query_params.get("teach") == "1"
-
-
-def script(name: str) -> Path:
-    """The file that draws a page."""
-    return root() / "pages" / f"{name}.py"

@@ -2,27 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from qafd.app.component import panels, selected
-from qafd.app.result import View
+from qafd.app.component import expanded, panels, selected
+from qafd.app.result import View, span_of
 from qafd.app.session import exchange, keep, value_of
-from qafd.retrieve.base import DRY, SATURATED, Retrieval, RetrievedNode
+from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.view.contraction import drawn_contracted
+from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
-from qafd.view.panel import RAMPS, Caption, Drawing, panel_data
-from qafd.view.placement import freeze, with_new
-from qafd.wording import say, say_count
+from qafd.view.neighbors import new_neighbors, with_neighbors
+from qafd.view.panel import RAMPS, Caption, Drawing, Scale, panel_data, scale_of
+from qafd.view.placement import beside, freeze, with_new
+from qafd.wording import say
 
 DRAWN = 150
 ASPECT = 1.6
-MARGIN = 0.84  # of the frame that nodes fill when it is zoomed to them
+TOP = 2.0  # of the suggested mass, where colors and widths end
 SEPARATOR = "|"  # of the two ends in the id of an edge
 
 
@@ -50,15 +50,18 @@ def chosen_drawing() -> Drawing:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(path: Path, version: str, question: str, _view: View,  # noqa: ARG001
-            ) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    """One layout for what the presets show at their largest mass: no slider moves a node."""
+def _frozen(workspace: str, version: str, question: str, _view: View,  # noqa: ARG001
+            ) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
+    """One layout for what the presets show at their largest mass: no slider moves a node.
+
+    The last is what is retrieved by default.
+    """
     corpus = _view.knowledge.corpus(_view.graph, FlowDiffusion.needs)
     widest = [replace(p.method, mass=p.method.highest(_view.graph)).retrieve(corpus, _view.plan)
               for p in PRESETS.values()]
     usual = FlowDiffusion().fitted(_view.graph).retrieve(corpus, _view.plan)
     first = {n.id for n in usual.nodes if n.state == SATURATED}
-    return freeze(widest, first, DRAWN, ASPECT)
+    return (*freeze(widest, first, DRAWN, ASPECT), frozenset(first))
 
 
 def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
@@ -67,7 +70,7 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     What only an unusual setting retrieves is put beside its neighbors, so that nothing else
     moves.
     """
-    frozen, others = _frozen(view.knowledge.path, view.version, view.question, view)
+    frozen, others, _ = _frozen(view.knowledge.id, view.version, view.question, view)
     return with_new(frozen, view.retrieval, DRAWN, ASPECT), others
 
 
@@ -76,51 +79,72 @@ def placed_too(view: View, other: Retrieval) -> Positions:
     return with_new(placed(view)[0], other, DRAWN, ASPECT)
 
 
+def scale(view: View, drawing: Drawing) -> Scale | None:
+    """What colors and widths mean at every mass of the question, by the other controls."""
+    method = replace(view.method, mass=type(view.method)().mass)
+    read = f"{view.plan.question}\n{view.plan.planner}"
+    return _scale(view.knowledge.id, view.version, read, method, drawing, view)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _scale(workspace: str, version: str, read: str, method: FlowDiffusion,  # noqa: ARG001
+           drawing: Drawing, _view: View) -> Scale | None:
+    """It ends at twice the mass that is suggested: where all is full, importance has no bound."""
+    graph = _view.graph
+    start, end, _ = method.fitted(graph).scale(graph, span_of(_view.knowledge, _view.plan.question, method))
+    widest = replace(method, mass=min(TOP * start, end))
+    corpus = _view.knowledge.corpus(graph, method.needs)
+    return scale_of(widest.retrieve(corpus, _view.plan), drawing)
+
+
 def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | None:
     """The drawn subgraph, in which a path of node ids may stand out; returns the selected node."""
-    positions, others = placed(view)
-    key = f"picture-{view.knowledge.path.stem}"
-    retrieval, footer = view.retrieval, ""
-    if value_of("only", False) is True:
-        retrieval, footer = _only_retrieved(view.retrieval)
-        drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
-        positions, others = _zoom(positions, drawn), ()
-    caption = Caption("QAFD", say("query-aware flow diffusion"), footer)
+    key = f"picture-{view.knowledge.name}"
+    # Another question begins with its answer, not with what was selected for the one before.
+    anew = exchange(key, view.question) != view.question
+    opened = [] if anew else expanded(key)
+    retrieval = with_neighbors(view.retrieval, view.graph, opened, drawing.contract)
+    known, others = placed(view)
+    positions = beside(known, retrieval.nodes, ((e.source, e.target) for e in retrieval.edges),
+                       ASPECT) if opened else known
+    subtitle, unsure = say("query-aware flow diffusion"), view.answer.abstained
+    if unsure:
+        subtitle = say("pale: what is retrieved does not answer for sure")
+    caption = Caption("QAFD", subtitle)
+    steady, groups = scale(view, drawing), groups_of(view)
+
+    def joined(node: str | None) -> int:
+        here = {n.id for n in view.retrieval.nodes}
+        return len(new_neighbors(view.graph, node, here, drawing.contract)) if node else 0
 
     def draw(chosen: str | None) -> dict[str, Any]:
         data = panel_data([retrieval], drawing, positions=positions, others=others,
                           selected=chosen, path=path, graph_size=len(view.graph),
-                          captions=[caption])
+                          captions=[caption], scale=steady, groups=groups, unsure=unsure,
+                          expanded=opened, more=joined(chosen), late=positions.keys() - known.keys())
         return {**data, "edges": True}
 
-    # Another question begins with its answer, not with what was selected for the one before.
-    return pick(draw, key, anew=exchange(key, view.question) != view.question)
+    return pick(draw, key, anew=anew)
 
 
-def _only_retrieved(retrieval: Retrieval) -> tuple[Retrieval, str]:
-    """A retrieval without what is not full, and how much that is."""
-    nodes = tuple(n for n in retrieval.nodes if n.state == SATURATED or n.seed)
-    kept = {n.id for n in nodes}
-    edges = tuple(e for e in retrieval.edges if {e.source, e.target} <= kept)
-    folded = len(retrieval.nodes) - len(nodes)
-    full = sum(n.state == SATURATED for n in nodes)
-    footer = say_count(full, "{number} node retrieved, +{folded} touched",
-                       "{number} nodes retrieved, +{folded} touched", folded=f"{folded:,}")
-    return replace(retrieval, nodes=nodes, edges=edges), footer
+def groups_of(view: View) -> Groups:
+    """The documents and communities of all that the picture may show of the question."""
+    return _groups(view.knowledge.id, view.version, view.question, view)
 
 
-def _zoom(positions: Positions, retrieval: Retrieval) -> Positions:
-    """Positions in which the nodes of a retrieval fill the frame."""
-    kept = {n.id: positions[n.id] for n in retrieval.nodes
-            if n.id in positions and n.state != DRY}
-    if len(kept) < 2:
-        return kept
-    places = np.array(list(kept.values()))
-    low, size = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
-    frame = np.array([ASPECT, 1.0])
-    scale = min(MARGIN * frame / size)
-    placed = (places - low - size / 2) * scale + frame / 2
-    return {node: (float(x), float(y)) for node, (x, y) in zip(kept, placed, strict=True)}
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _groups(workspace: str, version: str, question: str, _view: View) -> Groups:  # noqa: ARG001
+    graph = _view.graph
+    frozen, _, first = _frozen(workspace, version, question, _view)
+    ids = [node for node in frozen if node in graph.row]
+    passages: dict[str, None] = {}
+    for node in ids:
+        passages.update(dict.fromkeys(passages_of(graph, node)))
+    with _view.knowledge.store() as store:
+        node_of = {node.key: name for name, node in store.graph.nodes(passages).items()}
+        chunks = store.passages.get(node_of)
+    documents = {node_of[key]: chunk.document for key, chunk in chunks.items()}
+    return group(graph, ids, documents, first)
 
 
 def pick(draw: Callable[[str | None], dict[str, Any]], key: str, *,

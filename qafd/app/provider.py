@@ -16,6 +16,7 @@ from qafd.errors import ParameterError, QafdError
 from qafd.models.address import check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
 from qafd.preferences import PROVIDERS, Preferences, load
+from qafd.wording import say, say_error
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -82,10 +83,11 @@ def endpoint() -> "Endpoint | None":
     # Without a model nobody waits for the openai package, half a second.
     from qafd.models.endpoint import Endpoint
 
-    return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url))
+    return Endpoint(chosen.model, chosen.base_url, key_for(chosen.base_url)).with_settings(
+        chosen.calls)
 
 
-def language_model(path: Path, purpose: str, question: str = "") -> Metered | None:
+def language_model(workspace: str, purpose: str, question: str = "") -> Metered | None:
     """The chosen model, with its calls noted in a workspace, capped, and never paid for twice.
 
     None when there is no model.
@@ -94,13 +96,14 @@ def language_model(path: Path, purpose: str, question: str = "") -> Metered | No
     if llm is None:
         return None
     price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
-    return Metered(llm, path, spending(), price, chosen.base_url, purpose, question=question)
+    return Metered(llm, workspace, spending(), price, chosen.base_url, purpose, question=question)
 
 
 def spending() -> Meter:
-    """What this session has spent on questions, under the caps of the settings."""
+    """What this session has spent on questions, under its caps and the day's."""
     meter = session().meter = session().meter or Meter()
     chosen = preferences()
+    chosen.share_day(home())
     named = filter(None, (chosen.model, chosen.embed_model))
     meter.cap = chosen.cap_where(any(chosen.price(name) is not None for name in named))
     return meter
@@ -110,14 +113,14 @@ def why_no_model() -> str:
     """One sentence on why there is no language model, "" when there is one."""
     chosen = preferences()
     if chosen.provider == "offline":
-        return "No language model is set; the answer quotes your documents."
+        return say("No language model is set; the answer quotes your documents.")
     if not chosen.model:
-        return "No model is chosen yet."
+        return say("No model is chosen yet.")
     try:
         allow(chosen.base_url)
         check_address(chosen.base_url, key_for(chosen.base_url))
     except QafdError as error:
-        return str(error)
+        return say_error(error)
     return ""
 
 

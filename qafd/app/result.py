@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from qafd.answer import Answer
-from qafd.app.controls import Places, controls, start_anew
+from qafd.app.controls import ControlPlaces, controls, mass_control, start_anew
 from qafd.app.escaping import plain, said
-from qafd.app.session import forget_all_but, keep, session
+from qafd.app.session import forget_all_but, keep, session, value_of
 from qafd.graph import Graph
-from qafd.ingest.jobs import open_jobs
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
 from qafd.records import QueryPlan
@@ -25,8 +22,7 @@ from qafd.wording.reasons import word_notice
 
 LITTLE = 0.1  # of a token budget: below it a caption says what fits next
 AWARE, PLAIN = "Query-aware", "Plain"
-OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "only",
-                  "edges")
+OF_ALL_PRESETS = ("ws", "q", "preset", "contract", "thickness", "ramp", "edges")
 
 
 @dataclass(frozen=True)
@@ -54,28 +50,15 @@ class View:
 
 
 def method_controls(knowledge: KnowledgeGraph, question: str,
-                    place: DeltaGenerator | None = None) -> FlowDiffusion:
-    """The parameters of flow diffusion; each preset keeps its own values.
+                    mass_apart: bool = False) -> FlowDiffusion:
+    """The parameters of flow diffusion, in the sidebar; each preset keeps its own values.
 
-    The mass is set in `place`, beside a switch that makes all edges as wide as the graph has them;
-    everything else, and without a place the mass too, in the sidebar.
+    With `mass_apart` the mass has no control here: see `upon_controls`.
     """
     graph, span = knowledge.graph, partial(span_of, knowledge, question)
-    aware, mass = AWARE, None
-    if place is not None:
-        with place, st.container(horizontal=True, vertical_alignment="bottom", key="upon"):
-            mass = st.container(key="mass")
-            aware = st.segmented_control(
-                say("Edges"), (AWARE, PLAIN), default=AWARE, required=True, format_func=say,
-                key=keep("edges", (AWARE, PLAIN)), bind="query-params",
-                help=say("Query-aware edges are wide where they lead towards the question; plain "
-                         "ones are as wide as the graph has them.")) or AWARE
-            st.toggle(say("Retrieved only"), key=keep("only"), bind="query-params",
-                      help=say("Fold what is touched but not full, and what is not retrieved."))
     with st.sidebar:
-        names = list(PRESETS)
-        labels = [one.label for one in PRESETS.values()]
-        name = st.radio(say("Preset"), names, key=keep("preset", labels), bind="query-params",
+        labels = {one.label: name for name, one in PRESETS.items()}
+        name = st.radio(say("Preset"), list(PRESETS), key=keep("preset", labels), bind="query-params",
                         format_func=lambda key: say(PRESETS[key].label))
         method = PRESETS[name].method
         if session().anew:
@@ -84,8 +67,26 @@ def method_controls(knowledge: KnowledgeGraph, question: str,
             start_anew(method, name, graph, span)
         st.caption(say(PRESETS[name].quality))
         basic = st.container()
-        places = Places(basic, st.expander(say("Advanced")), mass or basic)
-        method = controls(method, name, graph, places, span=span)
+        places = ControlPlaces(basic, st.expander(say("Advanced")), basic)
+        fixed = {"mass": method.mass} if mass_apart else {}
+        return controls(method, name, graph, places, fixed, span)
+
+
+def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion) -> FlowDiffusion:
+    """The method with its mass, and a switch that makes edges as wide as the graph has them.
+
+    They stand upon the picture and are drawn with it: who moves them waits for nothing else.
+    """
+    preset = value_of("preset", next(iter(PRESETS)))
+    with st.container(horizontal=True, vertical_alignment="bottom", key="upon"):
+        with st.container(key="mass"):
+            span = partial(span_of, knowledge, question)
+            method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph, span)
+        aware = st.segmented_control(
+            say("Edges"), (AWARE, PLAIN), default=AWARE, required=True, format_func=say,
+            key=keep("edges", (AWARE, PLAIN)), bind="query-params",
+            help=say("Query-aware edges are wide where they lead towards the question; plain "
+                     "ones are as wide as the graph has them."))
     return replace(method, variant="plain") if aware == PLAIN else method
 
 
@@ -95,14 +96,14 @@ def span_of(knowledge: KnowledgeGraph, question: str,
     if not question.strip() or method.subqueries == "on":
         return 0.0, 0.0
     graph = knowledge.graph
-    return _span(knowledge.path, knowledge.version(graph), question,
+    return _span(knowledge.id, knowledge.version(graph), question,
                  replace(method, mass=0.0), knowledge, graph)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _span(path: Path, version: str, question: str, method: FlowDiffusion,
+def _span(workspace: str, version: str, question: str, method: FlowDiffusion,
           _knowledge: KnowledgeGraph, _graph: Graph) -> tuple[float, float]:
-    plan = plan_of(path, version, question, _knowledge, _graph)
+    plan = plan_of(workspace, version, question, _knowledge, _graph)
     return method.span(_knowledge.corpus(_graph, method.needs), plan)
 
 
@@ -115,18 +116,19 @@ def explored(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion,
     graph = knowledge.graph
     version = knowledge.version(graph)
     apart = method.subqueries == "on"
-    if client is None and not apart:
-        plan = plan_of(knowledge.path, version, question, knowledge, graph)
-    else:
-        plan = _read(knowledge.path, version, question, apart, client.name if client else "",
-                     knowledge, graph, client)
-    asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
-    retrieval = retrieved(knowledge.path, version, asked, method, knowledge, graph, plan)
+    with knowledge.store():  # which all that is asked of it here uses
+        if client is None and not apart:
+            plan = plan_of(knowledge.id, version, question, knowledge, graph)
+        else:
+            plan = _read((knowledge.id, version), question, apart, client.name if client else "",
+                         knowledge, graph, client)
+        asked = question if plan.planner == "local" else f"{question}\n{plan.planner}"
+        retrieval = retrieved(knowledge.id, version, asked, method, knowledge, graph, plan)
     return View(knowledge, graph, version, question, plan, method, retrieval)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def plan_of(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
+def plan_of(workspace: str, version: str, question: str, _knowledge: KnowledgeGraph,  # noqa: ARG001
             _graph: Graph) -> QueryPlan:
     """The plan of a question by the local rules, kept in memory."""
     return _knowledge.plan(question, _graph)
@@ -134,13 +136,13 @@ def plan_of(path: Path, version: str, question: str, _knowledge: KnowledgeGraph,
 
 # A model that failed is asked again after a minute; good replies are in the workspace.
 @st.cache_resource(max_entries=32, ttl=60, show_spinner=False)
-def _read(path: Path, version: str, question: str, apart: bool, reader: str,  # noqa: ARG001
+def _read(place: tuple[str, str], question: str, apart: bool, reader: str,  # noqa: ARG001
           _knowledge: KnowledgeGraph, _graph: Graph, _client: LLM | None) -> QueryPlan:
     return _knowledge.plan(question, _graph, subqueries=apart, client=_client)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def retrieved(path: Path, version: str, question: str, method: Retriever,  # noqa: ARG001
+def retrieved(workspace: str, version: str, question: str, method: Retriever,  # noqa: ARG001
               _knowledge: KnowledgeGraph, _graph: Graph, _plan: QueryPlan) -> Retrieval:
     """What a method retrieves, kept in memory."""
     return _knowledge.retrieve(_plan, method, graph=_graph)
@@ -175,7 +177,7 @@ def status_line(view: View, following: str = "") -> None:
         st.caption(plain(say("Most of the budget lies on nodes that it cannot fill yet; "
                              "{following}.", following=following)))
     with view.knowledge.store() as store:
-        waiting = open_jobs(store)
+        waiting = store.queue.open()
     if waiting:
         st.caption(say(":material/info: Documents are still being read; what they add is not in "
                        "this result yet."))

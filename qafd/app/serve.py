@@ -1,15 +1,17 @@
 """Start Streamlit on the app: `python -m qafd.app.serve app.py --server.port 8501`."""
 
 import argparse
+import logging
 import sys
 import threading
+from importlib import import_module
 
 from starlette.middleware import Middleware
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 
-import qafd.app.explore  # noqa: F401  loaded before the first visitor waits for it
 from qafd.app import access, signing
+from qafd.app.addresses import Addresses
 from qafd.app.headers import Headers
 from qafd.app.names import OwnNames
 from qafd.errors import ParameterError
@@ -20,6 +22,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 def main() -> None:
     """Run the script that the command line names; app.py alone decides which pages there are."""
+    # What is cached is cached in memory, with and without a runtime: nobody has to be told.
+    logging.getLogger("streamlit.runtime.caching.cache_data_api").addFilter(
+        lambda record: "No runtime found" not in record.getMessage())
+    import_module("qafd.app.explore")  # before the first visitor waits for it
     # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
     PagesManager.uses_pages_directory = False
     # Compiling or loading takes seconds of processor time that the first visitors need.
@@ -46,9 +52,10 @@ def main() -> None:
                          any_name=public and not names and bool(password or accounts))]
     if password is not None:
         signing.active = True
-        around.append(Middleware(signing.Gate, password=password))
+        around.append(Middleware(signing.PasswordGate, password=password))
     if accounts:
         options["secrets.files"] = [accounts]
+    around.append(Middleware(Addresses))
     sys.argv[:] = [script]  # App.run takes the first for what was started
     App(script, middleware=around).run(
         config={name: value for name, value in options.items() if value is not None})

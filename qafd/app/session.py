@@ -4,9 +4,8 @@ Values of widgets are in `st.session_state` under the keys of the widgets; all e
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
@@ -43,8 +42,12 @@ class Session:
 
     linked: bool = False
     """Whether the first run has read the link that opened the app."""
+    translated: set[str] = field(default_factory=set)
+    """Widgets of which the link named an option in English."""
     page: str = ""
     """The page of the last run."""
+    source: str = ""
+    """The passage of a citation that is open beside the picture, by its chunk."""
     workers_checked: bool = False
     anew: bool = False
     """Whether the controls of a method shall begin with what is suggested for the workspace."""
@@ -64,12 +67,12 @@ class Session:
     """The workspace that was removed last, until that is said."""
     meant: tuple[str, str] | None = None
     """A node and the new name that is asked about once more."""
-    gold_files: dict[Path, tuple[str, bytes]] = field(default_factory=dict)
-    """The names and bytes of uploaded questions, by workspace."""
-    finished: Path | None = None
-    """The workspace whose last work ended while this session was looking."""
-    erasing: tuple[Path, list[str]] | None = None
-    """A workspace and its files that are to be erased, until that is confirmed."""
+    gold_files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """The names and bytes of uploaded questions, by the id of the workspace."""
+    finished: str = ""
+    """The id of the workspace whose last work ended while this session was looking."""
+    erasing: tuple[str, list[str]] | None = None
+    """The id of a workspace and its files that are to be erased, until that is confirmed."""
 
 
 def session() -> Session:
@@ -79,13 +82,14 @@ def session() -> Session:
     return cast("Session", st.session_state["session"])
 
 
-def keep(key: str, templates: Collection[str] = ()) -> str:
+def keep(key: str, options: Collection[str] | Mapping[str, object] = ()) -> str:
     """The key of a widget whose value shall outlive a visit to another page; links win over it.
 
-    Links have options as they are shown; `templates` of options are what links in English have.
+    Links have options as they are shown; `options`, by their templates where these are others, are
+    what links in English have.
     """
     kept = session().kept
-    keep_english(key, templates)
+    keep_english(key, options)
     if key in session().coming:
         st.session_state[key] = session().coming.pop(key)
     if key in st.session_state:
@@ -96,11 +100,12 @@ def keep(key: str, templates: Collection[str] = ()) -> str:
     return key
 
 
-def keep_english(key: str, templates: Collection[str]) -> None:
+def keep_english(key: str, options: Collection[str] | Mapping[str, object]) -> None:
     """Let a link in English name an option of another language by its template."""
     linked = st.query_params.get(key, "")
-    if linked in templates and linked != say(linked):
-        st.query_params[key] = say(linked)
+    if linked in options and linked != say(linked) and key not in st.session_state:
+        st.session_state[key] = options[linked] if isinstance(options, Mapping) else linked
+        session().translated.add(key)
 
 
 def keep_linked(key: str) -> None:

@@ -1,17 +1,12 @@
 """Keyboard shortcuts: one list for the keys, for the dialog that `?` opens, and for Settings."""
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from qafd.app.component import asset
+from qafd.app.component import component
 from qafd.app.session import keep, value_of
 from qafd.wording import say
-
-if TYPE_CHECKING:
-    from streamlit.components.v2.types import ComponentRenderer
 
 
 @dataclass(frozen=True)
@@ -27,7 +22,10 @@ SHORTCUTS = (
     Shortcut(("N", "P"), "next and previous tab"),
     Shortcut(("T",), "to the tab Table: the picture as rows"),
     Shortcut(("G",), "to the picture: arrow keys walk, Page keys follow importance, Enter selects"),
+    Shortcut(("F",), "to the search of the picture; Enter goes on to the next node it finds"),
     Shortcut(("E",), "at a node of the picture: its next edge, the widest first"),
+    Shortcut(("X",), "at the selected node: show or fold its neighbors that no mass reached"),
+    Shortcut(("Shift + ←",), "at a node of the picture: move it, by any arrow key"),
     Shortcut(("+", "-", "0"), "zoom in, zoom out, show everything"),
     Shortcut(("Esc",), "select nothing"),
     Shortcut(("Space", "."), "play or pause the film in Lab, one push"),
@@ -40,26 +38,17 @@ def listen() -> None:
     """Let the browser hear the keys, unless Settings turned them off; draws nothing."""
     with st.container(key="shortcut-keys"):
         # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
-        _component()(key="keys", data=[{
-            "on": value_of(keep(ON), True),
+        component("shortcuts")(key="keys", data=[{
+            "on": value_of(keep(ON), True), "title": say("Keyboard"), "close": say("Close"),
             "rows": [[list(one.keys), say(one.what)] for one in SHORTCUTS]}])
 
 
 def keyboard_settings() -> None:
     """The list, and the switch for those whose keys are taken or spoken."""
-    st.subheader(say("Keyboard"))
+    st.header(say("Keyboard"), anchor=False)
     st.toggle(say("Single keys act while nothing is typed"), True, key=keep(ON),
               help=say("Turn it off when a screen reader or speech input uses single keys."))
     with st.expander(say("Shortcuts")):
-        st.html("<table style='border-spacing:0 .3em'>" + "".join(
-            f"<tr><td style='padding-right:1.2em;white-space:nowrap'>"
-            f"{' '.join(f'<kbd>{key}</kbd>' for key in one.keys)}</td><td>{say(one.what)}</td></tr>"
-            for one in SHORTCUTS) + "</table>")
-
-
-@cache
-def _component() -> "ComponentRenderer":
-    return st.components.v2.component(
-        "qafd_shortcuts", html='<dialog aria-labelledby="title"><h2 id="title">Keyboard</h2>'
-        "<dl></dl><button type=\"button\">Close</button></dialog>",
-        css=asset("shortcuts.css"), js=asset("shortcuts.js"))
+        for one in SHORTCUTS:
+            keys = " ".join(f"`{key}`" for key in one.keys)
+            st.markdown(f"{keys} {say(one.what)}")

@@ -90,7 +90,7 @@ class _Tries:
     until: float = 0.0
 
 
-class Gate:
+class PasswordGate:
     """ASGI middleware that asks for a password once per browser session.
 
     Parameters

@@ -17,7 +17,7 @@ from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import SAMPLES
-from qafd.storage import open_workspace
+from qafd.storage import open_workspace, place_of
 from qafd.wording import say
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -59,9 +59,17 @@ def choose(name: str) -> None:
     put_next(WORKSPACE, name)
 
 
-def is_sample(path: Path) -> bool:
+def is_at_home(knowledge: KnowledgeGraph) -> bool:
+    """Whether a workspace is in the app's folder, and not the one the app was started with."""
+    given = named_file()
+    if given is not None and knowledge.id == place_of(given).id:
+        return False
+    return knowledge.id == place_of(home() / f"{knowledge.name}.db").id
+
+
+def is_sample(knowledge: KnowledgeGraph) -> bool:
     """Whether a workspace is the user's copy of a bundled sample."""
-    return path.stem in SAMPLES and path == home() / path.name and path != named_file()
+    return knowledge.name in SAMPLES and is_at_home(knowledge)
 
 
 def new_workspace(key: str, labelled: bool = True) -> None:
@@ -106,11 +114,16 @@ def choose_workspace() -> bool:
         asked = st.session_state[WORKSPACE] = str(coming)
     if st.session_state.get(WORKSPACE, choices[0]) not in choices:
         st.session_state[WORKSPACE] = choices[0]
+    elif asked is None and WORKSPACE in st.session_state:
+        # Setting it says it to the browser again: a click on another page before this one was
+        # drawn to its end takes the choice out of the address and out of the box.
+        st.session_state[WORKSPACE] = st.session_state[WORKSPACE]
     chosen = st.sidebar.selectbox(
         say("Workspace"), choices, key=WORKSPACE, bind="query-params",
         help=say("Samples and your own document collections."))
     if chosen in SAMPLES:
-        st.sidebar.caption(say(SAMPLES[chosen]))
+        st.sidebar.caption(say("{sample}. To ask your own documents, make a new workspace.",
+                               sample=say(SAMPLES[chosen])))
     if st.sidebar.button(say("New workspace"), icon=":material/add:", type="tertiary"):
         st.dialog(say("New workspace"))(spoken(_ask_for_name))()
     if asked is None or asked in choices:
@@ -151,6 +164,7 @@ def keep_workers_going() -> None:
             with open_workspace(path, read_only=True) as store:
                 waiting = needs_worker(store)
             if waiting:
+                spending()  # which the worker is told of
                 start_worker(path, keys())
         except QafdError:
             continue  # a damaged workspace says so when it is opened

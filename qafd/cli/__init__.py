@@ -22,6 +22,8 @@ INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
 COMMANDS = {
     "demo": ("starting.demo", "Start the app on its sample."),
     "app": ("starting.app", "Start the app."),
+    "mcp": ("serving.mcp", "Serve a workspace to a program that speaks MCP."),
+    "serve": ("serving.serve", "Serve a workspace to other programs over HTTP, read-only."),
     "index": ("indexing.index_files", "Add files and folders, and build their graph."),
     "import": ("indexing.import_graph", "Add a graph that exists: GraphML, GEXF, node-link JSON, "
                "CSV, GraphRAG, LightRAG."),
@@ -35,6 +37,7 @@ COMMANDS = {
              "without options list all edits."),
     "query": ("asking.query", "Retrieve the subgraph and passages for a question."),
     "answer": ("answering.answer", "Answer a question with quoted sentences, or in a model's words."),
+    "exact": ("exact.exact", "List what meets all conditions of a question, and by which sentences."),
     "compare": ("asking.compare", "Ask several methods the same question and say how they differ."),
     "sweep": ("asking.sweep_settings", "Solve a question for every combination of mass, number of "
               "seeds and edge weight."),

@@ -2,33 +2,45 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import tee
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from qafd.answer import Answer, Citation
 from qafd.cli import CAPPED, FAILED
-from qafd.cli.command import Outcome, command, note, settings, wants_json
+from qafd.cli.command import Outcome, command, note, spending, wants_json
 from qafd.cli.inquiry import Inquiry, asks
-from qafd.cli.models import change_cap, endpoint_named, spending_options
+from qafd.cli.models import (
+    call_options,
+    change_cap,
+    endpoint_named,
+    settings_of_calls,
+    spending_options,
+)
 from qafd.cli.options import model_options
 from qafd.errors import ModelError, SpendingCapError
+from qafd.explain.conditions import has_answers
 from qafd.knowledge import KnowledgeGraph
+from qafd.models import Streamed
 from qafd.models.address import is_local
-from qafd.models.cost import FREE, Meter, Metered, streamed
-from qafd.models.prompts_answer import ANSWER_TOKENS
+from qafd.models.call_settings import CallSettings
+from qafd.models.cost import FREE, Meter, Metered
+from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import now
-from qafd.wording.answers import say_absence, say_gap
+from qafd.wording.answers import say_absence, say_doubts, say_gap
+
+if TYPE_CHECKING:
+    from qafd.models.endpoint import Endpoint
 
 
 @command()
 @asks(method=True)
 @model_options
 @spending_options
+@call_options
 @click.option("--length", type=click.Choice(["short", "paragraphs", "list"]), default="short",
               help="Of a model's answer.")
 @click.option("--tokens", type=click.IntRange(min=1), default=3000,
@@ -41,16 +53,20 @@ def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: st
     if prompt:
         messages = knowledge.draft(retrieval, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
-    client = _meter(knowledge, retrieval.query, model, base_url, most) if model else None
+    client, calls = None, CallSettings()
+    if model:
+        endpoint = endpoint_named(model, base_url)
+        calls = settings_of_calls(most, endpoint)
+        client = meter_calls(knowledge, retrieval.query, endpoint.with_settings(calls), most)
     given = knowledge.answer(retrieval)
     failure = None
-    if client is not None and not given.abstained:
+    if client is not None and (not given.abstained or has_answers(retrieval)):
         try:
-            given = _write(knowledge, retrieval, client, given, tokens, length)
+            given = write_answer(knowledge, retrieval, client, given, calls, tokens, length)
         except ModelError as error:
             failure = error
-    absent = given.abstained or (given.written is not None and given.written.abstained)
-    outcome = Outcome(_answer_data(given, failure), answer_lines(given), not absent)
+    absent = given.abstained if given.written is None else given.written.abstained
+    outcome = Outcome(answer_data(given, failure), answer_lines(given), not absent)
     if failure is None:
         return outcome
     outcome.print()
@@ -58,34 +74,34 @@ def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: st
     return CAPPED if isinstance(failure, SpendingCapError) else FAILED
 
 
-def _meter(knowledge: KnowledgeGraph, question: str, model: str, base_url: str | None,
-           most: dict[str, float | None]) -> Metered:
+def meter_calls(knowledge: KnowledgeGraph, question: str, endpoint: "Endpoint",
+                most: dict[str, float | None]) -> Metered:
     """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
-    endpoint, chosen = endpoint_named(model, base_url), settings()
+    chosen = spending()
     price = chosen.price(endpoint.name)
     if price is None and is_local(endpoint.base_url):
         price = FREE
     cap = change_cap(most, chosen.cap_where(price is not None))
-    return Metered(endpoint, knowledge.path, Meter(cap), price, endpoint.base_url, "answer",
+    return Metered(endpoint, knowledge.url, Meter(cap), price, endpoint.base_url, "answer",
                    f"answer {now()}", question=question)
 
 
-def _write(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,
-           tokens: int, length: str) -> Answer:
+def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,
+                 calls: CallSettings, tokens: int, length: str) -> Answer:
     """The answer with a model's words, which are printed as they come unless JSON is wanted."""
-    draft = knowledge.draft(retrieval, budget=tokens, length=length)
+    budget = calls.fit(tokens, count_tokens(retrieval.query))
+    draft = knowledge.draft(retrieval, budget=budget, length=length)
     with knowledge.store():  # else the call would open and close the file
         if wants_json():
-            reply = client.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+            reply = client.complete(draft.messages, max_tokens=calls.answer_tokens)
         else:
-            shown, kept = tee(client.stream(draft.messages, max_tokens=ANSWER_TOKENS))
+            streamed = Streamed(client.stream(draft.messages, max_tokens=calls.answer_tokens))
             try:
-                for text in plain_pieces(shown, {s.number for s in draft.context.sources}):
+                for text in plain_pieces(streamed, {s.number for s in draft.context.sources}):
                     print(text, end="", flush=True)
             finally:
                 print()
-            stored = client.stored(client.key(draft.messages, None, ANSWER_TOKENS))
-            reply = stored or streamed(draft.messages, "".join(kept))
+            reply = streamed.reply
         return replace(quoted, written=knowledge.written(draft, reply, client.name))
 
 
@@ -97,6 +113,8 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         about = "~" if written.reply.estimated else ""
         yield (f"\nWritten by {one_line(written.model, 100)}: {about}{written.reply.tokens_in:,} "
                f"tokens sent, {about}{written.reply.tokens_out:,} received.")
+        for doubt in say_doubts(written):
+            yield one_line(doubt, 600)
         return
     if answer.abstained:
         yield say_absence(answer)
@@ -118,10 +136,10 @@ def _source_lines(citations: tuple[Citation, ...]) -> Iterator[str]:
         yield f"[{citation.number}] {one_line(citation.where, 300)}"
 
 
-def _answer_data(answer: Answer, failure: ModelError | None) -> dict[str, Any]:
+def answer_data(answer: Answer, failure: ModelError | None) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "abstained": answer.abstained, "confidence": answer.confidence, "best": answer.best,
-        "needed": answer.needed, "missing": answer.missing,
+        "abstained": answer.abstained, "confidence": answer.confidence,
+        "evidence": answer.evidence, "needed": answer.needed, "missing": answer.missing,
         "sentences": answer.sentences,
         "citations": [_citation_data(citation) for citation in answer.citations],
         "written": None, "error": str(failure or "")}
@@ -130,7 +148,8 @@ def _answer_data(answer: Answer, failure: ModelError | None) -> dict[str, Any]:
         data["written"] = {
             "text": written.text, "model": written.model, "abstained": written.abstained,
             "citations": [_citation_data(citation) for citation in written.citations],
-            "unknown": written.unknown, "tokens_in": written.reply.tokens_in,
+            "unknown": written.unknown, "claims": written.claims, "cut": written.reply.cut,
+            "tokens_in": written.reply.tokens_in,
             "tokens_out": written.reply.tokens_out, "estimated": written.reply.estimated}
     return data
 

@@ -25,17 +25,19 @@ from qafd.export import (
     node_link,
     nodes_csv,
     passages_csv,
+    pyvis_html,
     table_csv,
 )
 from qafd.export.whole import whole
 from qafd.export.whole_files import write
 from qafd.flow.verify import sealed
 from qafd.knowledge import KnowledgeGraph
-from qafd.lab.sweep import Cell, masses_for, sweep
+from qafd.lab.sweep import Cell, Grid, masses_for, sweep, vary
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.compare import BUDGET, DEFAULT, Comparison
+from qafd.retrieve.methods import canonical, given_params, method_of
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import stated
 from qafd.runs import Run
@@ -53,7 +55,7 @@ from qafd.wording.reasons import word_notice
 FORMS: dict[str, Callable[[Retrieval], str]] = {
     "json": lambda retrieval: json.dumps(node_link(retrieval), ensure_ascii=False),
     "graphml": graphml, "gexf": gexf, "nodes.csv": nodes_csv, "edges.csv": edges_csv,
-    "passages.csv": passages_csv, "html": html}
+    "passages.csv": passages_csv, "html": html, "pyvis.html": pyvis_html}
 RECORDS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": bundled}
 
 
@@ -62,9 +64,10 @@ RECORDS: dict[str, Callable[[Run], str | bytes]] = {"report": report, "bundle": 
 @click.option("--keep", is_flag=False, flag_value="", metavar="[NOTE]",
               help="Put the run into the history, with a note if one is given.")
 def query(inquiry: Inquiry, keep: str | None) -> Outcome:
-    retrieval = inquiry.retrieve()
     knowledge = inquiry.knowledge
-    answer = knowledge.answer(retrieval)
+    with knowledge.store():  # which all that is asked of it here uses
+        retrieval = inquiry.retrieve()
+        answer = knowledge.answer(retrieval)
     if keep is not None:
         with knowledge.store() as store:
             kept = keep_run(store, _record(knowledge, retrieval, keep))
@@ -91,7 +94,7 @@ def _retrieval_lines(retrieval: Retrieval, answer: Answer) -> Iterator[str]:
 
 
 def _record(knowledge: KnowledgeGraph, retrieval: Retrieval, note: str = "") -> Run:
-    plan = knowledge.plan(retrieval.query, subqueries=bool(retrieval.parts))
+    plan = knowledge.plan(retrieval.query, subqueries=retrieval.by_subqueries)
     return recorded(knowledge, retrieval, plan, note=note)
 
 
@@ -105,7 +108,7 @@ def _record(knowledge: KnowledgeGraph, retrieval: Retrieval, note: str = "") -> 
 def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
     knowledge = inquiry.knowledge
     if out is not None:
-        check_output(out, knowledge.path)
+        check_output(out, Path(knowledge.place.written))
     if graph == bool(inquiry.question):
         raise ParameterError("give either a question or --graph: what it retrieves is written, or "
                              "the whole graph")
@@ -234,30 +237,79 @@ class ListOf(click.ParamType[list[Any]]):
 @click.option("--gold", "titles", multiple=True, metavar="TITLE",
               help="A passage that answers the question, by title; repeat for more. Adds recall "
               "and leakage.")
+@click.option("--over", "varied", multiple=True, metavar="METHOD.NAME=V,V,...",
+              help="Values of any method's own parameter, such as path.decay=0.5,0.8, instead of all "
+              "this; repeat for more.")
 @click.option("--csv", is_flag=True, help="Print CSV.")
 def sweep_settings(knowledge: KnowledgeGraph, question: str, preset: str, titles: tuple[str, ...],
-                   csv: bool, masses: list[float], alphas: list[float], **axes: list[Any] | None
-                   ) -> Outcome | int:
-    if csv and wants_json():
-        raise ParameterError("--csv and --json exclude each other; choose one")
-    if alphas and masses:
-        raise ParameterError("--mass and --alpha exclude each other; choose one")
+                   csv: bool, varied: tuple[str, ...], **axes: list[Any] | None) -> Outcome | int:
+    masses, alphas = axes["masses"], axes["alphas"]
+    for first, second, both in (("csv", "json", csv and wants_json()),
+                                ("mass", "alpha", masses and alphas)):
+        if both:
+            raise ParameterError("--{first} and --{second} exclude each other; choose one",
+                                 first=first, second=second)
+    if varied:
+        return _vary(knowledge, text_of(question), varied, titles, csv)
     corpus = knowledge.corpus()
     method = PRESETS[preset].method
     if alphas:
         method = replace(method, rule="source-degree")
     plan = knowledge.plan(text_of(question), corpus.graph)
     method = method.fitted(corpus.graph).started(corpus, plan)
-    gold = []
+    gold = _gold_titled(corpus, titles)
+    grid = Grid(alphas or masses or masses_for(method.problem(corpus, plan)),
+                axes["seeds"] or [method.seeds], axes["variants"] or [method.variant])
+    outcome = _swept(sweep(corpus, plan, method, grid, gold))
+    if not csv:
+        return outcome
+    names = [spec.name for spec in fields(Cell)]
+    sys.stdout.write(table_csv(names, map(astuple, outcome.data)))
+    return outcome.code
+
+
+def _swept(cells: Sequence[Cell]) -> Outcome:
+    return Outcome(cells, _sweep_lines(cells), any(cell.size for cell in cells))
+
+
+def _vary(knowledge: KnowledgeGraph, question: str, varied: Sequence[str], titles: Sequence[str],
+          csv: bool) -> Outcome | int:
+    """One retrieval for each combination of values of a method's own parameters."""
+    names = {canonical(text.partition(".")[0]) for text in varied}
+    if len(names) > 1:
+        raise ParameterError("a sweep is of one method, not of {methods}", methods=", ".join(names))
+    method: Any = method_of(names.pop())
+    values = _values_of(method, varied)
+    knowledge.build_layers(method.needs)
+    corpus = knowledge.corpus()
+    gold = _gold_titled(corpus, titles)
+    found = vary(corpus, knowledge.plan(question, corpus.graph), method.fitted(corpus.graph), values, gold)
+    head = [*values, "nodes", "tokens", "ms", "recall"]
+    rows = [(*(str(one.params[name]) for name in values), one.size, one.tokens,
+             round(one.milliseconds, 2), one.recall) for one in found]
+    if csv:
+        sys.stdout.write(table_csv(head, rows))
+        return DONE if any(one.size for one in found) else NOTHING_FOUND
+    lines = ["  ".join(f"{cell if cell is not None else '':>10}" for cell in row)
+             for row in (head, *rows)]
+    return Outcome(found, lines, any(one.size for one in found))
+
+
+def _values_of(method: Any, varied: Sequence[str]) -> dict[str, list[Any]]:
+    """The values to try of each parameter, from texts such as "path.decay=0.5,0.8"."""
+    values: dict[str, list[Any]] = {}
+    for text in varied:
+        parameter, _, listed = text.partition(".")[2].partition("=")
+        given = [given_params(method, f"{parameter}={value}") for value in listed.split(",")]
+        values[parameter] = [one[parameter] for one in given]
+    return values
+
+
+def _gold_titled(corpus: Corpus, titles: Sequence[str]) -> list[str]:
+    gold: list[str] = []
     for title in titles:
         gold += _passages_titled(corpus, title)
-    cells = sweep(corpus, plan, method, alphas or masses or masses_for(method.problem(corpus, plan)),
-                  axes["seeds"] or [method.seeds], axes["variants"] or [method.variant], gold)
-    if csv:
-        names = [spec.name for spec in fields(Cell)]
-        sys.stdout.write(table_csv(names, (astuple(cell) for cell in cells)))
-        return DONE if any(cell.size for cell in cells) else NOTHING_FOUND
-    return Outcome(cells, _sweep_lines(cells), any(cell.size for cell in cells))
+    return gold
 
 
 def _passages_titled(corpus: Corpus, title: str) -> list[str]:

@@ -1,7 +1,6 @@
 """The check of an installation, a workspace, and a model endpoint."""
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ from qafd.installation import Configuration, installation
 from qafd.models.address import OPENAI
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Check
+from qafd.wording import say_check
 
 
 @command()
@@ -40,10 +40,10 @@ def doctor(db: Path | None, quick: bool, deep: bool, endpoint: bool, model: str 
     checks += workspace_doctor.doctor(None if quick else db, deep=deep)
     if endpoint:
         checks += _probe(model, base_url, embed_model)
-    return Outcome([asdict(check) | {"state": check.state} for check in checks],
-                   [f"{check.state:4} {check.name}: {one_line(check.sentence, 2000)}"
-                    for check in checks],
-                   failed=not all(check.ok for check in checks))
+    found = [{"name": check.name, "ok": check.ok, "sentence": say_check(check),
+              "warning": check.warning, "state": check.state} for check in checks]
+    lines = [f"{one['state']:4} {one['name']}: {one_line(str(one['sentence']), 2000)}" for one in found]
+    return Outcome(found, lines, failed=not all(check.ok for check in checks))
 
 
 def _probe(model: str | None, base_url: str | None, embed_model: str | None) -> tuple[Check, ...]:

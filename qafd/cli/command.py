@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from qafd.models.cost import Meter
 from qafd.preferences import Preferences, load
 from qafd.reading.text.plaintext import one_line, storable
 
+DAY = "qafd.day"  # in the context: the day's caps that options name
 FILE_NAMES = ("files", "file")  # which have what is no UTF-8 by right
 
 
@@ -156,7 +157,7 @@ def open_graph(db: Path | None) -> KnowledgeGraph:
         if not store.log.choice:  # nothing here is paid
             return knowledge
     return KnowledgeGraph(path, keys=keys_of_environment(),
-                          meter=Meter(settings().cap_where(priced=True)))
+                          meter=Meter(spending().cap_where(priced=True)))
 
 
 def settings() -> Preferences:
@@ -166,6 +167,18 @@ def settings() -> Preferences:
     environment, or in the workspace.
     """
     return load(home() / "settings.json")
+
+
+def spending() -> Preferences:
+    """The settings, whose allowance of a day all calls of this command count in.
+
+    `--max-day-cost` and its kin, which note themselves in the context, name another allowance.
+    """
+    context = click.get_current_context(silent=True)
+    given = context.meta.get(DAY, {}) if context else {}
+    chosen = replace(settings(), **given)
+    chosen.share_day(home())
+    return chosen
 
 
 def home() -> Path:

@@ -11,7 +11,7 @@ from qafd.cli.command import (
     command,
     keys_of_environment,
     note,
-    settings,
+    spending,
     with_workspace,
 )
 from qafd.curate.entities import (
@@ -29,11 +29,14 @@ from qafd.curate.unread import Unread, unread
 from qafd.edits import Edit
 from qafd.errors import ParameterError
 from qafd.ingest import refresh
-from qafd.ingest.erase import STAYS, footprint
+from qafd.ingest.erase import footprint
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.storage.rows import Hit
 from qafd.view.panel import counted
+from qafd.wording.entities import say_grounds, say_likeness
+from qafd.wording.erasing import say_going, say_gone, say_staying
+from qafd.wording.models import say_reading
 
 
 @command()
@@ -60,20 +63,20 @@ def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
         return _list_errors(knowledge, errors)
     if erase and not yes:  # before anything else is changed
         with knowledge.store() as store:
-            going = footprint(store, erase).sentence
+            going = say_going(footprint(store, erase))
         raise ParameterError("{going} {stays} Add --yes to erase.", going=one_line(going, 4000),
-                             stays=STAYS)
+                             stays=say_staying())
     if delete or undo:
         with knowledge.store() as store:
             store.documents.delete(*delete)
             for name in undo:
                 store.documents.undo(name)
-            settings().hold_for(store)
-        refresh(knowledge.path, keys=keys_of_environment())
+            spending().hold_for(store)
+        refresh(knowledge.url, keys=keys_of_environment())
     if erase:
         with knowledge.store() as store:
-            settings().hold_for(store)
-        note(knowledge.erase(*erase).past)
+            spending().hold_for(store)
+        note(say_gone(knowledge.erase(*erase)))
     listed = _list_documents(knowledge)
     return replace(listed, found=True) if erase else listed
 
@@ -120,7 +123,7 @@ def _list_errors(knowledge: KnowledgeGraph, name: str) -> Outcome:
 
 def _unread_lines(one: Unread) -> Iterator[str]:
     page = "" if one.page is None else f", page {one.page}"
-    yield f"{one_line(one.document)}, passage {one.number}{page}: {one_line(one.reason)}"
+    yield f"{one_line(one.document)}, passage {one.number}{page}: {one_line(say_reading(one.reason))}"
     for reply in one.replies:
         for line in reply.split("\n"):
             yield f"    | {one_line(line, 2000)}"
@@ -175,7 +178,7 @@ def _list_alike(knowledge: KnowledgeGraph, words: str) -> Outcome:
         pairs = [pair for pair in suggestions(store, knowledge.graph)
                  if find((pair.first, pair.second), words)]
     return Outcome(pairs, [f"{pair.similarity:5.2f}  {one_line(pair.first.name, 80)}  =  "
-                           f"{one_line(pair.second.name, 80)}?  ({pair.why})" for pair in pairs],
+                           f"{one_line(pair.second.name, 80)}?  ({say_likeness(pair)})" for pair in pairs],
                    found=bool(pairs))
 
 
@@ -184,7 +187,7 @@ def _list_near(knowledge: KnowledgeGraph, name: str, words: str) -> Outcome:
         joined = [one for one in neighbors(store, entity(store, name))
                   if words.casefold() in one.name.casefold()]
     return Outcome(joined, [f"{one_line(one.name, 80)}  {one_line(', '.join(one.labels), 160)}  "
-                            f"({one_line(one.grounds, 300)})" for one in joined],
+                            f"({one_line(say_grounds(one), 300)})" for one in joined],
                    found=bool(joined))
 
 
@@ -238,9 +241,9 @@ def edit(knowledge: KnowledgeGraph, joined: tuple[str, str] | None, undo: int | 
             store.edits.undo(undo)
         changed = store.edits.all() != before
         if changed:
-            settings().hold_for(store)
+            spending().hold_for(store)
     if changed:
-        refresh(knowledge.path, keys=keys_of_environment())
+        refresh(knowledge.url, keys=keys_of_environment())
     with knowledge.store() as store:
         edits = store.edits.all()
     return Outcome(edits, map(_edit_line, edits),

@@ -17,6 +17,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import RetrievedNode
 from qafd.storage.rows import Evidence
 from qafd.wording.answers import say_change
+from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
     say_along,
     say_balance,
@@ -70,12 +71,12 @@ def _explain_presence(explanation: Explanation, node: str) -> tuple[dict[str, An
     lines = [summary, held]
     for part in presence.parts:
         if part.why is not None:
-            lines.append(f"subquery {part.number}: {say_balance(part.why.balance)}")
+            lines.append(f"diffusion {part.number}: {say_balance(part.why.balance)}")
     for inflow in presence.inflows:
         origin = f"from {inflow.name} ({inflow.share:.0%})"
         lines += [f"{origin}: {_quote(sentence)}" for sentence in inflow.sentences]
         if inflow.added:
-            lines.append(f"{origin}: {inflow.added}")
+            lines.append(f"{origin}: {say_by_hand(inflow.added)}")
     return {"retrieved": True, **asdict(presence), "summary": summary, "sentence": held}, lines
 
 
@@ -86,7 +87,7 @@ def _explain_edge(explanation: Explanation, node: str, to: str) -> Outcome:
         way = strand.passage or along.label or "directly"
         grounds = [_quote(sentence) for sentence in strand.sentences]
         if strand.added:
-            grounds.append(strand.added)
+            grounds.append(say_by_hand(strand.added))
         lines += [f"{way} ({strand.flow:.3g}): {ground}" for ground in grounds]
     for strand in along.strands:
         lines += map(say_gate, strand.gates)
@@ -109,7 +110,7 @@ def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
         words = say_path(path)
         data.append({**asdict(path), "words": words})
         line = f"{path.mass:10.4f}  {one_line(words, 400)}"
-        lines.append(f"{line}  (subquery {path.part})" if path.part else line)
+        lines.append(f"{line}  (diffusion {path.part})" if path.part else line)
     lines += [f"{found.rest:10.4f}  all other paths", f"{found.total:10.4f}  in all"]
     return Outcome({**asdict(found), "paths": data}, lines, found=bool(found.paths))
 

@@ -16,7 +16,7 @@ from qafd.errors import ParameterError, ParseError, QafdError
 from qafd.flow.verify import verify as verify_query
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import decode, one_line
-from qafd.runs import KeptRun, Run, annotate, delete, keep, kept, load, undo
+from qafd.runs import KeptRun, Run, annotate, delete, keep, kept, load
 from qafd.runs.bundle import MAGIC, bundled, check, check_size, examined, opened
 from qafd.runs.difference import RunDifference, difference
 from qafd.runs.replay import replayed
@@ -47,12 +47,12 @@ def list_runs(knowledge: KnowledgeGraph, ids: tuple[str, ...], add: str | None, 
     """
     _check_count(ids, alone=text is not None or form is not None, deleting=choices["deleting"])
     if out is not None:
-        check_output(out, knowledge.path)
+        check_output(out, Path(knowledge.place.written))
     with knowledge.store() as store:
         if add is not None:
             note(f"kept as {_add(store, add)}")
         if choices["undoing"]:
-            note(f"{undo(store)} brought back")
+            note(f"{store.runs.undo()} brought back")
         if choices["deleting"]:
             delete(store, ids)
             note(f"{len(ids)} deleted; 'qafd runs --undo' brings back")
@@ -82,7 +82,7 @@ def _check_count(ids: Sequence[str], alone: bool, deleting: bool) -> None:
 def _add(store: Workspace, file: str) -> str:
     """Keep the run of a bundle; its id."""
     found = examined(read_file(file))
-    if not found.sound:
+    if not found.keepable:
         raise ParseError("{file} does not hold and is not kept: {reason}", file=file,
                          reason=say_finding(found.checked.findings[0]))
     check_size(found.run.retrieval)

@@ -16,25 +16,34 @@ from qafd.cli.command import (
     note,
     on_interrupt,
     open_graph,
-    settings,
+    spending,
     with_workspace,
 )
-from qafd.cli.meter import Meter
 from qafd.cli.models import choose_reader, reader_options
-from qafd.cli.options import db_option
+from qafd.cli.options import db_option, engine_option
+from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
-from qafd.curate.unread import nameless
+from qafd.curate.unread import find_nameless
 from qafd.errors import ParameterError
 from qafd.ingest import index, plan
 from qafd.ingest.folders import files_below
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import unparsed
 from qafd.ingest.reader import ModelChoice, choose, chosen
+from qafd.ingest.web import fetch, is_address
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.layers import LAYERS, LayerState
-from qafd.storage import open_workspace
+from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Total, clean_name, now
+from qafd.wording.entities import say_nameless
+from qafd.wording.layers import say_origin
+from qafd.wording.models import (
+    say_cap,
+    say_embedding_plan,
+    say_reading_plan,
+    say_readings,
+)
 
 Source = tuple[str, bytes]
 
@@ -47,61 +56,88 @@ Source = tuple[str, bytes]
               help="Compute all vectors anew, with the model of this installation.")
 @click.option("--name", default="stdin.txt", help="The name of a document from stdin.")
 @reader_options
+@engine_option
 @click.option("--dry-run", is_flag=True, help="Print what the endpoints would cost, and do nothing.")
 def index_files(db: Path | None, files: tuple[str, ...], rebuild: bool, re_embed: bool, name: str,
-                dry_run: bool, **reader: Any) -> Outcome | int:
-    """Add files and folders, and build their graph.
+                dry_run: bool, engine: int | str, **reader: Any) -> Outcome | int:
+    """Add files, folders and web pages, and build their graph.
 
-    FILES are files or folders; '-' reads text from stdin.
+    FILES are files, folders or http(s):// addresses of pages; '-' reads text from stdin.
     """
     path = named(db)
-    found = iter([(name, stdin())] if files == ("-",) else files_below(files, note))
+    found = iter([(name, stdin())]) if files == ("-",) else _sources(files)
     first = list(islice(found, 1))
     if files and not first:
         return NOTHING_FOUND
     sources = chain(first, found)
-    before = ModelChoice()
-    if path.exists() and path.stat().st_size:
-        with open_graph(path).store() as store:
-            before = chosen(store)
-    elif not files and not dry_run:
+    before = _choice_before(path)
+    if before is None and not files and not dry_run:
         raise ParameterError("there is no workspace at {path} yet; name files or folders to make "
                              "one of", path=path)
-    choice = choose_reader(reader, before)
+    choice = choose_reader(reader, before or ModelChoice())
     if dry_run:
         return _plan(path, sources, choice, re_embed)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with open_workspace(path) as store:
-        if choice != before:
-            choose(store, choice)
-        if choice.model or choice.embedder:
-            note(choice.cap.sentence)
-        if choice.model and not files:  # to go on after a cap or an outage
-            store.files.retry(file.name for file in store.files.all() if file.deleted_at is None)
+        _begin(store, choice, go_on=not files)
         if re_embed:
             store.vectors.forget()
         if rebuild or re_embed:
             store.graph.drop()
-    failed = _work(path, sources)
+    failed = _work(path, sources, engine)
     counts = _counts(open_graph(path))
     return Outcome(counts, _count_lines(counts), failed=failed)
 
 
-def _work(path: Path, sources: Iterable[Source]) -> bool:
+def _sources(files: Iterable[str]) -> Iterator[Source]:
+    """Pages first: where one cannot be fetched, nothing is added."""
+    pages = []
+    paths = []
+    for file in files:
+        if is_address(file):
+            pages.append(fetch(file, near=True))  # who can type this could fetch it anyway
+        else:
+            paths.append(file)
+    return chain(pages, files_below(paths, note))
+
+
+def _choice_before(path: Path) -> ModelChoice | None:
+    """What reads the workspace so far; None where there is none yet."""
+    if not path.exists() or not path.stat().st_size:
+        return None
+    with open_graph(path).store() as store:
+        return chosen(store)
+
+
+def _begin(store: Workspace, choice: ModelChoice, go_on: bool) -> None:
+    """Let the workspace be read so; `go_on` after a cap or an outage."""
+    if choice != chosen(store):
+        choose(store, choice)
+    if choice.model or choice.embedder:
+        note(say_cap(choice.cap))
+    if choice.model and go_on:
+        store.files.retry(file.name for file in store.files.all() if file.deleted_at is None)
+
+
+def _work(path: Path, sources: Iterable[Source], engine: int | str) -> bool:
     """Read all sources; whether one of them failed or the work was interrupted."""
     run = f"index {now()}"
     stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
     try:
-        with Meter(lambda: _count_ahead(path)) as meter:
-            read = set(index(path, sources, progress=meter.show, stopped=stopped,
+        with ProgressLine(lambda: _count_ahead(path)) as meter:
+            read = set(index(path, sources, progress=meter.show, stopped=stopped, processes=engine,
                              keys=keys_of_environment(), run=run, patient=True))
     finally:
         _note_spent(path, run)
     with open_workspace(path) as store:
         failed = [file for file in store.files.all() if file.status == "failed" and file.name in read]
-        without_names = nameless(store)
+        without_names = say_nameless(find_nameless(store))
+        doubts = store.log.doubts()
     if without_names:
         note(without_names)
+    for name, reasons in doubts.items():
+        if name in read:
+            note(f"{one_line(name, 200)}: {one_line(say_readings(reasons), 600)}")
     for file in failed:
         note(f"{one_line(file.name, 200)}: {file.error}")
     return bool(failed) or stopped()
@@ -121,10 +157,10 @@ def _plan(path: Path, sources: Iterable[Source], choice: ModelChoice, anew: bool
     planned = plan(path, sources, choice, anew)
     lines = []
     if choice.model:
-        lines.append(f"{one_line(choice.model, 100)}: {planned.sentence}")
+        lines.append(f"{one_line(choice.model, 100)}: {say_reading_plan(planned)}")
     if planned.embedding is not None:
-        lines.append(f"{one_line(choice.embedder, 100)}: {planned.embedding.sentence}")
-    lines.append(choice.cap.sentence)
+        lines.append(f"{one_line(choice.embedder, 100)}: {say_embedding_plan(planned.embedding)}")
+    lines.append(say_cap(choice.cap))
     return Outcome({**vars(planned), "cap": choice.cap}, lines)
 
 
@@ -178,13 +214,15 @@ def backup(knowledge: KnowledgeGraph, to: Path) -> Outcome:
 def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outcome:
     """Add a graph that exists: GraphML, GEXF, node-link JSON, CSV, GraphRAG, LightRAG.
 
+    Communities and reports of GraphRAG are used as they are while there is nothing else.
     FILES make one graph, or are the folder of GraphRAG or LightRAG.
     """
     if not dry_run:
         named(db)
     name, graph = read_graph(files)
     found = {"name": name, "format": graph.format, "nodes": len(graph.nodes),
-             "edges": len(graph.edges), "texts": len(graph.texts)}
+             "edges": len(graph.edges), "texts": len(graph.texts),
+             "communities": len(graph.communities)}
     lines = [f"{one_line(name, 200)}: {graph.summary}"]
     if dry_run:
         return Outcome({**found, "notices": graph.notices}, lines, notes=graph.notices)
@@ -192,10 +230,12 @@ def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outc
     stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     with open_workspace(path) as store:
-        settings().hold_for(store)
-    with Meter() as meter:
+        spending().hold_for(store)
+    with ProgressLine() as meter:
         index(path, [(name, graph.to_json())], progress=meter.show, stopped=stopped,
               keys=keys_of_environment())
+        if graph.communities and not stopped():
+            open_graph(path).build_layers(["communities"], meter)
     with open_workspace(path) as store:
         file = next(file for file in store.files.all() if file.name == clean_name(name))
     if file.error:
@@ -213,14 +253,15 @@ def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outc
               help="Build this layer where it is missing or stale; 'all' builds all.")
 def layers(knowledge: KnowledgeGraph, names: tuple[str, ...]) -> Outcome:
     if names:
-        with Meter() as meter:
+        with ProgressLine() as meter:
             knowledge.build_layers(LAYERS if "all" in names else names, meter)
     states = knowledge.layers()
     return Outcome(states, map(_layer_line, states))
 
 
 def _layer_line(layer: LayerState) -> str:
-    return f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}".rstrip()
+    line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}"
+    return f"{line}  {say_origin(layer.origin, layer.state)}".rstrip()
 
 
 @command()

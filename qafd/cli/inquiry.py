@@ -111,7 +111,9 @@ def _knob_options(function: Any) -> Any:
         names = owners[knob]
         specs = [METHODS[name].__dataclass_fields__[knob]  # type: ignore[attr-defined]
                  for name in names]
-        values = [value for spec in specs for value in spec.metadata["options"]]
+        values: list[str] = []
+        for spec in specs:
+            values += spec.metadata["options"]
         kind = click.Choice(list(dict.fromkeys(values))) if values else type(specs[0].default)
         function = click.option(
             _option(knob), KNOB + knob, type=kind,

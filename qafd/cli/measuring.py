@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,16 +10,24 @@ from tempfile import TemporaryDirectory
 import click
 
 from qafd.cli import DONE
-from qafd.cli.command import note
-from qafd.cli.meter import Meter
+from qafd.cli.command import note, open_graph, print_json
 from qafd.cli.options import FILE
+from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output
 from qafd.errors import ParameterError
-from qafd.evaluate import MEASURES, Evaluation, Score, evaluate, sentence
+from qafd.evaluate import Evaluation, Score, evaluate
 from qafd.evaluate.collection import collection
+from qafd.evaluate.conditions import (
+    FactualScore,
+    evaluate_conditions,
+    evaluate_deleted,
+    read_factual_questions,
+)
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
 from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import configured
+from qafd.wording.evaluation import MEASURES, say_difference
+from qafd.wording.reasons import word_notice
 
 
 @click.group()
@@ -54,10 +62,10 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | N
         check_output(Path(out), questions, passages, db)
     asked = read_questions(_read(questions), questions.name, limit)
     for notice in asked.notices:
-        note(notice)
+        note(word_notice(notice))
     result = _measure(asked, questions.name, passages, methods, db)
     for notice in result.notices:
-        note(notice)
+        note(word_notice(notice))
     text = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
     if out == "-":
         print(text)
@@ -74,6 +82,57 @@ def retrieval(questions: Path, passages: Path | None, methods: str, db: Path | N
     return DONE
 
 
+@evaluation.command("exact")
+@click.argument("questions", type=FILE)
+@click.option("--db", type=FILE, required=True, help="The workspace that the questions are about.")
+@click.option("--methods", default="exact,qafd,pagerank,ego,vector", help="As for 'retrieval'; "
+              "'community' needs its layer, see 'qafd layers'.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
+@click.option("--deleted", is_flag=True, help="Also delete 1, 2 and 3 of the relations that the "
+              "first method's answers rest on.")
+@click.option("--json", "out", is_flag=True, help="Print one JSON value.")
+def conditions(questions: Path, db: Path, methods: str, limit: int | None, deleted: bool, out: bool
+               ) -> int:
+    """Measure how often what meets all conditions of a question comes first.
+
+    A question has 'question', 'answer' (a name or a list) and, if known, 'conditions', their number.
+    """
+    asked = read_factual_questions(_read(questions), questions.name, limit)
+    knowledge = open_graph(db)
+    chosen = configured(methods, knowledge.graph)
+    with ProgressLine() as meter:
+        result = evaluate_conditions(knowledge, asked, chosen,
+                                     progress=lambda done, total: meter("asking", done, total))
+    if result.unknown:
+        note(f"{result.unknown} of {len(asked)} answers are no names of this workspace and count as "
+             "missed")
+    if not out:
+        print("\n".join(_factual_lines("all", result.scores())))
+        for size in result.sizes:
+            print("\n".join(_factual_lines(f"{size} conditions", result.scores(size))))
+    less: tuple[FactualScore, ...] = ()
+    if deleted:
+        name, method = next(iter(chosen.items()))
+        less = evaluate_deleted(knowledge, asked, name, method)
+    if out:
+        print_json({"all": result.scores(), "deleted": less, "by_conditions": {
+            str(size): result.scores(size) for size in result.sizes}})
+    elif less:
+        print("\n".join(_factual_lines("relations deleted", less)))
+    return DONE
+
+
+def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
+    """A table as SG-RAG's Table 2."""
+    count = scores[0].questions
+    yield (f"{f'{title}, {count} questions':34} {'Hit@1':>6} {'Hit@5':>6} {'prec.':>6} "
+           f"{'recall':>6} {'F1':>6} {'ms':>7}")
+    for score in scores:
+        yield (f"{score.name:34} {score.hit_1:6.3f} {score.hit_5:6.3f} {score.precision:6.3f} "
+               f"{score.recall:6.3f} {score.f1:6.3f} {score.milliseconds:7.1f}")
+    yield ""
+
+
 def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, db: Path | None
              ) -> Evaluation:
     passages = asked.passages
@@ -87,7 +146,7 @@ def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, d
             db = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
         elif not passages and not os.path.exists(db):
             raise ParameterError("there is no workspace at {path}; add --passages FILE", path=db)
-        meter = stack.enter_context(Meter())
+        meter = stack.enter_context(ProgressLine())
         if passages:
             knowledge = collection(db, source, passages, progress=meter.show)
         else:
@@ -118,7 +177,7 @@ def _table_lines(result: Evaluation) -> Iterator[str]:
                f"{_share(score.f1):>9}")
     yield ""
     for score in result.scores[1:]:
-        yield sentence(score, result.scores[0])
+        yield say_difference(score, result.scores[0])
 
 
 def _note_refused(result: Evaluation) -> None:

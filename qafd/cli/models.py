@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.cli.command import settings
+from qafd.cli.command import DAY, spending
 from qafd.cli.options import with_options
-from qafd.errors import ParameterError
+from qafd.errors import ModelError, ParameterError
 from qafd.ingest.reader import ModelChoice
 from qafd.models.address import OPENAI
+from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Cap, Price
 
 if TYPE_CHECKING:
@@ -20,11 +22,26 @@ if TYPE_CHECKING:
 LOCAL = "local"  # as --model or --embed-model: what is bundled
 
 
+def _note_day(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
+    if value is not None:
+        context.meta.setdefault(DAY, {})[parameter.name] = value
+
+
+def _day_option(name: str, preference: str, kind: type, unit: str) -> Any:
+    return click.option(
+        f"--max-day-{name}", preference, type=kind, metavar=unit, expose_value=False,
+        callback=_note_day, help=f"Stop before all of this user spend more {name} than this on a "
+        "day, instead of what the settings say.")
+
+
 spending_options = with_options(
     click.option("--max-tokens", "tokens_most", type=int, metavar="N",
                  help="Stop before more tokens than this, instead of what the settings say."),
     click.option("--max-cost", "cost_most", type=float, metavar="DOLLARS",
-                 help="Stop before it costs more than this, instead of what the settings say."))
+                 help="Stop before it costs more than this, instead of what the settings say."),
+    _day_option("calls", "day_calls", int, "N"),
+    _day_option("tokens", "day_tokens", int, "N"),
+    _day_option("cost", "day_dollars", float, "DOLLARS"))
 reader_options = with_options(
     click.option("--model", help=f"Extract with this language model; '{LOCAL}' for the bundled "
                  "way. What is not given of a model stays as it was for this workspace."),
@@ -69,7 +86,7 @@ def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoic
     if given.get("embedder", before.embedder) != before.embedder:
         given["embed_price"] = None
     choice = replace(before, **given)
-    wanted = settings()
+    wanted = spending()
     prices = dict(wanted.prices)
     if options["price"] is not None:
         prices[choice.model] = Price(*options["price"])
@@ -84,6 +101,28 @@ def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
     given = {name: options[f"{name}_most"] for name in ("calls", "tokens", "cost")
              if options.get(f"{name}_most") is not None}
     return replace(usual, **given)  # type: ignore[arg-type]
+
+
+call_options = with_options(
+    click.option("--reply-tokens", "answer_tokens", type=int, metavar="N",
+                 help="Most of a model's answer, instead of what the settings say."),
+    click.option("--temperature", type=float, metavar="T", help="Of the model, 0 to 2."),
+    click.option("--deadline", type=float, metavar="SECONDS", help="Of one call."),
+    click.option("--context", type=int, metavar="N",
+                 help="Tokens that the model reads at once; else what its server says."))
+
+
+def settings_of_calls(options: dict[str, Any], endpoint: "Endpoint") -> CallSettings:
+    """How a model is called: as the settings say, as far as no option says otherwise.
+
+    Its context is asked for where nobody names one; a server that does not tell limits nothing.
+    """
+    given = {spec.name: options.pop(spec.name, None) for spec in fields(CallSettings)}
+    chosen = replace(spending().calls, **{n: v for n, v in given.items() if v is not None})
+    if not chosen.context:
+        with suppress(ModelError):
+            chosen = replace(chosen, context=endpoint.context_length() or 0)
+    return chosen
 
 
 def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":

@@ -1,10 +1,13 @@
 """Options that several commands have."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from qafd.errors import ParameterError
 
 FILE = click.Path(path_type=Path)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -19,6 +22,29 @@ def with_options(*options: Callable[[Function], Function]) -> Callable[[Function
     return decorate
 
 
+def _engine(_: click.Context, __: click.Parameter, text: str) -> int | str:
+    from qafd.ingest.cluster import parse_engine  # with all that reads, which --help does not need
+
+    try:
+        return parse_engine(text)
+    except ParameterError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _hosts(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", name):
+            raise click.BadParameter(f"{name} is no name; give one as notes.example")
+    return names
+
+
+name_option = click.option("--name", metavar="HOST", multiple=True, callback=_hosts,
+    help="A name under which visitors reach the app, as notes.example; may be "
+    "repeated.")
+engine_option = click.option(
+    "--engine", default="2", envvar="QAFD_ENGINE", show_envvar=True, callback=_engine,
+    metavar="ENGINE", help="Where passages are read: serial, in how many processes, or by the "
+    "workers of a Dask cluster, as dask://host:8786.")
 db_option = click.option("--db", type=FILE, envvar="QAFD_DB", show_envvar=True,
                          help="The workspace file.")
 out_option = click.option("--out", type=FILE, help="The file to write instead of stdout.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from qafd.cli.options import FILE, db_option, with_options
+from qafd.cli.options import FILE, db_option, engine_option, name_option, with_options
 from qafd.errors import ParameterError
 from qafd.package import app_file
 from qafd.wording import read_catalog
@@ -33,13 +33,6 @@ def _port(_: click.Context, __: click.Parameter, number: int) -> int:
     return number
 
 
-def _hosts(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", name):
-            raise click.BadParameter(f"{name} is no name; give one as notes.example")
-    return names
-
-
 @dataclass(frozen=True)
 class Wishes:
     """How the app is to be served; the fields are the options of its commands."""
@@ -51,6 +44,7 @@ class Wishes:
     password_file: Path | None
     oidc: Path | None
     language: Path | None
+    engine: int | str
     i_know: bool
 
 
@@ -60,9 +54,7 @@ app_options = with_options(
     click.option("--frames", metavar="ORIGIN", callback=_site,
                  help="Another site, as https://school.example, that may show the app in a frame; "
                  "its own always may."),
-    click.option("--name", metavar="HOST", multiple=True, callback=_hosts,
-                 help="A name under which visitors reach the app, as notes.example; may be "
-                 "repeated."),
+    name_option,
     click.option("--password-file", type=FILE,
                  help="Ask visitors for the password that this file holds, as QAFD_PASSWORD does."),
     click.option("--oidc", type=FILE,
@@ -70,6 +62,7 @@ app_options = with_options(
                  "[auth] section of this file of Streamlit's secrets says."),
     click.option("--language", type=FILE,
                  help="A JSON file of templates and their translations."),
+    engine_option,
     click.option("--i-know", is_flag=True,
                  help="Allow a public host although the app has no login; with QAFD_PASSWORD set "
                  "it has one."))
@@ -103,10 +96,11 @@ def _start(db: Path | None, wishes: Wishes) -> None:
               "reaches it reads and changes every workspace; QAFD_PASSWORD sets a shared password",
               file=sys.stderr)
     script = app_file()
+    os.environ["QAFD_ENGINE"] = str(wishes.engine)
     os.environ.pop("QAFD_DB", None)
     if db is not None:
         os.environ["QAFD_DB"] = str(db.absolute())
-    _check_free(host, port)
+    check_free(host, port)
     print(f"QAFD Explorer: http://{host}:{port}", file=sys.stderr, flush=True)
     os.chdir(script.parent)  # where Streamlit looks for its configuration
     paths = [str(script.parent)]
@@ -134,7 +128,7 @@ def _check_files(wishes: Wishes) -> None:
             raise ParameterError("there is no file {file}; name one that is", file=file)
 
 
-def _check_free(host: str, port: int) -> None:
+def check_free(host: str, port: int) -> None:
     """Raise ParameterError where another program listens at the port: the link would be its."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

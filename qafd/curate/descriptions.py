@@ -3,8 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from qafd.assemble import node_id
-from qafd.records import WEIGHT
+from qafd.records import WEIGHT, node_id
 from qafd.storage import Workspace
 from qafd.storage.rows import Said
 
@@ -26,28 +25,6 @@ class Remark:
     keywords: tuple[str, ...] = ()
     strength: float = 0.0
     more: int = 0
-
-    @property
-    def author(self) -> str:
-        """Who says it."""
-        return f"Written by {self.model}, of" if self.model else "From the file of a graph,"
-
-    @property
-    def place(self) -> str:
-        """Of which passage."""
-        return self.document + ("" if self.page is None else f", page {self.page}")
-
-    @property
-    def others(self) -> str:
-        """Of how many other passages, "" for none."""
-        return f"and {self.more} other passage{'s' * (self.more > 1)}" if self.more else ""
-
-    @property
-    def facts(self) -> str:
-        """Keywords and strength, as far as they are given."""
-        return " · ".join(filter(None, (
-            f"keywords: {', '.join(self.keywords)}" if self.keywords else "",
-            f"strength {self.strength:g} of 10" if self.strength else "")))
 
 
 def remarks(store: Workspace, node: str) -> dict[str, tuple[Remark, ...]]:
@@ -78,10 +55,13 @@ def remarks(store: Workspace, node: str) -> dict[str, tuple[Remark, ...]]:
         about = one.description
         ends = {merged.get(key, key) for key in (about.source, about.target) if key}
         other = next(iter(ends - {known.key}), "")
-        if about.text and not (about.target and not other):  # of two names that are one now
-            here = found[node_id("entity", other) if other else ""]
-            here[about.text] = (replace(here[about.text], more=here[about.text].more + 1)
-                                if about.text in here else _remark(one))
+        if not about.text or (about.target and not other):  # of two names that are one now
+            continue
+        here = found[node_id("entity", other) if other else ""]
+        if about.text in here:
+            here[about.text] = replace(here[about.text], more=here[about.text].more + 1)
+        else:
+            here[about.text] = _remark(one)
     return {other: tuple(some.values()) for other, some in found.items()}
 
 

@@ -1,28 +1,30 @@
 """The entities of a workspace for people to look through and put right: who may be the same?"""
 
-import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
 
-import numpy as np
-
-from qafd.assemble import node_id
 from qafd.edits import MENTION_KINDS, entity_names, entity_types, hidden_keys
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.plaintext import one_line
 from qafd.reading.text.scripts import is_unspaced
-from qafd.records import GUESS
+from qafd.reading.text.slips import slips_between
+from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
 
 ALIKE = 0.5  # of the pairs of letters of two names
+MOSTLY = 0.9  # of the passages of all names that another begins or ends
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
 TYPE = 40  # characters of a type
+SUGGESTED = 50  # pairs of entities at most
 _TYPES = {"ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "building",
           "NORP": "group of people", "PROPN": "name", "WORK_OF_ART": "work"}
+_NUMBERS = re.compile(r"\d+|\b(?:[ivx]+|jr|sr|junior|senior|elder|younger)\b")
 _SMALL = frozenset(("and", "de", "for", "in", "of", "on", "the", "to", "von"))
 
 
@@ -44,19 +46,36 @@ class Entity:
     evidence: str
 
 
+class Likeness(StrEnum):
+    """Why two entities may be one."""
+
+    MEANING = "meaning"
+    LETTER = "letter"
+    PART = "part"
+    INITIALS = "initials"
+
+
+Pair = tuple[str, str, Likeness]
+
+
 @dataclass(frozen=True)
 class Suggestion:
     """Two entities that may be one, and why; `similarity` is the cosine of their names.
 
     `together` counts the sentences that name both: people seldom call one thing by two names in
-    one sentence.
+    one sentence. The `first` is in fewer passages.
     """
 
     first: Entity
     second: Entity
-    why: str
+    why: Likeness
     similarity: float
     together: int
+
+    @property
+    def impact(self) -> float:
+        """About how many passages are found by the other name too, once the two are one."""
+        return self.first.passages / (1 + self.together)
 
 
 def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
@@ -64,32 +83,26 @@ def entities(store: Workspace, only: str = "") -> tuple[Entity, ...]:
     out of the graph is left out, also before the graph has followed."""
     spoken: dict[str, Counter[str]] = defaultdict(Counter)
     types: dict[str, Counter[str]] = defaultdict(Counter)
-    with store.snapshot() as connection:
+    with store.snapshot():
         edits = store.edits.all()
         names = entity_names(edits)
         by_hand = entity_types(edits)
         gone = hidden_keys(edits) | {
             key for key, name in names.items() if canonical(name) != key}
-        rows = connection.execute(
-            "SELECT id, name, key, text, "
-            "  (SELECT count(*) FROM edges WHERE edges.kind = 'mention' AND source = nodes.id), "
-            "  (SELECT count(*) FROM edges WHERE edges.kind = 'relation' "
-            "  AND (source = nodes.id OR target = nodes.id)) "
-            "FROM nodes WHERE kind = 'entity'" + " AND id = ?" * bool(only),
-            [node_id("entity", only)] * bool(only)).fetchall()
+        rows = store.survey.entities(node_id("entity", only) if only else "")
         merged = [only, *(key for key, name in names.items() if canonical(name) == only)]
-        for key, name, kind, count in connection.execute(
-                "SELECT key, name, mentions.kind, count(*) FROM live "
-                "JOIN mentions USING (extraction) WHERE ? = '' OR "
-                "key IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3",
-                (only, json.dumps(merged))):
-            entity = canonical(names[key]) if key in names else key
-            spoken[entity][name] += count
-            if kind not in MENTION_KINDS:
-                types[entity][kind] += count
-    found = [Entity(node, name, key, by_hand.get(key) or _first(types[key]), passages, relations,
-                    tuple(_also(name, spoken[key])), text)
-             for node, name, key, text, passages, relations in rows if key not in gone]
+        for one in store.survey.names(merged if only else None):
+            key = canonical(names[one.key]) if one.key in names else one.key
+            spoken[key][one.name] += one.count
+            if one.kind not in MENTION_KINDS:
+                types[key][one.kind] += one.count
+    found = []
+    for row in rows:
+        node, key = row.node, row.node.key
+        if key not in gone:
+            found.append(Entity(
+                node.id, node.name, key, by_hand.get(key) or _first(types[key]), row.passages,
+                row.relations, tuple(_also(node.name, spoken[key])), node.text))
     return tuple(sorted(found, key=lambda entity: (-entity.passages, entity.name, entity.id)))
 
 
@@ -99,10 +112,17 @@ def find(entities: Iterable[Entity], words: str) -> tuple[Entity, ...]:
     Accents and dashes do not matter; in scripts without spaces any part of a name counts.
     """
     wanted = _plain(words).split()
-    return tuple(entity for entity in entities if all(
-        any(part.startswith(word) or is_unspaced(word) and word in part
-            for name in (entity.name, *entity.also) for part in _plain(name).split())
-        for word in wanted))
+    found = []
+    for entity in entities:
+        parts = _plain(" ".join((entity.name, *entity.also))).split()
+        if all(_begins_one(word, parts) for word in wanted):
+            found.append(entity)
+    return tuple(found)
+
+
+def _begins_one(word: str, parts: Iterable[str]) -> bool:
+    inside = is_unspaced(word)
+    return any(part.startswith(word) or inside and word in part for part in parts)
 
 
 def _plain(text: str) -> str:
@@ -151,7 +171,8 @@ def entity(store: Workspace, name: str) -> Entity:
     key = canonical(name)
     for one in entities(store, store.edits.merged().get(key, key)) if key else ():
         return one
-    raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
+    raise ParameterError("there is no entity called {name!r}; 'qafd entities' lists them",
+                         name=name)
 
 
 def call(store: Workspace, known: str, name: str) -> int:
@@ -163,12 +184,13 @@ def call(store: Workspace, known: str, name: str) -> int:
     one = entity(store, known)
     name = " ".join(name.split())
     if not canonical(name):
-        raise ParameterError(f"{name!r} cannot be a name; give one with a letter or digit")
+        raise ParameterError("{name!r} cannot be a name; give one with a letter or digit",
+                             name=name)
     if canonical(name) in hidden_keys(store.edits.all()):
-        raise ParameterError(f"{name!r} is hidden, so the entity would be too; undo that edit "
-                             "first, or choose another name")
+        raise ParameterError("{name!r} is hidden, so the entity would be too; undo that edit "
+                             "first, or choose another name", name=name)
     if name == one.name:
-        raise ParameterError(f"{name!r} is what it is called already")
+        raise ParameterError("{name!r} is what it is called already", name=name)
     return store.edits.add("same", one.key, name)
 
 
@@ -187,21 +209,18 @@ def retype(store: Workspace, known: str, kind: str) -> int:
     one = entity(store, known)
     words = one_line(kind.replace("_", " ")).rstrip(GUESS)
     if not any(letter.isalpha() for letter in words) or len(words) > TYPE:
-        raise ParameterError(f"{one_line(kind, TYPE + 20)!r} cannot be a type; give a word or two, "
-                             f"such as person, of at most {TYPE} characters")
+        raise ParameterError("{kind!r} cannot be a type; give a word or two, such as person, of at "
+                             "most {most} characters", kind=one_line(kind, TYPE + 20), most=TYPE)
     tag = _tag(store, words)
     if type_words(tag) == type_words(one.type):
-        raise ParameterError(f"{type_words(one.type)!r} is the type of {one.name!r} already; give "
-                             "another one, or undo the edit that gave it")
+        raise ParameterError("{type!r} is the type of {one!r} already; give another one, or undo "
+                             "the edit that gave it", type=type_words(one.type), one=one.name)
     return store.edits.add("type", one.key, tag)
 
 
 def _tag(store: Workspace, words: str) -> str:
     """How a workspace calls a type: as its own tags do, else the tagger, else the words."""
-    with store.snapshot() as connection:
-        own = [kind for kind, in connection.execute(
-            "SELECT mentions.kind FROM live JOIN mentions USING (extraction) "
-            "GROUP BY 1 ORDER BY count(*) DESC, 1") if kind not in MENTION_KINDS]
+    own = [kind for kind in store.survey.kinds() if kind not in MENTION_KINDS]
     tag = words.upper().replace(" ", "_")
     # a lone name that is tagged PROPN is no entity until a text bears it out
     known = (one for one in (*own, *_TYPES) if one != "PROPN")
@@ -227,33 +246,58 @@ def keep_apart(store: Workspace, one: str, other: str) -> int:
     return store.edits.add("apart", first, second)
 
 
-def suggestions(store: Workspace, graph: Graph, most: int = 50) -> tuple[Suggestion, ...]:
-    """Pairs of entities that may be one, the likeliest first: pairs never named together, then
-    by the cosine of their names.
+def suggestions(store: Workspace, graph: Graph) -> tuple[Suggestion, ...]:
+    """Pairs of entities that may be one, those first that join most passages.
 
     Names nearly alike in meaning (synonym edges) or but for one letter; a name that begins or
-    ends exactly one other; initials of exactly one other. Names with different numbers are
-    different, and so are pairs that were told apart.
+    ends one other, or mostly one; initials of exactly one other. Names with different numbers are
+    different, and so are those of a family and pairs that were told apart.
     """
-    known = {one.key: one for one in entities(store)
-             if any(letter.isupper() for letter in one.name)}
+    known = {one.key: one for one in entities(store) if one.name != one.name.lower()}
     apart = {(edit.key, edit.name) for edit in store.edits.all() if edit.holds("apart")}
-    why: dict[tuple[str, str], str] = {}
-    for first, second, reason in (*_alike(store), *_one_letter(known), *_parts(known),
-                                  *_initials(known)):
+    why: dict[tuple[str, str], Likeness] = {}
+    for first, second, likeness in (*_alike(store), *_one_letter(known), *_parts(known),
+                                    *_initials(known)):
         pair = (min(first, second), max(first, second))
-        if first in known and second in known and pair not in apart and (
-                _numbers(first) == _numbers(second)):
-            why.setdefault(pair, reason)
+        if first in known and second in known and pair not in apart and may_be_one(first, second):
+            why.setdefault(pair, likeness)
     if graph.name_vectors is None or not why:
         return ()
-    rows = np.array([[graph.row[known[key].id] for key in pair] for pair in why])
-    cosines = np.einsum("ij,ij->i", graph.name_vectors[rows[:, 0]], graph.name_vectors[rows[:, 1]])
     together = _together(store, [(known[a].id, known[b].id) for a, b in why])
-    found = [Suggestion(*_rarer_first(known[a], known[b]), reason, float(cosine), many)
-             for ((a, b), reason), cosine, many in zip(why.items(), cosines, together, strict=True)]
-    found.sort(key=lambda s: (s.together > 0, -s.similarity, s.first.name, s.second.name))
-    return tuple(found[:most])
+    found = []
+    for ((a, b), likeness), many in zip(why.items(), together, strict=True):
+        vectors = graph.name_vectors[[graph.row[known[a].id], graph.row[known[b].id]]]
+        rarer, other = _rarer_first(known[a], known[b])
+        found.append(Suggestion(rarer, other, likeness, float(vectors[0] @ vectors[1]), many))
+    found.sort(key=lambda pair: (-pair.impact, -pair.similarity, pair.first.name, pair.second.name))
+    return tuple(found[:SUGGESTED])
+
+
+def may_be_one(one: str, other: str) -> bool:
+    """Whether two keys could name one thing: not where numbers differ, and not a family's names.
+
+    Father and son share a word, and each has one of his own: "leopold mozart" and "wolfgang
+    mozart" are two, but "w. mozart" may be either.
+    """
+    if _numbers(one) != _numbers(other):
+        return False
+    words, others = set(one.split()), set(other.split())
+    if not words & others:
+        return True
+    return not (_has_own_word(words - others, others) and _has_own_word(others - words, words))
+
+
+def _has_own_word(own: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether a word is none of the others: neither short for it nor a slip of the pen."""
+    for word in own:
+        if not any(_is_short_for(word, other) or slips_between(word, other) <= 1 for other in others):
+            return True
+    return False
+
+
+def _is_short_for(word: str, other: str) -> bool:
+    short, long = sorted((word.rstrip("."), other.rstrip(".")), key=len)
+    return long.startswith(short)
 
 
 def _rarer_first(one: Entity, other: Entity) -> tuple[Entity, Entity]:
@@ -271,14 +315,11 @@ def _also(name: str, spoken: Counter[str]) -> list[str]:
                   key=lambda other: (-spoken[other], other))
 
 
-def _alike(store: Workspace) -> list[tuple[str, str, str]]:
-    with store.snapshot() as connection:
-        return [(a, b, "names of nearly one meaning") for a, b in connection.execute(
-            "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.id = source "
-            "JOIN nodes AS tail ON tail.id = target WHERE edges.kind = 'synonym'")]
+def _alike(store: Workspace) -> list[Pair]:
+    return [(a, b, Likeness.MEANING) for a, b in store.survey.synonyms()]
 
 
-def _one_letter(known: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+def _one_letter(known: Iterable[str]) -> Iterator[Pair]:
     """Keys that one letter more, less or other makes equal."""
     near: dict[str, list[str]] = defaultdict(list)
     for key in known:
@@ -287,11 +328,11 @@ def _one_letter(known: Iterable[str]) -> Iterator[tuple[str, str, str]]:
                 near[variant].append(key)
     for keys in near.values():
         for a, b in combinations(keys, 2):
-            yield a, b, "one letter differs"
+            yield a, b, Likeness.LETTER
 
 
-def _parts(known: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Keys that are the first or the last words of exactly one other."""
+def _parts(known: Mapping[str, Entity]) -> Iterator[Pair]:
+    """Keys that are the first or the last words of another, which all others like it are rare to."""
     longer: dict[str, set[str]] = defaultdict(set)
     for key in known:
         words = key.split()
@@ -299,11 +340,13 @@ def _parts(known: Iterable[str]) -> Iterator[tuple[str, str, str]]:
             longer[" ".join(words[:i])].add(key)
             longer[" ".join(words[i:])].add(key)
     for key in known:
-        if len(longer[key]) == 1:
-            yield key, next(iter(longer[key])), "one name is a part of the other"
+        counts = Counter({other: known[other].passages for other in longer[key]})
+        for other, passages in counts.most_common(1):
+            if passages >= MOSTLY * counts.total():
+                yield key, other, Likeness.PART
 
 
-def _initials(known: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+def _initials(known: Iterable[str]) -> Iterator[Pair]:
     """Keys that are the initials of exactly one other."""
     spelled: dict[str, set[str]] = defaultdict(set)
     for key in known:
@@ -313,20 +356,18 @@ def _initials(known: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     for key in known:
         letters = key.replace(".", "")
         if len(spelled.get(letters, ())) == 1:
-            yield key, next(iter(spelled[letters])), "initials of the other"
+            yield key, next(iter(spelled[letters])), Likeness.INITIALS
 
 
 def _numbers(key: str) -> tuple[str, ...]:
-    return tuple(sorted("".join(c if c.isdigit() else " " for c in key).split()))
+    """The numbers in a key, and what tells generations of a family apart."""
+    return tuple(sorted(_NUMBERS.findall(key)))
 
 
 def _together(store: Workspace, pairs: Sequence[tuple[str, str]]) -> list[int]:
     """For each pair of node ids, how many sentences name both."""
     said: dict[str, set[tuple[str, int]]] = defaultdict(set)
-    with store.snapshot() as connection:
-        for node, evidence in connection.execute(
-                "SELECT source, evidence FROM edges WHERE kind = 'mention' AND source IN "
-                "(SELECT value FROM json_each(?))",
-                (json.dumps(sorted({node for pair in pairs for node in pair})),)):
-            said[node] |= {(chunk, at) for chunk, at in json.loads(evidence)}
+    for edge in store.graph.edges(set().union(*pairs)):
+        if edge.kind == "mention":
+            said[edge.source] |= set(edge.evidence)
     return [len(said[a] & said[b]) for a, b in pairs]

@@ -9,7 +9,7 @@ _STATES = {"queued": "waiting", "parsing": "reading"}
 
 
 @dataclass(frozen=True)
-class Line:
+class FileLine:
     """A file in the list. `read` is the share of its passages that are read, None where none can.
 
     `doubt` is what a model left to be said about it.
@@ -38,7 +38,7 @@ class Line:
 
 
 def listing(files: Sequence[File], contents: Mapping[str, Contents], doubts: Mapping[str, str],
-            working: bool) -> tuple[Line, ...]:
+            working: bool) -> tuple[FileLine, ...]:
     """One line for each file.
 
     Parameters
@@ -49,7 +49,7 @@ def listing(files: Sequence[File], contents: Mapping[str, Contents], doubts: Map
         Whether anybody reads; else what was begun is interrupted.
     """
     return tuple(
-        Line(file, contents.get(file.name, Contents()), _state(file, working), _read(file),
+        FileLine(file, contents.get(file.name, Contents()), _state(file, working), _read(file),
              doubts.get(file.name, "")) for file in files)
 
 

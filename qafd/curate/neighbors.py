@@ -1,15 +1,14 @@
 """The edges between entities for people to look through and put right: what joins which?"""
 
-import json
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from qafd.assemble import node_id
 from qafd.curate.entities import Entity, entity
-from qafd.edits import Edit, edges_by_hand, told
+from qafd.edits import Edit, edges_by_hand
 from qafd.errors import ParameterError
 from qafd.reading.text.plaintext import one_line
-from qafd.records import Edge
+from qafd.records import Edge, node_id
 from qafd.storage import Workspace
 
 LABEL, NOTE = 80, 500  # characters of an edge's label and note
@@ -32,11 +31,16 @@ class Neighbor:
     alike: bool
     joined: tuple[Edit, ...]
 
-    @property
-    def grounds(self) -> str:
-        """What the edges rest on, in words."""
-        many = f"{self.sentences} sentence{'s' * (self.sentences != 1)}" * bool(self.sentences)
-        return " · ".join(filter(None, (many, "names alike" * self.alike, *map(told, self.joined))))
+
+@dataclass(frozen=True)
+class EdgeByHand:
+    """A relation that somebody added, by the names of its ends; `made_at` is a time of ISO 8601."""
+
+    source: str
+    label: str
+    target: str
+    made_at: str
+    note: str
 
 
 def connect(store: Workspace, one: str, other: str, label: str = "", note: str = "") -> int:
@@ -57,11 +61,12 @@ def connect(store: Workspace, one: str, other: str, label: str = "", note: str =
     source, target = entity(store, one), entity(store, other)
     label, note = one_line(label, LABEL), one_line(note, NOTE)
     if source.key == target.key:
-        raise ParameterError(f"{source.name!r} cannot be connected to itself; name another entity")
+        raise ParameterError("{source!r} cannot be connected to itself; name another entity",
+                             source=source.name)
     joined, _ = edges_by_hand(store.edits.all())
     if (source.key, target.key, label) in joined:
-        raise ParameterError(f"{source.name!r} and {target.name!r} are connected like this "
-                             "already; give another label")
+        raise ParameterError("{source!r} and {target!r} are connected like this already; give "
+                             "another label", source=source.name, target=target.name)
     return store.edits.add("join", source.key, target.key, label, note)
 
 
@@ -81,9 +86,9 @@ def disconnect(store: Workspace, one: str, other: str) -> int:
     joined, cut = edges_by_hand(store.edits.all())
     if not (any(pair == {*spot[:2]} for spot in joined) or (pair not in cut and any(
             {e.source, e.target} == {first.id, second.id} for e in store.graph.edges([first.id])))):
-        raise ParameterError(
-            f"no edge joins {first.name!r} and {second.name!r}, only passages that name both may; "
-            "the page Graph lists the neighbors of each")
+        raise ParameterError("no edge joins {first!r} and {second!r}, only passages that name both "
+                             "may; the page Graph lists the neighbors of each", first=first.name,
+                             second=second.name)
     return store.edits.add("cut", first.key, second.key)
 
 
@@ -92,54 +97,64 @@ def neighbors(store: Workspace, one: Entity) -> tuple[Neighbor, ...]:
 
     What an edit took out is left out, also before the graph has followed.
     """
-    edges: dict[str, list[Edge]] = defaultdict(list)
-    joined: dict[str, dict[str, Edit]] = defaultdict(dict)
-    with store.snapshot() as connection:
+    with store.snapshot():
         added, cut = edges_by_hand(store.edits.all())
-        gone = {node_id("entity", key) for pair in cut if one.key in pair for key in pair}
-        for edge in store.graph.edges([one.id]):
-            other = edge.target if edge.source == one.id else edge.source
-            if edge.kind == "synonym" or edge.evidence and edge.kind == "relation":
-                edges[other] += [edge] * (other not in gone)
+        edges = _edges_at(store, one, cut)
+        joined: dict[str, dict[str, Edit]] = defaultdict(dict)
         for (source, target, label), edit in added.items():
             if one.key in (source, target):
                 other = node_id("entity", target if source == one.key else source)
                 joined[other][_directed(label, source == one.key)] = edit
         found = store.graph.nodes({*edges, *joined})
-        first = {other: min(e.evidence[0] for e in some if e.evidence)
-                 for other, some in edges.items() if any(e.evidence for e in some)}
-        said = dict(connection.execute(
-            "SELECT wanted.key, substr(live.text, sentences.start + 1, "
-            '  sentences."end" - sentences.start) '
-            "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
-            "JOIN sentences ON sentences.extraction = live.extraction "
-            "  AND sentences.position = json_extract(wanted.value, '$[1]')", (json.dumps(first),)))
-    near = [Neighbor(
-        i, node.name,
-        tuple(filter(None, dict.fromkeys((
-            *joined[i], *(_directed(e.label, e.source == one.id) for e in edges[i]))))),
-        sum(e.count for e in edges[i] if e.kind == "relation"), said.get(i, ""),
-        any(e.kind == "synonym" for e in edges[i]), tuple(joined[i].values()))
-        for i, node in found.items() if edges[i] or joined[i]]
+        places = {other: _first_place(some) for other, some in edges.items()}
+        texts = store.passages.sentence_texts(place for place in places.values() if place)
+    near = []
+    for other, node in found.items():
+        some = edges[other]
+        labels = [*joined[other], *(_directed(e.label, e.source == one.id) for e in some)]
+        place = places.get(other)
+        near.append(Neighbor(
+            other, node.name, tuple(filter(None, dict.fromkeys(labels))),
+            sum(e.count for e in some if e.kind == "relation"),
+            texts.get(place, "") if place else "", any(e.kind == "synonym" for e in some),
+            tuple(joined[other].values())))
     return tuple(sorted(near, key=lambda n: (not n.joined, -n.sentences, n.name, n.id)))
+
+
+def _edges_at(store: Workspace, one: Entity, cut: Collection[frozenset[str]]
+              ) -> dict[str, list[Edge]]:
+    """The edges that documents and names join to an entity, by the other end; not those cut."""
+    edges: dict[str, list[Edge]] = defaultdict(list)
+    gone = {node_id("entity", key) for key in frozenset().union(*cut) if {one.key, key} in cut}
+    for edge in store.graph.edges([one.id]):
+        other = edge.target if edge.source == one.id else edge.source
+        shown = edge.kind == "synonym" or edge.evidence and edge.kind == "relation"
+        if shown and other not in gone:
+            edges[other].append(edge)
+    return edges
+
+
+def _first_place(edges: Iterable[Edge]) -> tuple[str, int] | None:
+    """The first sentence that shows one of some edges."""
+    return min((edge.evidence[0] for edge in edges if edge.evidence), default=None)
 
 
 def _directed(label: str, outward: bool) -> str:
     return label and (f"{label} →" if outward else f"← {label}")
 
 
-def added(store: Workspace, id: str) -> dict[str, str]:
-    """What is said of each edge that was added by hand at a node, by the id of its other end.
-
-    It stands where a sentence of a document would: the relation in words, when it was added, and
-    the note.
-    """
+def find_added(store: Workspace, id: str) -> dict[str, tuple[EdgeByHand, ...]]:
+    """The edges that were added by hand at a node, by the id of the other end."""
     with store.snapshot():  # an edit in between would give an end another key
         joined = {ends: edits for ends, edits in store.edits.joined().items() if id in ends}
         merged = store.edits.merged()
-        nodes = store.graph.nodes({end for ends in joined for end in ends})
+        nodes = store.graph.nodes(set().union(*joined))
     names = {node.key: node.name for node in nodes.values()}
-    return {next(iter(ends - {id})): " ".join(
-        f"{names[merged.get(e.key, e.key)]} — {e.label or 'is related to'} → "
-        f"{names[merged.get(e.name, e.name)]}. {told(e).rstrip('.')}." for e in edits)
-        for ends, edits in joined.items() if nodes.keys() >= ends}
+    found = {}
+    for ends, edits in joined.items():
+        if nodes.keys() >= ends:
+            other = next(iter(ends - {id}))
+            found[other] = tuple(
+                EdgeByHand(names[merged.get(e.key, e.key)], e.label, names[merged.get(e.name, e.name)],
+                           e.made_at, e.note) for e in edits)
+    return found

@@ -8,6 +8,7 @@ question says which entities matter, those that a method retrieved are compared 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,10 @@ from qafd.evaluate.measures import (
     intervals,
 )
 from qafd.graph import Graph
-from qafd.ingest import Progress, never
+from qafd.ingest.progress import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
+from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, Retriever, params_of
 from qafd.retrieve.methods import label_of
@@ -114,50 +116,15 @@ class Trial:
         return 1.0 / min((rank for rank in self.ranks if rank is not None), default=np.inf)
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What methods are compared by, with an interval.
-
-    `label` names it for people, `column` in a narrow table, `words` in a sentence; `meaning` says
-    how it is counted, `of` measures a trial, None where no gold is stated for it.
-    """
-
-    label: str
-    column: str
-    words: str
-    meaning: str
-    of: Callable[[Trial], float | None]
-
-
-MEASURES: dict[str, Measure] = {
-    "recall@5": Measure(
-        "Passages found", "R@5", "recall of the first 5 passages",
-        "The share of a question's gold passages among the first 5 that a method ranks.",
-        lambda trial: trial.recall(5)),
-    "precision@5": Measure(
-        "Passage precision", "P@5", "precision of the first 5 passages",
-        "Gold passages among the first 5, divided by 5: with two gold passages it is at most 0.40.",
-        lambda trial: trial.precision(5)),
-    "f1@5": Measure(
-        "Passage F1", "F1@5", "F1 of the first 5 passages",
-        "Harmonic mean of the share of gold passages found in the first 5 and of the share of gold "
-        "among these 5.",
-        lambda trial: trial.f1_at(5)),
-    "node_recall": Measure(
-        "Nodes found", "node R", "recall of the retrieved nodes",
-        "The share of a question's gold nodes among the entities that a method retrieved.",
-        lambda trial: trial.node_recall),
-    "node_precision": Measure(
-        "Node precision", "node P", "precision of the retrieved nodes",
-        "The share of gold nodes among the entities that a method retrieved: who retrieves more "
-        "than needed has less.",
-        lambda trial: trial.node_precision),
-    "node_f1": Measure(
-        "Node F1", "node F1", "F1 of the retrieved nodes",
-        "Harmonic mean of the share of gold nodes found and of the share of gold among the "
-        "retrieved entities.",
-        lambda trial: trial.node_f1)}
-"""By the key that results have; those of nodes are known where gold nodes are stated."""
+MEASURES: dict[str, Callable[[Trial], float | None]] = {
+    "recall@5": lambda trial: trial.recall(5),
+    "precision@5": lambda trial: trial.precision(5),
+    "f1@5": lambda trial: trial.f1_at(5),
+    "node_recall": lambda trial: trial.node_recall,
+    "node_precision": lambda trial: trial.node_precision,
+    "node_f1": lambda trial: trial.node_f1}
+"""What methods are compared by, with an interval: each measures a trial, None where no gold is stated
+for it. Those of nodes are known where gold nodes are stated."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +179,7 @@ class Evaluation:
     questions: tuple[Question, ...]
     scores: tuple[Score, ...]
     passages: int
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     unknown: frozenset[str] = frozenset()
 
     @property
@@ -230,10 +197,11 @@ class Evaluation:
 
         Those without gold for it come last.
         """
-        known = [[MEASURES[measure].of(score.trials[i]) for score in self.scores]
-                 for i in range(len(self.questions))]
-        sums = [np.inf if None in some else sum(filter(None, some)) for some in known]
-        return tuple(sorted(range(len(sums)), key=lambda i: (sums[i], i)))
+        sums = []
+        for place in range(len(self.questions)):
+            known = [MEASURES[measure](score.trials[place]) for score in self.scores]
+            sums.append(np.inf if None in known else sum(filter(None, known)))
+        return tuple(sorted(range(len(sums)), key=lambda place: (sums[place], place)))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain JSON values.
@@ -254,33 +222,43 @@ class Evaluation:
         return {
             "schema": 1, "qafd": __version__, "passages": self.passages,
             "questions": len(self.questions), "seed": SEED, "resamples": RESAMPLES,
-            "notices": list(self.notices), "unknown_nodes": sorted(self.unknown),
+            "notices": [asdict(one) for one in self.notices], "unknown_nodes": sorted(self.unknown),
             "methods": {score.name: self._line(score) for score in self.scores}}
 
     def _line(self, score: Score) -> dict[str, Any]:
-        return {
-            "label": score.label, "params": score.params,
-            **{f"recall@{cut}": value for cut, value in zip(CUTS, score.recall, strict=True)},
-            **_flat(score.intervals), "all@5": score.complete, "mrr": score.reciprocal,
-            "nodes": score.nodes, "tokens": score.tokens, "milliseconds": score.milliseconds,
-            "exact_match": score.exact_match, "f1": score.f1, "contains": score.contains,
-            "errors": score.errors,
-            "difference": {"to": self.scores[0].name,
-                           "interval": [score.difference.low, score.difference.high],
-                           **_flat(score.differences)},
-            "per_question": [
-                {"qid": question.id, "question": question.text}
-                | {measure: MEASURES[measure].of(trial) for measure in score.intervals}
-                | asdict(trial) | {"ranks": dict(zip(question.gold, trial.ranks, strict=True)),
-                                   "node_ranks": dict(zip(question.nodes, trial.node_ranks,
-                                                          strict=True))}
-                for question, trial in zip(self.questions, score.trials, strict=True)]}
+        line: dict[str, Any] = {"label": score.label, "params": score.params}
+        for cut, value in zip(CUTS, score.recall, strict=True):
+            line[f"recall@{cut}"] = value
+        line |= _flat(score.intervals)
+        line |= {"all@5": score.complete, "mrr": score.reciprocal, "nodes": score.nodes,
+                 "tokens": score.tokens, "milliseconds": score.milliseconds,
+                 "exact_match": score.exact_match, "f1": score.f1, "contains": score.contains,
+                 "errors": score.errors}
+        gap = score.difference
+        line["difference"] = {"to": self.scores[0].name, "interval": [gap.low, gap.high],
+                              **_flat(score.differences)}
+        line["per_question"] = [_answered(question, trial, score.intervals) for question, trial
+                                in zip(self.questions, score.trials, strict=True)]
+        return line
+
+
+def _answered(question: Question, trial: Trial, measures: Iterable[str]) -> dict[str, Any]:
+    """What a method did with a question, as plain JSON values."""
+    line: dict[str, Any] = {"qid": question.id, "question": question.text}
+    line |= {measure: MEASURES[measure](trial) for measure in measures}
+    line |= asdict(trial)
+    line["ranks"] = dict(zip(question.gold, trial.ranks, strict=True))
+    line["node_ranks"] = dict(zip(question.nodes, trial.node_ranks, strict=True))
+    return line
 
 
 def _flat(intervals: Mapping[str, Interval]) -> dict[str, Any]:
     """{measure: mean, measure_interval: [low, high]}."""
-    return {key: value for measure, found in intervals.items() for key, value in (
-        (measure, found.mean), (f"{measure}_interval", [found.low, found.high]))}
+    flat: dict[str, Any] = {}
+    for measure, found in intervals.items():
+        flat[measure] = found.mean
+        flat[f"{measure}_interval"] = [found.low, found.high]
+    return flat
 
 
 def evaluate(
@@ -312,7 +290,7 @@ def evaluate(
         raise ParameterError("a question has no gold passages, or there is no question; give each "
                              "the names of the documents that answer it")
     documents, notices = gold_documents(knowledge, questions)
-    needs = {need for method in methods.values() for need in method.needs}
+    needs = set(chain.from_iterable(method.needs for method in methods.values()))
     knowledge.build_layers(sorted(needs), lambda name, done, total: progress(
         Progress(f"building {name}", done, total)))
     subqueries = any(params_of(method).get("subqueries") == "on" for method in methods.values())
@@ -326,20 +304,23 @@ def evaluate(
         plan = knowledge.plan(question.text, graph, subqueries=subqueries)
         gold = [documents[name] for name in question.gold]
         nodes = [entities.get(name, "") for name in question.nodes]
-        for name, method in methods.items():
-            progress(Progress("evaluating", sum(map(len, trials.values())), total, question.text))
-            trials[name].append(_trial(knowledge, graph, method, plan, question.answers, gold,
-                                       nodes))
+        with knowledge.store():  # which all methods use
+            for name, method in methods.items():
+                progress(Progress("evaluating", sum(map(len, trials.values())), total,
+                                  question.text))
+                trials[name].append(_trial(knowledge, graph, method, plan, question.answers, gold,
+                                           nodes))
     first = next(iter(trials.values()))
     progress(Progress("evaluating", len(first) * len(methods), total))
     if not first:
         raise ParameterError("the evaluation was stopped before its first question; run it again")
     passages = int((graph.kinds == "passage").sum())
+    asked = frozenset(chain.from_iterable(question.nodes for question in questions))
     return Evaluation(
         tuple(questions[:len(first)]),
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
         passages, (*notices, *unknown, *_cautions(len(first), len(questions), passages)),
-        frozenset(name for question in questions for name in question.nodes) - entities.keys())
+        asked - entities.keys())
 
 
 def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: QueryPlan,
@@ -388,42 +369,46 @@ def trial_of(retrieval: Retrieval, graph: Graph, gold: Sequence[frozenset[str]],
                  node_ranks=tuple(map(places.get, nodes)), entities=len(entities))
 
 
-def _cautions(done: int, asked: int, passages: int) -> Iterator[str]:
+def _cautions(done: int, asked: int, passages: int) -> Iterator[Notice]:
     """Why not to read too much into the numbers."""
     if done < asked:
-        yield f"Stopped after {done} of {asked} questions."
-    if passages <= 5:
-        yield (f"With {passages} passage{'s' * (passages != 1)} in all, any method has them among "
-               "its first 5: compare what is found in 2, and MRR.")
+        yield notice(NoticeKind.STOPPED_EARLY, done=done, asked=asked)
+    if passages <= CUTS[1]:
+        yield notice(NoticeKind.FEW_PASSAGES, count=passages)
     if done < FEW:
-        yield (f"{done} question{'s' * (done > 1)} cannot tell methods apart, whatever differs on "
-               f"them; use {FEW} or more.")
+        yield notice(NoticeKind.FEW_QUESTIONS, count=done, few=FEW)
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:
     """The rank of each gold passage among the documents ranked; None where it is not."""
-    order = list(dict.fromkeys(passage.document for passage in retrieval.passages))
+    order = dict.fromkeys(passage.document for passage in retrieval.passages)
     places = {document: place for place, document in enumerate(order, 1)}
-    return tuple(min((places[d] for d in documents if d in places), default=None)
-                 for documents in gold)
+    found = []
+    for documents in gold:
+        known = places.keys() & documents
+        found.append(min((places[document] for document in known), default=None))
+    return tuple(found)
 
 
 def score(name: str, method: Retriever, trials: Sequence[Trial], first: Sequence[Trial]) -> Score:
     """The means of a method's trials; `first` are those of the method it is compared with."""
-    found = {key: [(own, other) for own, other in zip(map(one.of, trials), map(one.of, first),
-                                                      strict=True)
-                   if own is not None and other is not None] for key, one in MEASURES.items()}
-    means, differences = _compared({key: pairs for key, pairs in found.items() if pairs})
+    found = {}
+    for key, measure in MEASURES.items():
+        pairs = zip(map(measure, trials), map(measure, first), strict=True)
+        known = [(own, other) for own, other in pairs if own is not None and other is not None]
+        if known:
+            found[key] = known
+    means, differences = _compared(found)
+    recall = np.array([[trial.recall(cut) for trial in trials] for cut in CUTS])
+    sizes = np.array([(trial.reciprocal, trial.nodes, trial.tokens) for trial in trials])
+    reciprocal, nodes, tokens = sizes.mean(axis=0).tolist()
     return Score(
-        name, label_of(name), params_of(method), tuple(trials),
-        tuple(_mean(trial.recall(cut) for trial in trials) for cut in CUTS),
-        means, differences,
-        _mean(trial.recall(5) == 1 for trial in trials),
-        _mean(trial.reciprocal for trial in trials), _mean(trial.nodes for trial in trials),
-        _mean(trial.tokens for trial in trials),
-        float(np.median([trial.milliseconds for trial in trials])),
-        *(_mean_of_known([getattr(trial, key) for trial in trials])
-          for key in ("exact_match", "f1", "contains")))
+        name, label_of(name), params_of(method), tuple(trials), tuple(recall.mean(axis=1).tolist()),
+        means, differences, float((recall[CUTS.index(5)] == 1).mean()),
+        reciprocal, nodes, tokens, float(np.median([trial.milliseconds for trial in trials])),
+        _mean_of_known([trial.exact_match for trial in trials]),
+        _mean_of_known([trial.f1 for trial in trials]),
+        _mean_of_known([trial.contains for trial in trials]))
 
 
 def _compared(
@@ -444,33 +429,6 @@ def _compared(
         means |= zip(keys, drawn[:len(keys)], strict=True)
         differences |= zip(keys, drawn[len(keys):], strict=True)
     return means, differences
-
-
-def sentence(score: Score, first: Score, measure: str = "recall@5") -> str:
-    """What the difference of two methods by one of MEASURES is worth, in words."""
-    gap, words = score.differences[measure], MEASURES[measure].words
-    passages = measure == "recall@5"
-    if gap.mean == gap.low == gap.high == 0:
-        return (f"{score.label} finds as many of the gold passages as {first.label}." if passages
-                else f"{score.label} and {first.label} have the same {words}.")
-    better, worse = (score, first) if gap.mean >= 0 else (first, score)
-    ends = sorted((gap.low, gap.high) if gap.mean >= 0 else (-gap.low, -gap.high))
-    more = (f"{better.label} finds {_plain(abs(gap.mean))} more of the gold passages than "
-            f"{worse.label}" if passages else
-            f"The {words} of {better.label} is {_plain(abs(gap.mean))} higher than that "
-            f"of {worse.label}")
-    return (f"{more} (95%: {_plain(ends[0])} to {_plain(ends[1])}); on this set that "
-            + ("is a real difference." if gap.certain else "may be chance."))
-
-
-def _plain(value: float) -> str:
-    """Two decimals, as in 0.12 or -0.05, and 0."""
-    rounded = round(value, 2)
-    return f"{rounded:.2f}" if rounded else "0"
-
-
-def _mean(values: Iterable[float]) -> float:
-    return float(np.mean(list(values)))
 
 
 def _mean_of_known(values: Sequence[float | None]) -> float | None:

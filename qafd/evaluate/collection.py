@@ -9,33 +9,35 @@ from pathlib import Path
 from qafd.errors import ParameterError
 from qafd.evaluate.gold import GoldPassage, Question, read_questions, to_jsonl
 from qafd.graph import Graph
-from qafd.ingest import Progress, index, never
+from qafd.ingest import index
+from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import silent
 from qafd.plan.linking import entities_named
 from qafd.reading.text.plaintext import one_line
-from qafd.storage.sqlite.file import meta, set_meta
+from qafd.reasons import Notice, NoticeKind, notice
+from qafd.storage import Location
 
+LISTED = 5  # names of a notice
 ID = 80  # characters of a record's id that its document is named by
 
 
 def saved_questions(knowledge: KnowledgeGraph) -> tuple[Question, ...]:
     """The questions kept in a workspace."""
-    with knowledge.store() as store, store.snapshot() as connection:
-        kept = meta(connection, "gold")
+    with knowledge.store() as store:
+        kept = store.notes.get("gold")
     return read_questions(kept.encode()).questions if kept else ()
 
 
 def save_questions(knowledge: KnowledgeGraph, questions: Iterable[Question]) -> None:
     """Keep questions in their workspace, instead of those that were there."""
-    with knowledge.store() as store, store.transaction() as connection:
-        set_meta(connection, "gold", to_jsonl(questions))
+    with knowledge.store() as store:
+        store.notes.put("gold", to_jsonl(questions))
 
 
 def collection(
-    path: Path, name: str, passages: Sequence[GoldPassage], *,
-    progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
-    processes: int = 2,
+    location: Location, name: str, passages: Sequence[GoldPassage], *,
+    progress: Callable[[Progress], None] = silent, processes: int = 2,
 ) -> KnowledgeGraph:
     """A workspace of exactly these passages; what is indexed under the same content is reused.
 
@@ -47,30 +49,29 @@ def collection(
     Raises
     ------
     ParameterError
-        The workspace holds other documents, or the indexing was stopped or failed.
+        The workspace holds other documents, or the indexing failed.
     """
     data = "".join(json.dumps(asdict(passage), ensure_ascii=False) + "\n" for passage in passages)
-    knowledge = KnowledgeGraph.open(path)
+    knowledge = KnowledgeGraph.open(location)
     name = Path(name).with_suffix(".jsonl").name
     with knowledge.store() as store:
         others = [file.name for file in store.files.all()
                   if file.deleted_at is None and file.name != name]
     if others:
-        raise ParameterError(f"{path} holds {len(others)} other files, which would compete with "
-                             "the passages; name a new file")
-    index(path, [(name, data.encode("utf-8", "replace"))], progress=progress, stopped=stopped,
-          processes=processes)
+        raise ParameterError("{path} holds {count} other files, which would compete with the "
+                             "passages; name a new file", path=knowledge.place.written, count=len(others))
+    index(location, [(name, data.encode("utf-8", "replace"))], progress=progress, processes=processes)
     with knowledge.store() as store:
         file = next(file for file in store.files.all() if file.name == name)
     if file.status != "done":
-        raise ParameterError(f"the passages were not indexed ({file.error or file.status}); "
-                             "run the command again to go on")
+        raise ParameterError("the passages were not indexed ({reason}); run the command again to "
+                             "go on", reason=file.error or file.status)
     return knowledge
 
 
 def gold_documents(
     knowledge: KnowledgeGraph, questions: Iterable[Question]
-) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
+) -> tuple[dict[str, frozenset[str]], tuple[Notice, ...]]:
     """The documents that each gold name stands for, and a notice of those that stand for none.
 
     A name is that of a document, the id of a record in its file, the name of a file or a title,
@@ -90,42 +91,47 @@ def gold_documents(
                 for names, key in zip(by_name, keys, strict=True):
                     names[key].add(row.name)
     found: dict[str, frozenset[str]] = {}
-    for name in (name for question in questions for name in question.gold):
-        line = _line(name)
-        keys = (line, line, one_line(name, ID), line, _folded(name))
-        found[name] = frozenset(next((names[key] for names, key in zip(by_name, keys, strict=True)
-                                      if key in names), ()))
+    for question in questions:
+        for name in question.gold:
+            found[name] = _documents_called(name, by_name)
     missing = [name for name, documents in found.items() if not documents]
     if len(missing) == len(found):
         raise ParameterError(
-            f"none of the {len(found)} gold passages is in this workspace (the first is "
-            f"{one_line(missing[0], 80)!r}); name titles or documents that are")
+            "none of the {count} gold passages is in this workspace (the first is {name!r}); name "
+            "titles or documents that are", count=len(found), name=one_line(missing[0], 80))
     if not missing:
         return found, ()
-    return found, (f"{len(missing)} of {len(found)} gold passages are not in this workspace and "
-                   f"count as missed: {_listed(missing)}",)
+    return found, (_unknown(NoticeKind.GOLD_UNKNOWN, missing, len(found)),)
+
+
+def _documents_called(name: str, by_name: Sequence[dict[str, set[str]]]) -> frozenset[str]:
+    line = _line(name)
+    keys = (line, line, one_line(name, ID), line, _folded(name))
+    for names, key in zip(by_name, keys, strict=True):
+        if key in names:
+            return frozenset(names[key])
+    return frozenset()
 
 
 def gold_nodes(
     knowledge: KnowledgeGraph, graph: Graph, questions: Iterable[Question]
-) -> tuple[dict[str, str], tuple[str, ...]]:
+) -> tuple[dict[str, str], tuple[Notice, ...]]:
     """The id of the entity that each gold node's name means, and a notice of those unknown.
 
     Names are looked up as those of a question are, see `qafd.plan.linking.entities_named`.
     """
-    names = dict.fromkeys(name for question in questions for name in question.nodes)
+    names: dict[str, None] = {}
+    for question in questions:
+        names |= dict.fromkeys(question.nodes)
     with knowledge.store() as store:
         found = entities_named(graph, names, store.edits.merged())
     missing = [name for name in names if name not in found]
-    return found, () if not missing else (
-        f"{len(missing)} of {len(names)} gold nodes are not in this graph and count as missed: "
-        f"{_listed(missing)}",)
+    return found, (_unknown(NoticeKind.NODES_UNKNOWN, missing, len(names)),) if missing else ()
 
 
-def _listed(names: Sequence[str]) -> str:
-    """The first five names, as the end of a sentence."""
-    return (", ".join(one_line(name, 80) for name in names[:5])
-            + (", ..." if len(names) > 5 else "."))
+def _unknown(kind: NoticeKind, missing: Sequence[str], known: int) -> Notice:
+    listed = tuple(one_line(name, 80) for name in missing[:LISTED])
+    return notice(kind, missing=len(missing), all=known, names=listed)
 
 
 def _line(name: str) -> str:

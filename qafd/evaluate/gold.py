@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qafd.errors import ParseError
+from qafd.reasons import Notice, NoticeKind, notice
 
 TEMPLATE = (
     '{"question": "Who directed the film?", "gold": ["Title of a document", "its-file-name.pdf"], '
@@ -59,7 +60,7 @@ class QuestionSet:
 
     questions: tuple[Question, ...]
     passages: tuple[GoldPassage, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -80,7 +81,7 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
     questions: list[Question] = []
     passages: dict[str, GoldPassage] = {}
     left_out = 0
-    for number, record in enumerate(_records(data, name, ("questions", "data")), 1):
+    for number, record in enumerate(read_records(data, name, ("questions", "data")), 1):
         if limit is not None and len(questions) == limit:
             break
         place = f"Record {number} of {name}"
@@ -91,16 +92,16 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         text = record.get("question")
         text = _whole(text) if isinstance(text, str) else text
         if not isinstance(text, str) or not any(letter.isalnum() for letter in text):
-            raise ParseError(f"{place} has no text under 'question'; write one.")
+            raise ParseError("{place} has no text under 'question'; write one.", place=place)
         identity = next((_whole(str(record[key])) for key in ("qid", "id", "_id")
                          if key in record), str(number))
         passages |= {passage.id: passage for passage in found}
         questions.append(Question(identity, text, tuple(dict.fromkeys(gold)),
                                   _answers(record), _distinct(record.get("nodes"))))
     if not questions:
-        raise ParseError(f"{name} has no question with gold passages ({left_out} without); give "
-                         "each its 'gold', a list of titles or names of documents.")
-    notices = (f"Left out: {left_out} questions without gold passages.",) if left_out else ()
+        raise ParseError("{name} has no question with gold passages ({count} without); give each its "
+                         "'gold', a list of titles or names of documents.", name=name, count=left_out)
+    notices = (notice(NoticeKind.GOLD_LEFT_OUT, count=left_out),) if left_out else ()
     return QuestionSet(tuple(questions), tuple(passages.values()), notices)
 
 
@@ -113,34 +114,40 @@ def read_passages(data: bytes, name: str = "The file") -> tuple[GoldPassage, ...
         The file is no JSON, a passage has no text or no id, or two have the same id.
     """
     passages: dict[str, GoldPassage] = {}
-    for number, record in enumerate(_records(data, name, ("passages", "data")), 1):
+    for number, record in enumerate(read_records(data, name, ("passages", "data")), 1):
         identity = next((str(record[key]) for key in _IDS if key in record), "")
         text = record.get("text")
         if not 0 < len(identity) <= LONGEST_ID or not isinstance(text, str):
-            raise ParseError(f"Record {number} of {name} is no passage; it needs 'pid' (at most "
-                             f"{LONGEST_ID} characters), 'title' and 'text'.")
+            raise ParseError("Record {number} of {name} is no passage; it needs 'pid' (at most {most} "
+                             "characters), 'title' and 'text'.", number=number, name=name,
+                             most=LONGEST_ID)
         passage = GoldPassage(identity, str(record.get("title") or ""), text)
         if passages.setdefault(identity, passage) != passage:
-            raise ParseError(f"Record {number} of {name} repeats the id {identity!r} with another "
-                             "text; give each passage its own.")
+            raise ParseError("Record {number} of {name} repeats the id {id!r} with another text; give "
+                             "each passage its own.", number=number, name=name, id=identity)
     return tuple(passages.values())
 
 
 def to_jsonl(questions: Iterable[Question]) -> str:
     """The questions in our own format, as JSON lines."""
-    return "".join(json.dumps(
-        {"id": question.id, "question": question.text, "gold": question.gold,
-         **({"answer": question.answers} if question.answers else {}),
-         **({"nodes": question.nodes} if question.nodes else {})},
-        ensure_ascii=False) + "\n" for question in questions)
+    lines = []
+    for question in questions:
+        record = {"id": question.id, "question": question.text, "gold": question.gold}
+        if question.answers:
+            record["answer"] = question.answers
+        if question.nodes:
+            record["nodes"] = question.nodes
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines)
 
 
-def _records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def read_records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """The objects of a JSON array, of an object's array under one of `keys`, or of JSON lines."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ParseError(f"{name} is not UTF-8 (byte {error.start:,}); save it as UTF-8.") from None
+        raise ParseError("{name} is not UTF-8 (byte {byte:,}); save it as UTF-8.", name=name,
+                         byte=error.start) from None
     try:
         whole: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -150,7 +157,8 @@ def _records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict[str
         whole = next((whole[key] for key in keys if isinstance(whole.get(key), list)), [whole])
     for number, record in enumerate(whole if isinstance(whole, list) else [whole], 1):
         if not isinstance(record, dict):
-            raise ParseError(f"Record {number} of {name} is no object; see the template.")
+            raise ParseError("Record {number} of {name} is no object; see the template.",
+                             number=number, name=name)
         yield record
 
 
@@ -158,7 +166,8 @@ def _line(line: str, number: int, name: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
-        raise ParseError(f"Line {number:,} of {name} is not JSON; mend it and retry.") from None
+        raise ParseError("Line {number:,} of {name} is not JSON; mend it and retry.", number=number,
+                         name=name) from None
 
 
 def _gold_of(record: dict[str, Any], place: str) -> tuple[list[GoldPassage], list[str]]:
@@ -175,12 +184,12 @@ def _gold_of(record: dict[str, Any], place: str) -> tuple[list[GoldPassage], lis
                       _pairs(record.get("supporting_facts") or [], "title", "sent_id")}
             return found, [passage.id for passage in found if passage.title in titles]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ParseError(f"{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "
-                         "published form.") from None
+        raise ParseError("{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "
+                         "published form.", place=place) from None
     key = next((key for key in _GOLD if key in record), None)
     if key is None:
-        raise ParseError(f"{place} has none of {', '.join(_GOLD)}, context or paragraphs; see the "
-                         "template.")
+        raise ParseError("{place} has none of {keys}, context or paragraphs; see the template.",
+                         place=place, keys=", ".join(_GOLD))
     return [], _texts(record[key])
 
 
@@ -198,8 +207,10 @@ def _passage(title: str, text: str) -> GoldPassage:
 
 def _answers(record: dict[str, Any]) -> tuple[str, ...]:
     """The answer and its aliases, without empty and equal ones."""
-    return _distinct([text for key in ("answer", "aliases", "answer_aliases")
-                      for text in _texts(record.get(key))])
+    known: list[str] = []
+    for key in ("answer", "aliases", "answer_aliases"):
+        known += _texts(record.get(key))
+    return _distinct(known)
 
 
 def _distinct(value: Any) -> tuple[str, ...]:

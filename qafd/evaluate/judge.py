@@ -80,8 +80,8 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
         The endpoint failed.
     """
     if repeats < 1 or not answers:
-        raise ParameterError(f"{len(answers)} answers and {repeats} rounds were given; a judge "
-                             "needs at least one of each")
+        raise ParameterError("{count} answers and {repeats} rounds were given; a judge needs at "
+                             "least one of each", count=len(answers), repeats=repeats)
     names = list(answers)
     read: list[dict[str, list[float]]] = []
     failed: list[str] = []
@@ -100,7 +100,8 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
         tokens_in, tokens_out = tokens_in + spent[0], tokens_out + spent[1]
         estimated |= spent[2]
     if not read:
-        raise MalformedReplyError(f"{client.name} gave no grades in {repeats} rounds: {failed[0]}")
+        raise MalformedReplyError("{client} gave no grades in {repeats} rounds: {failed}",
+                                  client=client.name, repeats=repeats, failed=failed[0])
     return Verdict(client.name, tuple(_judgment(name, [r[name] for r in read], criteria)
                                       for name in names),
                    len(read), tuple(failed), tokens_in, tokens_out, estimated)

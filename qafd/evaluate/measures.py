@@ -28,30 +28,19 @@ class Interval:
         return self.low > 0 or self.high < 0
 
 
-def interval(values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> Interval:
-    """The mean of values and the percentile bootstrap interval of it (Efron), 95%.
-
-    Parameters
-    ----------
-    values : ndarray, shape (q,)
-        One per question, such as a difference of two methods; at least one.
-    """
-    return intervals(values[None], rng, resamples)[0]
-
-
-def intervals(values: Floats, rng: np.random.Generator,
-              resamples: int = RESAMPLES) -> tuple[Interval, ...]:
-    """The same of several values of the same questions, all on the same resamples.
+def intervals(values: Floats, rng: np.random.Generator) -> tuple[Interval, ...]:
+    """Means and the percentile bootstrap intervals of them (Efron), 95%, all on the same resamples.
 
     Parameters
     ----------
     values : ndarray, shape (m, q)
+        Of each measure, such as a difference of two methods, one per question; at least one.
     """
     count = values.shape[1]
     block = max(1, _BLOCK // count)
     means = np.concatenate([
-        _drawn(rng, min(block, resamples - start), count) @ values.T / count
-        for start in range(0, resamples, block)])  # (resamples, m)
+        _drawn(rng, min(block, RESAMPLES - start), count) @ values.T / count
+        for start in range(0, RESAMPLES, block)])  # (resamples, m)
     found = np.vstack([values.mean(axis=1),
                        np.quantile(means, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)])
     # Thirds that cancel must give 0, not 1e-17, which would pass for certain.

@@ -12,14 +12,14 @@ from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED, Evaluation, quote
 from qafd.evaluate.judge import Judgment, Verdict, judge, rounds
 from qafd.evaluate.measures import Interval, intervals
-from qafd.ingest import Progress, never
+from qafd.ingest.progress import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS, PAPER, judge_schema
 from qafd.pace import silent
+from qafd.reasons import Notice, NoticeKind, notice
 from qafd.retrieve.base import Retriever
-from qafd.view.panel import counted
 
 AT_ONCE = 6  # answers side by side; the grades of more do not fit into a reply
 
@@ -48,18 +48,6 @@ class Estimate:
     tokens_out: int
     cost: float | None
 
-    @property
-    def sentence(self) -> str:
-        """The estimate in words."""
-        if not self.calls:
-            return f"no call, all {self.stored:,} were answered before."
-        money = ("price not known" if self.cost is None else
-                 f"at most ~${self.cost:,.4f}" if self.cost else "free")
-        before = (f", {self.stored:,} more {'was' if self.stored == 1 else 'were'} answered before"
-                  if self.stored else "")
-        return (f"{counted(self.calls, 'call')}{before}; ~{self.tokens_in:,} tokens in, at most "
-                f"{self.tokens_out:,} out; {money}.")
-
 
 @dataclass(frozen=True)
 class Opinion:
@@ -76,13 +64,13 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What a judge gave; `stopped` says why fewer than all questions were asked, "" if none."""
+    """What a judge gave; `stopped` says why fewer than all questions were judged."""
 
     model: str
     questions: tuple[str, ...]
     opinions: tuple[Opinion, ...]
     verdicts: tuple[Verdict, ...]
-    stopped: str = ""
+    stopped: Notice | None = None
 
     @property
     def unread(self) -> int:
@@ -151,26 +139,29 @@ def opinions(asked: Sequence[Answers], client: LLM, names: Sequence[str], *, rep
     """
     verdicts: list[Verdict] = []
     judged: list[str] = []
-    why = ""
+    why: Notice | None = None
     for number, answers in enumerate(asked):
         if stopped():
-            why = f"Stopped after {number} of {len(asked)} questions."
+            why = notice(NoticeKind.STOPPED_EARLY, done=number, asked=len(asked))
             break
         progress(Progress("judging", number, len(asked), answers.question))
         try:
             verdicts.append(judge(answers.question, answers.texts, client, repeats=repeats))
         except MalformedReplyError as error:
-            why = f"Not all questions were judged: {error}"
+            why = notice(NoticeKind.NOT_ALL_JUDGED, text=str(error))
             continue
         except ModelError as error:
             if not verdicts:
                 raise
-            why = f"Ended after {number} of {len(asked)} questions: {error}"
+            why = notice(NoticeKind.ENDED_EARLY, done=number, asked=len(asked), text=str(error))
             break
         judged.append(answers.question)
     progress(Progress("judging", len(asked), len(asked)))
     if not verdicts:
-        raise ModelError(why or "There is no question to judge.")
+        if why is None:
+            raise ModelError("There is no question to judge.")
+        raise ModelError("No question was judged: {reason}",
+                         reason=why.values.get("text", "the work was stopped."))
     return Opinions(client.name, tuple(judged), _opinions(verdicts, names), tuple(verdicts), why)
 
 

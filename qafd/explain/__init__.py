@@ -2,11 +2,12 @@
 
 from qafd.explain.along import Along, Strand
 from qafd.explain.balance import Balance, mass_balance
+from qafd.explain.chains import Chain, ChainHop
 from qafd.explain.contrast import Contrast, contrast, core
 from qafd.explain.entry import Entry, entries, entry_of
 from qafd.explain.explanation import Explanation, OtherReason
 from qafd.explain.gate import Gate
-from qafd.explain.paths import Link, Paths, ReasoningPath, Step, links, shown
+from qafd.explain.paths import Link, Paths, ReasoningPath, Step, links, shown, tell_paths
 from qafd.explain.run import RunExplanation
 from qafd.explain.sensitivity import Sensitivity
 from qafd.explain.streams import PathFlow, Streams
@@ -15,8 +16,9 @@ from qafd.explain.why import Inflow, SeedShare, Why, WhyPart
 from qafd.explain.whynot import Remedy, RemedyKind, WhyNot
 
 __all__ = [
-    "Along", "Balance", "Change", "Contrast", "Effect", "Entry", "Explanation", "Gate", "Inflow",
-    "Link", "OtherReason", "WhyPart", "PathFlow", "Paths", "ReasoningPath", "Remedy", "RemedyKind",
-    "RunExplanation", "SeedShare", "Sensitivity", "Step", "Strand", "Streams", "Why", "WhyNot",
-    "apply_change", "contrast", "core", "entries", "entry_of", "links", "mass_balance", "shown",
+    "Along", "Balance", "Chain", "ChainHop", "Change", "Contrast", "Effect", "Entry", "Explanation",
+    "Gate", "Inflow", "Link", "OtherReason", "PathFlow", "Paths", "ReasoningPath", "Remedy",
+    "RemedyKind", "RunExplanation", "SeedShare", "Sensitivity", "Step", "Strand", "Streams", "Why",
+    "WhyNot", "WhyPart", "apply_change", "contrast", "core", "entries", "entry_of", "links",
+    "mass_balance", "shown", "tell_paths",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from qafd.curate.neighbors import added
+from qafd.curate.neighbors import EdgeByHand, find_added
 from qafd.errors import ParameterError
 from qafd.explain.balance import mass_balance
 from qafd.explain.gate import Gate, gate_of
@@ -26,8 +26,8 @@ class Strand:
     """A part of the flow between two nodes: over their own edge, or through one passage.
 
     `passage` is that passage as it is shown, "" for their own edge, whose kind is `kind`; `gates`
-    are the edges it takes. `added` stands in the place of sentences where the edge was added by
-    hand.
+    are the edges it takes. `added` are the edges that were added by hand, which no sentence
+    states.
     """
 
     passage: str
@@ -35,7 +35,7 @@ class Strand:
     gates: tuple[Gate, ...]
     kind: str
     sentences: tuple[Evidence, ...]
-    added: str = ""
+    added: tuple[EdgeByHand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _strands(run: "RunExplanation", u: str, v: str,
     with run.open_store() as store:
         ends = [id for id in (u, v) if id not in names]
         chunks = {id: node.key for id, node in store.graph.nodes([*passages, *ends]).items()}
-        by_hand = added(store, u).get(v, "")
+        by_hand = find_added(store, u).get(v, ())
     strands = []
     for passage, flow in parts:
         if passage:

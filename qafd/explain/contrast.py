@@ -52,8 +52,11 @@ def core(retrievals: Sequence[Retrieval]) -> tuple[tuple[str, int], ...]:
     relative importance.
     """
     shares = [_relative(r) for r in retrievals]
-    count = Counter(node for share in shares for node in share)
-    weight = {node: sum(share.get(node, 0.0) for share in shares) for node in count}
+    count: Counter[str] = Counter()
+    weight: Counter[str] = Counter()  # of numbers that need not be whole
+    for share in shares:
+        count.update(share.keys())
+        weight.update(share)
     return tuple(sorted(count.items(), key=lambda item: (-item[1], -weight[item[0]], item[0])))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from qafd.errors import ParameterError, QafdError
 from qafd.explain.along import Along, along
 from qafd.explain.balance import add_balances
+from qafd.explain.chains import Chain, best_chains
 from qafd.explain.paths import Paths, shown
 from qafd.explain.provenance import nearest_error
 from qafd.explain.run import INFLOWS, WAYS, RunExplanation, gather_paths
@@ -103,7 +104,7 @@ class Explanation:
             if why is not None:
                 found.append(why)
         if not found:
-            raise ParameterError("no subquery's mass reached {name}; it was not touched, so ask why "
+            raise ParameterError("no diffusion's mass reached {name}; it was not touched, so ask why "
                                  "it is not retrieved", name=shown(self.graph, row))
         whole = next(n for n in self.retrieval.nodes if n.id == id)
         balance = add_balances(whole, [why.balance for why in found])
@@ -172,6 +173,10 @@ class Explanation:
         """
         row = None if to is None else self.find(to)
         return gather_paths([run.paths(most, row) for run in self.runs], most)
+
+    def chains(self, most: int = 8) -> tuple[Chain, ...]:
+        """The best chains: mass from a seed over two names or more, hop by sentence."""
+        return best_chains([run.chains(most) for run in self.runs], most)
 
     def sensitivities(self, node: str | None = None) -> tuple[Sensitivity, ...]:
         """Documents, edges and seeds that the importance found, or one node's, rests on; most
@@ -292,16 +297,15 @@ def explain(corpus: Corpus, retrieval: Retrieval, plan: QueryPlan, open_store: C
         When it was retrieved for another plan than this.
     """
     method = FlowDiffusion(**retrieval.params)
-    found, read = retrieval.parts or (retrieval,), plan.subqueries
-    if not retrieval.parts:
-        read = (plan,)
-    elif [part.query for part in found] != [part.question for part in read]:
+    found, problems = retrieval.parts or (retrieval,), method.problems(corpus, plan)
+    named = [part.query for part in retrieval.parts]
+    if len(found) != len(problems) or named and named != [one.plan.question for one in problems]:
         raise ParameterError("{question!r} was retrieved in other parts than this plan has; name "
                              "the plan that it was retrieved with", question=retrieval.query[:80])
-    shared = len(found) if method.divided else 1
+    subqueries = len(plan.subqueries) if method.subqueries == "on" else 1
+    shared = max(1, subqueries) if method.divided else 1
     runs = []
-    for part, asked in zip(found, read, strict=True):
-        problem = FlowDiffusion(**part.params).problem(corpus, asked)
+    for part, problem in zip(found, problems, strict=True):
         if part.seeds != tuple(corpus.graph.ids[row] for row in problem.seeds.rows.tolist()):
             raise ParameterError("{question!r} was retrieved by another plan than this; name the "
                                  "plan that it was retrieved with", question=part.query[:80])

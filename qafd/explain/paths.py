@@ -9,6 +9,7 @@ from qafd.explain.streams import PathFlow
 from qafd.graph import Graph, kind_names
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Edge, Node
+from qafd.storage import Workspace
 
 
 class Link(StrEnum):
@@ -42,8 +43,9 @@ class Step:
 class ReasoningPath:
     """A path of mass: node ids from a seed to where it is held, and what joins them.
 
-    `start` is the seed's name as shown. `share` is its part of all mass that is told of, between 0
-    and 1; `part` the subquery whose diffusion it belongs to, from 1, and 0 in an undivided question.
+    `start` is the seed's name as shown. Paths of methods without mass have their score as `mass`.
+    `share` is its part of all mass that is told of, between 0 and 1; `part` the subquery whose
+    diffusion it belongs to, from 1, and 0 in an undivided question.
     """
 
     nodes: tuple[str, ...]
@@ -61,6 +63,18 @@ class Paths:
     paths: tuple[ReasoningPath, ...]
     total: float
     rest: float
+
+
+def tell_paths(graph: Graph, layer: Graph, found: Sequence[PathFlow], total: float,
+               store: Workspace) -> list[ReasoningPath]:
+    """Some paths over a layer of a graph with what joins their nodes, as the store has it."""
+    joints = Joints.of(graph, layer, found, store.graph.nodes, store.graph.edges)
+    paths = []
+    for path in found:
+        ids = tuple(graph.ids[row] for row in path.rows)
+        paths.append(ReasoningPath(ids, path.mass, path.mass / total if total > 0 else 0.0,
+                                   shown(graph, path.rows[0]), joints.steps(path.rows)))
+    return paths
 
 
 def links(paths: Iterable[ReasoningPath]) -> tuple[tuple[str, str, float], ...]:
@@ -104,7 +118,7 @@ class Joints:
         """Those of some paths; `nodes` and `edges` are those of the store, for some node ids."""
         passages: list[str] = []
         names: list[str] = []
-        for row in sorted({row for path in found for row in path.rows}):
+        for row in sorted(set().union(*(path.rows for path in found))):
             kind = passages if graph.kinds[row] == "passage" else names
             kind.append(graph.ids[row])
         chunks = {id: node.key for id, node in nodes(passages).items()}

@@ -40,7 +40,9 @@ class Provenance:
     def _chunks(self) -> Mapping[str, str]:
         """Document of each passage by its chunk id, of those that relations rest on."""
         with self.open_store() as store:
-            chunks = {chunk for edge in self._relations for chunk, _ in edge.evidence}
+            chunks: set[str] = set()
+            for edge in self._relations:
+                chunks.update(chunk for chunk, _ in edge.evidence)
             return {i: chunk.document for i, chunk in store.passages.get(chunks).items()}
 
     @cached_property

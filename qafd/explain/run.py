@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from qafd.curate.neighbors import added
+from qafd.curate.neighbors import find_added
 from qafd.explain.along import sentences_joining
 from qafd.explain.balance import Balance, mass_balance
+from qafd.explain.chains import Chain, find_chains
 from qafd.explain.entry import entries
-from qafd.explain.paths import Joints, Paths, ReasoningPath, shown
+from qafd.explain.paths import Paths, ReasoningPath, shown, tell_paths
 from qafd.explain.provenance import Provenance
 from qafd.explain.sensitivity import Sensitivity, sensitivities
 from qafd.explain.streams import Streams
@@ -107,15 +108,14 @@ class RunExplanation:
         if to is not None and i is None:
             return [], 0.0
         total = float(self.diffusion.mass.sum() if i is None else self.diffusion.mass[i])
-        found = self.streams.paths(most, i)
         with self.open_store() as store:
-            joints = Joints.of(self.graph, self.problem.layer, found, store.graph.nodes, store.graph.edges)
-        paths = []
-        for path in found:
-            ids = tuple(self.graph.ids[row] for row in path.rows)
-            paths.append(ReasoningPath(ids, path.mass, path.mass / total if total > 0 else 0.0,
-                                       shown(self.graph, path.rows[0]), joints.steps(path.rows)))
-        return paths, total
+            return tell_paths(self.graph, self.problem.layer, self.streams.paths(most, i), total,
+                              store), total
+
+    def chains(self, most: int) -> tuple[Chain, ...]:
+        """The best chains of its mass."""
+        with self.open_store() as store:
+            return find_chains(self.problem, self.streams, store, most)
 
     def sensitivities(self, row: int | None = None) -> tuple[Sensitivity, ...]:
         """Documents, edges and seeds that the importance found, or that of one row, rests on."""
@@ -139,13 +139,13 @@ class RunExplanation:
         found = self.evidence(names) if names else ()
         with self.open_store() as store:
             chunks = {id: node.key for id, node in store.graph.nodes(passages).items()}
-            by_hand = added(store, wanted)
+            by_hand = find_added(store, wanted)
         edge = {e.source: e for e in self.retrieval.edges if e.target == wanted}
         listed = []
         for id, flow in inflows:
             listed.append(Inflow(
                 id, shown(graph, graph.row[id]), flow, flow / balance.reached, edge[id].weight,
-                edge[id].kind, sentences_joining(found, chunks, id, wanted), by_hand.get(id, "")))
+                edge[id].kind, sentences_joining(found, chunks, id, wanted), by_hand.get(id, ())))
         return tuple(listed)
 
 

@@ -5,7 +5,7 @@ and how rare words are, stay as they were: this is the same library with a part 
 up, not an index made without it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,6 +132,11 @@ def reweighted(graph: Graph, similarity: Mapping[Pair, float]) -> Graph:
     return replace(graph, similarity=values)
 
 
+def without_edges(graph: Graph, pairs: Iterable[Pair]) -> Graph:
+    """The graph without the edges between some pairs of rows, in either order."""
+    return _rebuilt(graph, Change(edges=frozenset(pairs)), {})
+
+
 def _pair(u: int, v: int) -> Pair:
     return (min(u, v), max(u, v))
 
@@ -161,7 +166,10 @@ def _rebuilt(graph: Graph, change: Change, similarity: Mapping[Pair, float]) -> 
     low, high = start[once], graph.neighbors[once].astype(np.int64)
     strength, bits = graph.similarity[once].copy(), graph.edge_kinds[once]
     key = low * len(graph) + high
-    taken = [u * len(graph) + v for u, v in (_pair(*ends) for ends in change.edges)]
+    taken = []
+    for ends in change.edges:
+        u, v = _pair(*ends)
+        taken.append(u * len(graph) + v)
     nodes: Nodes = np.array(sorted(change.nodes), np.int64)
     keep = ~(np.isin(key, taken) | np.isin(low, nodes) | np.isin(high, nodes))
     fresh = []

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from qafd.curate.neighbors import EdgeByHand
 from qafd.explain.balance import Balance
 from qafd.explain.paths import Paths
 from qafd.reasons import Reason
@@ -23,8 +24,8 @@ class Inflow:
     """Mass that came from one neighbor over an edge of a kind, and the sentences that join them.
 
     `share` is its part of all that reached the node. A name may stand in a title alone, and names
-    that are alike need no sentence. `added` stands in the place of sentences where the edge was
-    added by hand.
+    that are alike need no sentence. `added` are the edges that were added by hand,
+    which no sentence states.
     """
 
     id: str
@@ -34,7 +35,7 @@ class Inflow:
     weight: float
     kind: str
     sentences: tuple[Evidence, ...]
-    added: str = ""
+    added: tuple[EdgeByHand, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from xml.etree.ElementTree import SubElement
 
+from qafd.package import assets
 from qafd.reading.text.plaintext import FORMULA
 from qafd.retrieve.base import Retrieval
 from qafd.view.layout import layout
-from qafd.view.panel import Drawing, panel_data
+from qafd.view.panel import Drawing, Look, panel_data
 from qafd.wording.reasons import word_reason
 
 if TYPE_CHECKING:
@@ -103,44 +104,40 @@ def nodes_csv(retrieval: Retrieval) -> str:
     The last column names the version, the method and the state of the workspace in every row, so
     that tables can be put together.
     """
-    made_by = _stamp(retrieval)
-    rows = ([*(getattr(node, column) for column in _NODE_COLUMNS), word_reason(node.reason), made_by]
-            for node in retrieval.nodes)
+    rows = []
+    for node in retrieval.nodes:
+        rows.append([*_values(node, _NODE_COLUMNS), word_reason(node.reason), _stamp(retrieval)])
     return table_csv((*_NODE_COLUMNS, "reason", "made_by"), rows)
 
 
 def edges_csv(retrieval: Retrieval) -> str:
     """One row per edge, with the names of both ends; else as `nodes_csv`."""
-    made_by = _stamp(retrieval)
     names = {node.id: node.name for node in retrieval.nodes}
-    rows = (
-        [*(getattr(edge, column) for column in _EDGE_COLUMNS),
-         names.get(edge.source, ""), names.get(edge.target, ""), made_by]
-        for edge in retrieval.edges
-    )  # fmt: skip
+    rows = []
+    for edge in retrieval.edges:
+        ends = [names.get(edge.source, ""), names.get(edge.target, "")]
+        rows.append([*_values(edge, _EDGE_COLUMNS), *ends, _stamp(retrieval)])
     return table_csv((*_EDGE_COLUMNS, "source_name", "target_name", "made_by"), rows)
 
 
 def passages_csv(retrieval: Retrieval) -> str:
     """One row per ranked passage, best first; else as `nodes_csv`."""
-    made_by = _stamp(retrieval)
-    rows = ([rank, *(getattr(p, column) for column in _PASSAGE_COLUMNS), made_by]
-            for rank, p in enumerate(retrieval.passages, 1))
+    rows = []
+    for rank, passage in enumerate(retrieval.passages, 1):
+        rows.append([rank, *_values(passage, _PASSAGE_COLUMNS), _stamp(retrieval)])
     return table_csv(("rank", *_PASSAGE_COLUMNS, "made_by"), rows)
 
 
-def html(
-    retrieval: Retrieval,
-    positions: Mapping[str, tuple[float, float]] | None = None,
-    *,
-    contract: bool = False,
-    limit: int = 150,
-) -> str:
-    """A page that draws the subgraph without any network, as the app draws it.
+def _values(record: object, columns: Sequence[str]) -> list[Any]:
+    return [getattr(record, column) for column in columns]
 
-    Color is importance, thickness is flow, seeds are boxed, passages are squares; a table below
-    says the same in words. Its content security policy admits only the scripts it was written
-    with.
+
+def html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
+         contract: bool = False, limit: int = 150, **look: Unpack[Look]) -> str:
+    """A page that draws the subgraph without any network, with the picture of the app itself.
+
+    It has the search, the filters and the colors of the app, and a card on click; a table below
+    says the same in words. Its content security policy admits only the script it was written with.
 
     Parameters
     ----------
@@ -150,13 +147,46 @@ def html(
         Draw the flow that passages carry between their entities instead of the passages.
     limit : int
         Most important nodes to draw; the page says how many are not shown.
+    look
+        See `qafd.view.panel.Look`.
     """
+    data = {**_drawn(retrieval, positions, contract, limit, look), "edges": True}
+    title = escape(_shown(retrieval.query) or "Retrieved subgraph")
+    # Neither a name that ends a script nor one that begins a comment may stand in it.
+    held = json.dumps(data).replace("<", "\\u003c")
+    script = f"(() => {{\n{_plain_script()}\nstart({held});\n}})();"
+    styles = "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
+    return "\n".join([
+        *head(title, [script], styles, retrieval.made_by.qafd, _record(retrieval)),
+        "</head>", "<body>", f"<h1>{title}</h1>",
+        '<main><div class="panel"></div><aside aria-live="polite"></aside></main>',
+        _table(data), f"<p>{escape(_shown(imprint(retrieval), 2000))}</p>",
+        f"<script>{script}</script>", "</body>", "</html>", "",
+    ])  # fmt: skip
+
+
+def pyvis_html(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None = None, *,
+               contract: bool = False, limit: int = 150) -> str:
+    """The page of `html` as pyvis draws it: vis-network, in which nodes can be dragged."""
+    data = _drawn(retrieval, positions, contract, limit, {})
+    return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
+                _record(retrieval), imprint(retrieval))
+
+
+def _drawn(retrieval: Retrieval, positions: Mapping[str, tuple[float, float]] | None,
+           contract: bool, limit: int, look: Look) -> dict[str, Any]:
     if positions is None:
         labels = {node.id: node.name[:40] for node in retrieval.nodes}
         positions = layout(labels, [(e.source, e.target) for e in retrieval.edges], labels=labels)
-    data = panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions)
-    return page(data, _shown(retrieval.query) or "Retrieved subgraph", retrieval.made_by.qafd,
-                _record(retrieval), imprint(retrieval))
+    return panel_data([retrieval], Drawing(contract=contract, limit=limit), positions=positions,
+                      **look)
+
+
+def _plain_script() -> str:
+    """The script of the panels and that of their page, as no modules."""
+    panel = (assets() / "panel.js").read_text("utf-8")
+    panel = panel.replace("export default function (", "function receive(")
+    return panel.replace("export function", "function") + (assets() / "offline.js").read_text("utf-8")
 
 
 def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:
@@ -184,14 +214,13 @@ def page(data: Mapping[str, Any], title: str, version: str, record: str, words: 
 def head(title: str, scripts: Sequence[str], styles: str, version: str,
          record: str) -> list[str]:
     """The beginning of a page that runs these scripts and loads nothing; `title` is escaped."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
-        for s in scripts
-    ) or "'none'"
-    policy = (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    hashes = []
+    for script in scripts:
+        digest = hashlib.sha256(script.encode()).digest()
+        hashes.append(f"'sha256-{base64.b64encode(digest).decode()}'")
+    admitted = " ".join(hashes) or "'none'"
+    policy = (f"default-src 'none'; script-src {admitted}; style-src 'unsafe-inline'; "
+              "img-src data: blob:; base-uri 'none'; form-action 'none'")
     return [
         "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -276,10 +305,9 @@ def _legend(data: Mapping[str, Any]) -> str:
     scale = (f'{escape(legend["color"])} {escape(legend["low"])} '
              f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
              f'{escape(legend["high"])}')
-    parts = [
-        *[scale] * bool(legend["high"]),
-        *["boxed: seed"] * (not legend["plain"]), f'thickness: {escape(legend["thickness"])}',
-    ]  # fmt: skip
+    parts = [scale] if legend["high"] else []
+    parts += [] if legend["plain"] else ["boxed: seed"]
+    parts.append(f'thickness: {escape(legend["thickness"])}')
     parts += ["yellow ring: touched, not retrieved"] if legend["wet"] else []
     parts += ["gray ring: took no mass"] if legend["dry"] else []
     parts += ["square: passage"] if legend["passages"] else []
@@ -287,25 +315,26 @@ def _legend(data: Mapping[str, Any]) -> str:
 
 
 def _table(data: Mapping[str, Any]) -> str:
-    measure = escape(data["legend"]["color"])
-    if data["legend"]["plain"]:
-        rows = "".join(
-            f"<tr><td>{escape(data['nodes'][n['n']]['name'])}</td>"
-            f"<td>{escape(data['nodes'][n['n']]['kind'])}</td><td>{escape(n['value'])}</td></tr>"
-            for n in data["panels"][0]["nodes"])
-        return ("<details><summary>The nodes as a table</summary><table><tr><th>node</th>"
-                f"<th>kind</th><th>{measure}</th></tr>{rows}</table></details>")
-    rows = "".join(
-        f"<tr><td>{escape(data['nodes'][n['n']]['name'])}{' (seed)' if n['seed'] else ''}</td>"
-        f"<td>{escape(data['nodes'][n['n']]['kind'])}</td>"
-        f"<td>{escape(_STATES.get(n['state'], n['state']))}</td><td>{escape(n['value'])}</td>"
-        f"<td>{escape(n['reason'])}</td></tr>"
-        for n in data["panels"][0]["nodes"]
-    )
-    return (
-        "<details><summary>The nodes as a table</summary><table><tr><th>node</th><th>kind</th>"
-        f"<th>state</th><th>importance</th><th>reason</th></tr>{rows}</table></details>"
-    )
+    plain = data["legend"]["plain"]
+    rows = [("node", "kind", data["legend"]["color"]) if plain else
+            ("node", "kind", "state", "importance", "reason")]
+    for node in data["panels"][0]["nodes"]:
+        name, kind = data["nodes"][node["n"]]["name"], data["nodes"][node["n"]]["kind"]
+        if plain:
+            rows.append((name, kind, node["value"]))
+        else:
+            state = _STATES.get(node["state"], node["state"])
+            named = f"{name} (seed)" if node["seed"] else name
+            rows.append((named, kind, state, node["value"], node["reason"]))
+    lines = [table_row(row, "td" if number else "th") for number, row in enumerate(rows)]
+    return ("<details><summary>The nodes as a table</summary>"
+            f"<table>{''.join(lines)}</table></details>")
+
+
+def table_row(cells: Sequence[str], tag: str = "td") -> str:
+    """A row of a table of a page; texts stay text."""
+    shown = [f"<{tag}>{escape(cell)}</{tag}>" for cell in cells]
+    return f"<tr>{''.join(shown)}</tr>"
 
 
 def color(ramp: Sequence[str], t: float) -> str:
@@ -335,10 +364,14 @@ def _stamp(retrieval: Retrieval) -> str:
 def imprint(retrieval: Retrieval) -> str:
     """What made a retrieval, in one line for people."""
     made = retrieval.made_by
-    params = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-                       for name, value in retrieval.params.items())
+    params = []
+    for name, value in retrieval.params.items():
+        params.append(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}")
+    method = f"method {retrieval.method}"
+    if params:
+        method += f": {', '.join(params)}"
     return " · ".join([
-        f"Made by qafd {made.qafd}", f"method {retrieval.method}{f': {params}' * bool(params)}",
+        f"Made by qafd {made.qafd}", method,
         f"workspace {made.workspace or 'unknown'}, revision {retrieval.revision}",
         f"vectors by {made.embedder or 'unknown'}", f"entities by {made.extractor or 'unknown'}"])
 

@@ -1,20 +1,18 @@
 """The whole graph of a workspace, row by row: what exports and networkx read."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
-from qafd.assemble import node_id
-from qafd.edits import MENTION_KINDS, edges_by_hand, entity_types, told
+from qafd.edits import MENTION_KINDS, edges_by_hand, entity_types
 from qafd.reading.text import passage_names
-from qafd.records import WEIGHT
+from qafd.records import WEIGHT, node_id
 from qafd.retrieve.base import Imprint
 from qafd.storage import Workspace
+from qafd.wording.entities import say_made_by_hand
 
 if TYPE_CHECKING:
     import networkx
@@ -84,7 +82,6 @@ class Whole:
     edge_count: int
     stale: bool
     _store: Workspace
-    _connection: Connection
 
     @property
     def record(self) -> dict[str, Any]:
@@ -95,33 +92,32 @@ class Whole:
         """All nodes, by id."""
         parts = passage_names(self._store.passages.parts())
         types, described = self._types(), self._described()
-        for key, kind, chunk, name, text, *place in self._connection.execute(
-                "SELECT nodes.id, kind, key, name, nodes.text, document, title, page "
-                "FROM nodes LEFT JOIN passages ON kind = 'passage' AND passages.id = key "
-                "ORDER BY nodes.id"):
-            if kind == "passage":
-                yield WholeNode(key, kind, parts.get(chunk, name), "", text, "", *place)
+        for row in self._store.survey.nodes():
+            node = row.node
+            if node.kind == "passage":
+                yield WholeNode(node.id, node.kind, parts.get(node.key, node.name), "", node.text, "",
+                                row.document, row.title, row.page)
             else:
-                own = key in described
-                yield WholeNode(key, kind, name, types.get(key, ""), "" if own else text,
-                                text if own else "")
+                own = node.id in described
+                yield WholeNode(node.id, node.kind, node.name, types.get(node.id, ""),
+                                "" if own else node.text, node.text if own else "")
 
     def edges(self) -> Iterator[WholeEdge]:
         """All edges, by their ends, kind and label."""
         ids = cache(lambda chunk: node_id("passage", chunk))
         joined, _ = edges_by_hand(self._store.edits.all())
-        notes = {(node_id("entity", source), node_id("entity", target), label): told(edit)
+        notes = {(node_id("entity", source), node_id("entity", target), label): say_made_by_hand(edit)
                  for (source, target, label), edit in joined.items()}
         said = self._relations()
-        for source, target, kind, label, weight, count, evidence in self._connection.execute(
-                "SELECT source, target, kind, label, similarity, count, evidence FROM edges "
-                "ORDER BY source, target, kind, label"):
-            texts, strength = said.get(frozenset((source, target)), ((), None))
-            own = kind == "relation"
+        for edge in self._store.survey.edges():
+            texts, strength = said.get(frozenset((edge.source, edge.target)), ((), None))
+            own = edge.kind == "relation"
+            note = ""
+            if edge.kind in ("relation", "by_hand"):
+                note = notes.get((edge.source, edge.target, edge.label), "")
             yield WholeEdge(
-                source, target, kind, label, weight, count,
-                " ".join(f"{ids(chunk)}:{at}" for chunk, at in json.loads(evidence)),
-                notes.get((source, target, label), "") if kind in ("relation", "by_hand") else "",
+                edge.source, edge.target, edge.kind, edge.label, edge.similarity, edge.count,
+                " ".join(f"{ids(chunk)}:{at}" for chunk, at in edge.evidence), note,
                 "\n\n".join(texts) if own else "", strength if own else None)
 
     def to_networkx(self) -> "networkx.MultiDiGraph":
@@ -138,12 +134,10 @@ class Whole:
     def _types(self) -> dict[str, str]:
         """Entity to its type by hand, else the tag of most of its mentions."""
         merged = self._store.edits.merged()
-        marks = ", ".join("?" * len(MENTION_KINDS))
         tags: dict[str, Counter[str]] = defaultdict(Counter)
-        for key, kind, count in self._connection.execute(
-                "SELECT key, mentions.kind, count(*) FROM live JOIN mentions USING (extraction) "
-                f"WHERE mentions.kind NOT IN ({marks}) GROUP BY 1, 2", MENTION_KINDS):
-            tags[node_id("entity", merged.get(key, key))][kind] += count
+        for found in self._store.survey.names():
+            if found.kind not in MENTION_KINDS:
+                tags[node_id("entity", merged.get(found.key, found.key))][found.kind] += found.count
         by_hand = {node_id("entity", key): kind
                    for key, kind in entity_types(self._store.edits.all()).items()}
         return {node: min(counts, key=lambda kind: (-counts[kind], kind))
@@ -152,23 +146,23 @@ class Whole:
     def _described(self) -> set[str]:
         """The entities whose text is a description."""
         merged = self._store.edits.merged()
-        return {node_id("entity", merged.get(key, key)) for key, in self._connection.execute(
-            "SELECT DISTINCT source FROM descriptions JOIN live USING (extraction) "
-            "WHERE target = '' AND source <> '' AND descriptions.text <> ''")}
+        return {node_id("entity", merged.get(one.source, one.source))
+                for one in self._store.survey.descriptions()
+                if one.source and not one.target and one.text}
 
     def _relations(self) -> dict[frozenset[str], tuple[tuple[str, ...], float | None]]:
         """Pairs of entities to what is said of their relation, and how strong a file says it is."""
         merged = self._store.edits.merged()
         texts: dict[frozenset[str], dict[str, None]] = defaultdict(dict)
         given: dict[frozenset[str], float] = defaultdict(float)
-        for *ends, kind, text, strength in self._connection.execute(
-                "SELECT source, target, descriptions.kind, descriptions.text, strength "
-                "FROM descriptions JOIN live USING (extraction) WHERE target <> '' "
-                "ORDER BY live.document, live.position, descriptions.position"):
-            pair = frozenset(node_id("entity", merged.get(key, key)) for key in ends)
-            texts[pair] |= {text: None} if text else {}
-            if kind == WEIGHT:
-                given[pair] += strength
+        for one in self._store.survey.descriptions():
+            if not one.target:
+                continue
+            pair = frozenset(node_id("entity", merged.get(key, key))
+                             for key in (one.source, one.target))
+            texts[pair] |= {one.text: None} if one.text else {}
+            if one.kind == WEIGHT:
+                given[pair] += one.strength
         return {pair: (tuple(some), given.get(pair)) for pair, some in texts.items()}
 
 
@@ -180,8 +174,6 @@ def filled(row: WholeNode | WholeEdge, names: tuple[str, ...]) -> dict[str, Any]
 @contextmanager
 def whole(store: Workspace) -> Iterator[Whole]:
     """The graph of an open store as it is now; others may write meanwhile, which is not seen."""
-    with store.snapshot() as connection:
-        nodes, edges = (int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-                        for table in ("nodes", "edges"))
+    with store.snapshot():
         made_by = Imprint(store.graph.version, store.vectors.embedder[0], store.log.extractor)
-        yield Whole(made_by, store.graph.revision, nodes, edges, store.graph.stale, store, connection)
+        yield Whole(made_by, store.graph.revision, *store.survey.size(), store.graph.stale, store)

@@ -53,7 +53,7 @@ def flaw(kind: FlawKind, **values: float) -> Flaw:
 
 
 @dataclass(frozen=True, eq=False)
-class Claim:
+class ClaimedSolution:
     """A diffusion as it is claimed, on the nodes it touched.
 
     Parameters
@@ -147,7 +147,7 @@ class Certificate:
         return asdict(self)
 
 
-def certify(claim: Claim, rtol: float = 1e-9, rounds: int = 0, expansions: int = 0,
+def certify(claim: ClaimedSolution, rtol: float = 1e-9, rounds: int = 0, expansions: int = 0,
             stopped: Flaw | None = None) -> Certificate:
     """Check a diffusion; `rounds`, `expansions` and why it `stopped` are those of its solver."""
     x, source, capacity, u, v = claim.x, claim.source, claim.capacity, claim.u, claim.v
@@ -193,7 +193,7 @@ def certify(claim: Claim, rtol: float = 1e-9, rounds: int = 0, expansions: int =
         rounding=_worst_ratio(ROUNDING * through, capacity))
 
 
-def _count_missing(claim: Claim) -> int:
+def _count_missing(claim: ClaimedSolution) -> int:
     """How many edges of retrieved nodes are not listed."""
     if claim.degree is None:
         return 0

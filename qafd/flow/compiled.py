@@ -37,7 +37,6 @@ TINY = 1e-30
 CLIP, SHIFT, RBF, GIVEN, ONE = 0, 1, 2, 3, 4
 CACHE_LINE = 64
 
-_i32 = types.Array(types.int32, 1, "C")
 _i64 = types.Array(types.int64, 1, "C")
 _f64 = types.Array(types.float64, 1, "C")
 _f64x2 = types.Array(types.float64, 2, "C")
@@ -441,7 +440,7 @@ _KINDS = {"clip": CLIP, "shift": SHIFT, "rbf": RBF}
 _OPERATIONS = {"times": TIMES, "plus": PLUS}
 
 
-def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
+def spread(graph, gates, workspace, sources, sink, rtol, budget):
     """Solve as `qafd.flow.solver.solve` does.
 
     None when the weights are too wide for this method, or the graph too long.
@@ -461,7 +460,7 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
         (kind, float(h.floor), float(h.gamma), vectors, query, given, _OPERATIONS[w.outer],
          _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
         (workspace.mark, workspace.token, workspace.reals, workspace.whole, workspace.ends,
-         workspace.weights), seeds, delta, rtol, rounds, touched)
+         workspace.weights), sources.rows, sources.mass, rtol, budget.rounds, budget.touched)
     workspace.reals, workspace.whole = reals, whole
     workspace.ends, workspace.weights = ends, weights
     if kind == GIVEN:
@@ -472,8 +471,8 @@ def spread(graph, gates, workspace, seeds, delta, sink, rtol, rounds, touched):
     x, source, capacity, alignment = (reals[i, :t].copy() for i in range(4))
     if whole[3, :t].max(initial=0, where=whole[2, :t] >= 0) > MANY:
         mass = source + net_inflow(u, v, flow, t)
-    stopped = {CONVERGED: None, ROUNDS: flaw(FlawKind.ROUNDS, rounds=rounds),
+    stopped = {CONVERGED: None, ROUNDS: flaw(FlawKind.ROUNDS, rounds=budget.rounds),
                ROUNDED: flaw(FlawKind.ROUNDING),
-               TOUCHED: flaw(FlawKind.TOUCHED, nodes=touched)}[status]
+               TOUCHED: flaw(FlawKind.TOUCHED, nodes=budget.touched)}[status]
     return CompiledSolution((whole[0, :t].copy(), x, mass, capacity, source, alignment, u, v,
                              edge_weight, flow), rounds_used, expansions, stopped)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.flow.reference import push
+from qafd.flow.reference import Pushing, push
 from qafd.flow.solver import solve
 from qafd.flow.weights import TINY, Gates, Weights
 from qafd.graph import Graph, components
@@ -201,16 +201,16 @@ class Convergence:
 
 
 def converge(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
-             capacity: str = "degree", pushes: int = 20_000,
-             rng: np.random.Generator | None = None) -> Convergence:
+             capacity: str = "degree", pushes: int = 20_000) -> Convergence:
     """Theorem 3 measured on one problem: its curve and its bound, shape (pushes,) or shorter.
 
     gamma is the largest weighted degree in the support and eta the smallest weight
     that carries flow, as in the theorem.
     """
     exact = solve(graph, gates, source_rows, source_mass, capacity)
-    trace = push(graph, gates, source_rows, source_mass, capacity, "random",
-                 1e-12 * max(float(np.sum(source_mass)), 1.0), pushes, rng)
+    epsilon = 1e-12 * max(float(np.sum(source_mass)), 1.0)
+    trace = push(graph, gates, source_rows, source_mass, capacity,
+                 Pushing(epsilon=epsilon, most_pushes=pushes))
     best = exact.certificate.objective
     start = -best
     gap = np.maximum(trace.objective - best, 0.0)

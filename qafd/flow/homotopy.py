@@ -9,7 +9,6 @@ is summed from leaks, as in `qafd.flow.elimination`.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -68,24 +67,10 @@ class Path:
         x[: len(piece.x)] = piece.x + (alpha - piece.alpha) * piece.slope
         return x
 
-    @cached_property
-    def capacity_scales(self) -> Floats:
-        """Factor of all capacities at which each node enters when the source stays at alpha 1.
-
-        Dividing every T by alpha does to the support what multiplying Delta by alpha does.
-        """
-        with np.errstate(divide="ignore"):
-            scales: Floats = 1.0 / self.alphas
-        return scales
-
 
 def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
-                 capacity: str = "unit", up_to: float = 1.0,
-                 base: Floats | None = None) -> Path:
-    """The path of solutions for Delta = base + alpha direction, alpha from 0 to `up_to`.
-
-    To see whom one seed brings, pass all seeds' mass as `base` with a 0 for that seed, and as
-    `direction` that seed's alone.
+                 capacity: str = "unit", up_to: float = 1.0) -> Path:
+    """The path of solutions for Delta = alpha direction, alpha from 0 to `up_to`.
 
     Parameters
     ----------
@@ -105,19 +90,15 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
     if not 0 < up_to < np.inf:
         raise ParameterError("the path needs 0 < up_to < infinity, not {up_to}", up_to=up_to)
     rows = np.asarray(source_rows, np.int64)
-    base = np.zeros(len(rows)) if base is None else np.asarray(base, np.float64)
     direction = np.asarray(direction, np.float64)
     limit = {}  # of alpha, for each component with seeds
     for part in np.unique(graph.component[rows]).tolist():
         inside = graph.component[rows] == part
-        room = FILL * float(graph.component_capacity(capacity)[part]) - float(base[inside].sum())
+        room = FILL * float(graph.component_capacity(capacity)[part])
         rate = float(direction[inside].sum())
-        limit[part] = max(0.0, room / rate) if rate > 0 else np.inf
+        limit[part] = room / rate if rate > 0 else np.inf
     ends = np.array([min(limit[part], up_to) for part in graph.component[rows].tolist()])
-    walk = _Walk(solve(graph, gates, rows, base + ends * direction, capacity),
-                 rows, direction, base, ends)
-    if base.any():
-        walk.begin(solve(graph, gates, rows, base, capacity))
+    walk = _Walk(solve(graph, gates, rows, ends * direction, capacity), rows, direction, ends)
     entered: list[float] = [0.0] * len(walk.order)
     pieces = [walk.piece()]
     for full in sorted({*ends.tolist(), up_to}):
@@ -142,8 +123,7 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
 class _Walk:
     """The support at the end of the path as dense matrices, and the walk's present state."""
 
-    def __init__(self, last: Diffusion, sources: Nodes, direction: Floats, base: Floats,
-                 ends: Floats) -> None:
+    def __init__(self, last: Diffusion, sources: Nodes, direction: Floats, ends: Floats) -> None:
         inside = np.flatnonzero(last.x > 0)
         k = len(inside)
         where = np.full(len(last.rows), -1)
@@ -158,15 +138,14 @@ class _Walk:
         self.leaving = last.weight[~both]
         self.leak = sum_at(self.inner, self.leaving, k)
         self.rows, self.sink = last.rows[inside], last.capacity[inside]
-        self.place = {row: i for i, row in enumerate(self.rows.tolist())}
+        place = {row: i for i, row in enumerate(self.rows.tolist())}
         self.drive, self.mass, self.ends = np.zeros(k), np.zeros(k), np.full(k, np.inf)
         self.drive_outside = np.zeros(len(last.rows))
         index = {row: j for j, row in enumerate(last.rows.tolist())}
-        for row, d, m, end in zip(sources.tolist(), direction.tolist(), base.tolist(),
-                                  ends.tolist(), strict=True):
-            i = self.place.get(row)
+        for row, d, end in zip(sources.tolist(), direction.tolist(), ends.tolist(), strict=True):
+            i = place.get(row)
             if i is not None:
-                self.drive[i], self.mass[i], self.ends[i] = d, m, end
+                self.drive[i], self.ends[i] = d, end
             elif last.graph.degree_of(np.array([row]))[0]:
                 self.drive_outside[index[row]] = d
         self.x, self.slope, self.rate = np.zeros(k), np.zeros(k), self.drive.copy()
@@ -174,15 +153,6 @@ class _Walk:
         self.order: list[int] = []
         self.inverse = np.empty((k, k))
         self.alpha = 0.0
-
-    def begin(self, start: Diffusion) -> None:
-        """Enter the support of the base."""
-        for row, x in zip(start.rows.tolist(), start.x.tolist(), strict=True):
-            if x > 0 and row in self.place:
-                self.enter(self.place[row])
-                self.x[self.place[row]] = x
-        self.mass += self.weight @ self.x
-        self.mass[self.entered] = self.sink[self.entered]
 
     def piece(self) -> Piece:
         """The solution from here on, until something happens."""

@@ -78,6 +78,25 @@ def _seeded(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[H
     return np.array([row[node] for node in seeds], np.int64), share / share.sum()
 
 
+def _bind_gates(weights: Weights | str | None, alignment: Mapping[Hashable, float] | None,
+                nodes: Iterable[Hashable]) -> Gates:
+    """The weights of the edges between nodes with these alignments."""
+    if isinstance(weights, str):
+        weights = Weights.named(weights)
+    if not isinstance(weights, Weights | None):
+        raise ParameterError("weights is {weights!r}; give Weights or the name of a variant",
+                             weights=weights)
+    if alignment is None:
+        return PLAIN if weights is None else Gates(weights)
+    if not isinstance(alignment, Mapping):
+        raise ParameterError("alignment is a mapping of nodes to numbers, not {kind}",
+                             kind=type(alignment).__name__)
+    aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
+    if not np.all((aligned > 0) & (aligned < np.inf)):
+        raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
+    return Gates(weights or Weights.named("hybrid"), alignment=aligned)
+
+
 def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hashable],
             mass: float, weight: str | None = "weight", capacity: str = "degree",
             alignment: Mapping[Hashable, float] | None = None,
@@ -122,20 +141,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     mass = _numbers("the mass", [mass])[0]
     if not (np.isfinite(mass) and mass >= 0):
         raise ParameterError("the mass must be at least 0 and finite, not {mass}", mass=mass)
-    if isinstance(weights, str):
-        weights = Weights.named(weights)
-    if not isinstance(weights, Weights | None):
-        raise ParameterError("weights is {weights!r}; give Weights or the name of a variant",
-                             weights=weights)
-    gates = PLAIN if weights is None else Gates(weights)
-    if alignment is not None:
-        if not isinstance(alignment, Mapping):
-            raise ParameterError("alignment is a mapping of nodes to numbers, not {kind}",
-                                 kind=type(alignment).__name__)
-        aligned = _numbers("every alignment", (alignment.get(node, 1.0) for node in nodes))
-        if not np.all((aligned > 0) & (aligned < np.inf)):
-            raise ParameterError("every alignment must be positive; a gate of 0 is a missing edge")
-        gates = Gates(weights or Weights.named("hybrid"), alignment=aligned)
+    gates = _bind_gates(weights, alignment, nodes)
     solution = solve(graph, gates, rows, mass * share, capacity, rtol)
     touched = [nodes[i] for i in solution.rows.tolist()]
     order = np.lexsort((-solution.mass, -solution.x)).tolist()

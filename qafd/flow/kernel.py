@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import Protocol
 
 from qafd.flow.certificate import Flaw
+from qafd.flow.sources import Sources
 from qafd.flow.weights import Gates
 from qafd.graph import Graph, Scratch
 from qafd.records import Floats, Nodes
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop a solve that has not converged."""
+
+    rounds: int = 400
+    touched: int = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +42,8 @@ class CompiledSolution:
 class Compiled(Protocol):
     """The module `qafd.flow.compiled`, as the solver uses it."""
 
-    def spread(self, graph: Graph, gates: Gates, workspace: Scratch, seeds: Nodes,
-               delta: Floats, sink: Floats, rtol: float, rounds: int,
-               touched: int) -> CompiledSolution | None: ...
+    def spread(self, graph: Graph, gates: Gates, workspace: Scratch, sources: Sources,
+               sink: Floats, rtol: float, budget: Budget) -> CompiledSolution | None: ...
 
 
 _loaded: list[Compiled] = []
@@ -55,9 +63,11 @@ def available() -> bool:
 def cached() -> bool:
     """Whether numba's cache, beside the code or in the user's folder, has the present solver."""
     code = Path(__file__).with_name("compiled.py")
-    caches = (code.parent / "__pycache__", Path.home() / ".cache" / "numba")
-    return any(file.stat().st_mtime >= code.stat().st_mtime for cache in caches
-               for file in cache.glob("**/compiled.*.nbi"))
+    written = code.stat().st_mtime
+    for cache in (code.parent / "__pycache__", Path.home() / ".cache" / "numba"):
+        if any(file.stat().st_mtime >= written for file in cache.glob("**/compiled.*.nbi")):
+            return True
+    return False
 
 
 def load() -> bool:

@@ -18,8 +18,6 @@ from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 
 ORDERS = ("random", "fifo", "largest")
-# What the authors' released code does: stop after this many pushes, whatever is left.
-RELEASED_PUSHES = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,43 +58,70 @@ class Trace:
         return float(self.excess[-1]) / self.source if len(self.excess) and self.source else 0.0
 
 
-def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
-         capacity: str = "unit", order: str = "random", epsilon: float = 1e-6,
-         most_pushes: int = 100_000, rng: np.random.Generator | None = None) -> Trace:
-    """Run Algorithm 2 until the total excess is at most `epsilon`, or for `most_pushes`.
-
-    With `most_pushes=RELEASED_PUSHES` this is the released behavior; `Trace.undistributed`
-    says how much mass that leaves. Departs from the printed algorithm in two ways: the mass is
-    capped so that it can be absorbed, and the excess of line 4 is kept as a running total.
+@dataclass(frozen=True)
+class Pushing:
+    """Which overfull node is pushed next, and until when.
 
     Parameters
     ----------
     order : {"random", "fifo", "largest"}
-        Which overfull node is pushed: any with equal chance (line 5), first in
-        first out, or the one with most excess.
+        Any with equal chance (line 5), first in first out, or the one with most excess.
     epsilon : float
-        In units of mass, above 0.
-    rng : numpy.random.Generator, optional
-        For order "random"; seed 0 by default.
+        Total excess at which pushing ends, in units of mass, above 0.
+    most_pushes : int
+        After which it ends in any case.
+    seed : int
+        Of the random order.
     """
-    if order not in ORDERS:
-        raise ParameterError("{order!r} is not a push order; choose {orders}", order=order,
-                             orders=", ".join(ORDERS))
-    if not epsilon > 0:
-        raise ParameterError("epsilon must be positive, not {epsilon}", epsilon=epsilon)
+
+    order: str = "random"
+    epsilon: float = 1e-6
+    most_pushes: int = 100_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise ParameterError("{order!r} is not a push order; choose {orders}",
+                                 order=self.order, orders=", ".join(ORDERS))
+        if not self.epsilon > 0:
+            raise ParameterError("epsilon must be positive, not {epsilon}", epsilon=self.epsilon)
+
+
+RANDOM = Pushing()
+RELEASED = Pushing(most_pushes=500)  # what the authors' code does: it stops, whatever is left
+
+
+def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
+         capacity: str = "unit", pushing: Pushing = RANDOM) -> Trace:
+    """Run Algorithm 2 until the total excess is small enough.
+
+    With `RELEASED` this is the released behavior; `Trace.undistributed` says how much mass that
+    leaves. Departs from the printed algorithm in two ways: the mass is capped so that it can be
+    absorbed, and the excess of line 4 is kept as a running total.
+    """
     sources = fit(graph, source_rows, source_mass, capacity)
-    return _Run(graph, gates, graph.capacity(capacity), order,
-                rng or np.random.default_rng(0)).run(sources.rows, sources.mass, epsilon,
-                                                     most_pushes)
+    run = _Run(graph, gates, graph.capacity(capacity), pushing)
+    return run.run(sources.rows, sources.mass)
+
+
+def push_freely(graph: Graph, gates: Gates, row: int, mass: float, sink: Floats,
+                pushing: Pushing = RELEASED) -> Trace:
+    """Algorithm 2 from one seed with capacities of one's own, for more mass than they hold, too.
+
+    Parameters
+    ----------
+    sink : ndarray, shape (n,)
+        Capacity of every row of the graph.
+    """
+    return _Run(graph, gates, sink, pushing).run(np.array([row]), np.array([mass]))
 
 
 class _Run:
     """The state of Algorithm 2: m, x and T of touched nodes, and the overfull ones in order."""
 
-    def __init__(self, graph: Graph, gates: Gates, sink: Floats, order: str,
-                 rng: np.random.Generator) -> None:
-        self.graph, self.gates, self.sink_of = graph, gates, sink
-        self.order, self.rng = order, rng
+    def __init__(self, graph: Graph, gates: Gates, sink: Floats, pushing: Pushing) -> None:
+        self.graph, self.gates, self.sink_of, self.pushing = graph, gates, sink, pushing
+        self.order, self.rng = pushing.order, np.random.default_rng(pushing.seed)
         self.x: dict[int, float] = {}
         self.mass: dict[int, float] = {}
         self.sink: dict[int, float] = {}
@@ -106,14 +131,14 @@ class _Run:
         self.line: deque[int] = deque()
         self.heap: list[tuple[float, int]] = []
 
-    def run(self, rows: Nodes, delta: Floats, epsilon: float, most: int) -> Trace:
+    def run(self, rows: Nodes, delta: Floats) -> Trace:
         self._touch(rows)
         for row, amount in zip(rows.tolist(), delta.tolist(), strict=True):
             self._add(row, amount)
         excess = sum(max(0.0, self.mass[row] - self.sink[row]) for row in rows.tolist())
         objective = 0.0
         log: list[tuple[int, float, float, float]] = []
-        while excess > epsilon and len(log) < most:
+        while excess > self.pushing.epsilon and len(log) < self.pushing.most_pushes:
             v = self._take()
             if v is None:
                 break
@@ -134,7 +159,7 @@ class _Run:
                      np.array(f, np.float64), np.array(left, np.float64),
                      np.array(touched, np.int64), np.array([self.x[v] for v in touched]),
                      np.array([self.mass[v] for v in touched]), float(delta.sum()),
-                     excess <= epsilon)
+                     excess <= self.pushing.epsilon)
 
     def _touch(self, rows: Nodes) -> None:
         for row, s, sink in zip(rows.tolist(), self.gates.align(self.graph, rows).tolist(),

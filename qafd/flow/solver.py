@@ -20,7 +20,7 @@ from qafd.flow import kernel
 from qafd.flow.certificate import (
     ROUNDING,
     Certificate,
-    Claim,
+    ClaimedSolution,
     Flaw,
     FlawKind,
     certify,
@@ -29,6 +29,7 @@ from qafd.flow.certificate import (
 )
 from qafd.flow.elimination import TooDenseError
 from qafd.flow.flood import flood
+from qafd.flow.kernel import Budget
 from qafd.flow.region import REFINEMENTS, Region
 from qafd.flow.sources import Sources, fit
 from qafd.flow.weights import Gates
@@ -51,14 +52,6 @@ SHARP = 1e-7
 SHARPENED = 1500
 # Rounds after which a graph that is thin is flooded and solved directly. Few graphs take as many.
 PATIENCE = 12
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When to stop a solve that has not converged."""
-
-    rounds: int = 400
-    touched: int = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +109,7 @@ class Diffusion:
     @cached_property
     def certificate(self) -> Certificate:
         """The proof of optimality, computed from the numbers of this record alone."""
-        claim = Claim(self.x, self.source, self.capacity, self.u, self.v, self.weight, self.mass,
+        claim = ClaimedSolution(self.x, self.source, self.capacity, self.u, self.v, self.weight, self.mass,
                       self.graph.degree_of(self.rows))
         return certify(claim, self.rtol, self.rounds, self.expansions, self.stopped)
 
@@ -193,8 +186,8 @@ def _solve_compiled(compiled: kernel.Compiled, graph: Graph, gates: Gates, sourc
     """The solution by `qafd.flow.compiled`; None when weights are too wide or the graph too long."""
     workspace = graph.acquire()
     try:
-        spread = compiled.spread(graph, gates, workspace, sources.rows, sources.mass,
-                                 graph.capacity(capacity), rtol, budget.rounds, budget.touched)
+        spread = compiled.spread(graph, gates, workspace, sources, graph.capacity(capacity), rtol,
+                                 budget)
         if spread is None:
             return None
         return Diffusion(graph, *spread.arrays, sources.notices, sources.saturated, spread.rounds,
@@ -207,7 +200,7 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
                  budget: Budget) -> Diffusion:
     region = Region(graph, gates, sources, graph.capacity(capacity))
     try:
-        rounds, stopped = _find_support(region, rtol, budget)
+        rounds, stopped = _SupportSearch(region, rtol, budget).run()
         u, v, weight, flow = region.edges()
     finally:
         region.close()
@@ -218,55 +211,91 @@ def _solve_numpy(graph: Graph, gates: Gates, sources: Sources, capacity: str, rt
                      region.expansions, rtol, stopped)
 
 
-def _find_support(region: Region, rtol: float, budget: Budget) -> tuple[int, Flaw | None]:
-    """Find the support and x; returns the rounds used and why it stopped, if early."""
-    inner, direct, settled = max(COARSE, rtol), False, False
-    over = region.source - region.sink
-    late = np.flatnonzero(over > 0)
-    for rounds in range(1, budget.rounds + 1):
-        if rounds > PATIENCE and not direct and region.afford_factors():
-            direct, inner = True, rtol
-        if rounds > PATIENCE and direct:
-            flood(region, late, over, max(inner, rtol), budget.touched)
-        else:
-            region.grow(late, over, max(inner, rtol))
-        if len(region.rows) > budget.touched:
-            return rounds, flaw(FlawKind.TOUCHED, nodes=budget.touched)
-        direct = direct or region.width > WIDE or not region.conjugate_gradients(inner)
-        if direct:
+class _SupportSearch:
+    """The search for the support: how exact inner solves are by now, and by which means."""
+
+    def __init__(self, region: Region, rtol: float, budget: Budget) -> None:
+        self.region, self.rtol, self.budget = region, rtol, budget
+        self.inner = max(COARSE, rtol)
+        self.direct = False  # by factors or elimination, not by conjugate gradients
+        self.settled = False  # the active nodes were solved for twice
+
+    def run(self) -> tuple[int, Flaw | None]:
+        """Find the support and x; the rounds used and why it stopped, if early."""
+        region = self.region
+        over = region.source - region.sink
+        late = np.flatnonzero(over > 0)
+        for rounds in range(1, self.budget.rounds + 1):
+            self._extend(rounds, late, over)
+            if len(region.rows) > self.budget.touched:
+                return rounds, flaw(FlawKind.TOUCHED, nodes=self.budget.touched)
             try:
-                if not (region.width <= WIDE and region.afford_factors() and region.factorize()):
-                    region.eliminate(REFINEMENTS if settled else 0)
+                self._solve()
             except TooDenseError:
                 return rounds, flaw(FlawKind.TOO_DENSE, width=region.width,
                                     nodes=int(region.active.sum()))
-        negative = region.active & (region.x < 0)
-        dropped = bool(negative.any())
-        region.drop(negative)
-        over, through = region.excess()
-        allowed = rtol * region.sink + ROUNDING * through
-        late = np.flatnonzero(~region.active & (over > np.maximum(allowed, inner * region.sink)))
+            negative = region.active & (region.x < 0)
+            dropped = bool(negative.any())
+            region.drop(negative)
+            over, through = region.excess()
+            allowed = self.rtol * region.sink + ROUNDING * through
+            limit = np.maximum(allowed, self.inner * region.sink)
+            late = np.flatnonzero(~region.active & (over > limit))
+            if dropped or len(late):
+                self._go_on(dropped, len(late))
+            elif self.direct and not self.settled:
+                self.settled = True
+            elif np.all(np.where(region.active, np.abs(over), over) <= allowed):
+                if self._drop_rounding(through):
+                    return rounds, None
+            elif self.inner <= self.rtol * LAST:
+                return rounds, flaw(FlawKind.ROUNDING)
+            else:
+                self._tighten()
+        return self.budget.rounds, flaw(FlawKind.ROUNDS, rounds=self.budget.rounds)
+
+    def _extend(self, rounds: int, late: Nodes, over: Floats) -> None:
+        """Make late nodes active, and whoever their push makes late."""
+        if rounds > PATIENCE and not self.direct and self.region.afford_factors():
+            self.direct, self.inner = True, self.rtol
+        least = max(self.inner, self.rtol)
+        if rounds > PATIENCE and self.direct:
+            flood(self.region, late, over, least, self.budget.touched)
+        else:
+            self.region.grow(late, over, least)
+
+    def _solve(self) -> None:
+        """Solve for the active nodes."""
+        region = self.region
+        if not self.direct:
+            self.direct = region.width > WIDE or not region.conjugate_gradients(self.inner)
+        if self.direct and not (
+                region.width <= WIDE and region.afford_factors() and region.factorize()):
+            region.eliminate(REFINEMENTS if self.settled else 0)
+
+    def _go_on(self, dropped: bool, late: int) -> None:
+        """Set how exact the next solve is, of other active nodes than this one."""
+        self.settled = False
         if dropped:  # too coarse: a node could be added and dropped for ever
-            inner = max(0.1 * inner, rtol * LAST)
-        if dropped or len(late):
-            settled = False
-            if not dropped and len(late) < FEW * region.active.sum():
-                inner = max(inner * STEP, min(inner, rtol))
-            continue
-        if direct and not settled:
-            settled = True
-            continue
-        if np.all(np.where(region.active, np.abs(over), over) <= allowed):
-            blurred = ROUNDING * through > SHARP * region.sink
-            if not direct and blurred.any() and region.active.sum() <= SHARPENED:
-                direct = settled = True
-                continue
-            # x this small is rounding: without it the node still fits.
-            trifle = region.active & (region.total * region.x <= ROUNDING * through)
-            if not trifle.any():
-                return rounds, None
-            region.drop(trifle)
-        elif inner <= rtol * LAST:
-            return rounds, flaw(FlawKind.ROUNDING)
-        inner = max(inner * STEP, rtol if inner > rtol else rtol * LAST)
-    return budget.rounds, flaw(FlawKind.ROUNDS, rounds=budget.rounds)
+            self.inner = max(0.1 * self.inner, self.rtol * LAST)
+        elif late < FEW * self.region.active.sum():
+            self.inner = max(self.inner * STEP, min(self.inner, self.rtol))
+
+    def _tighten(self) -> None:
+        least = self.rtol if self.inner > self.rtol else self.rtol * LAST
+        self.inner = max(self.inner * STEP, least)
+
+    def _drop_rounding(self, through: Floats) -> bool:
+        """Whether a solution is done; else what rounding left of it is to be solved again."""
+        region = self.region
+        blurred = ROUNDING * through > SHARP * region.sink
+        if not self.direct and blurred.any() and region.active.sum() <= SHARPENED:
+            self.direct = self.settled = True
+            return False
+        # x this small is rounding: without it the node still fits.
+        trifle = region.active & (region.total * region.x <= ROUNDING * through)
+        if not trifle.any():
+            return True
+        region.drop(trifle)
+        self._tighten()
+        return False

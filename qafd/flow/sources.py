@@ -198,6 +198,37 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
                              masses=mass.shape)
     if not len(rows):
         return Sources(rows, mass)
+    total = _add_up(rows, mass)
+    distinct = np.array(list(total), np.int64)
+    if distinct[0] < 0 or distinct[-1] >= len(graph):
+        raise ParameterError("a seed is outside the {nodes} nodes", nodes=len(graph))
+    poured = np.array(list(total.values()))
+    lone = graph.degree_of(distinct) == 0
+    isolated = int((poured[lone] > 0).sum())
+    poured[lone] = 0.0
+    notices = []
+    if isolated:
+        notices.append(notice(NoticeKind.LONE_SEEDS, count=isolated, seeds=len(distinct)))
+    # One number for each component that has a seed.
+    parts, part = np.unique(graph.component[distinct], return_inverse=True)
+    room = graph.component_capacity(capacity)[parts].astype(np.float64)
+    asked = np.bincount(part, poured)
+    full = asked > FILL * room
+    if not full.any():
+        return Sources(distinct, poured, tuple(notices))
+    poured *= np.where(full, FILL * room / np.where(full, asked, 1.0), 1.0)[part]
+    held = float(room[full].sum())
+    amounts = {"wanted": float(asked[full].sum()), "room": held, "poured": FILL * held}
+    if full.all():
+        notices.append(notice(NoticeKind.MASS_CAPPED, **amounts))
+    else:
+        notices.append(notice(NoticeKind.MASS_CAPPED_THERE, seeds=len(distinct),
+                              count=int(full[part].sum()), **amounts))
+    return Sources(distinct, poured, tuple(notices), saturated=True)
+
+
+def _add_up(rows: Nodes, mass: Floats) -> dict[int, float]:
+    """The mass of each distinct seed, in the order of rows."""
     amounts = mass.tolist()
     if not (min(amounts) >= 0 and sum(amounts) < np.inf):  # the sum of a NaN is one
         raise ParameterError("source mass must be at least 0 and finite")
@@ -205,32 +236,4 @@ def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sour
     total: dict[int, float] = {}
     for row, amount in sorted(zip(rows.tolist(), amounts, strict=True)):
         total[row] = total.get(row, 0.0) + amount
-    distinct = np.array(list(total), np.int64)
-    if distinct[0] < 0 or distinct[-1] >= len(graph):
-        raise ParameterError("a seed is outside the {nodes} nodes", nodes=len(graph))
-    lone = distinct[graph.degree_of(distinct) == 0].tolist()
-    isolated = sum(total[row] > 0 for row in lone)
-    total |= dict.fromkeys(lone, 0.0)
-    room = graph.component_capacity(capacity)
-    component = graph.component[distinct]
-    asked: dict[int, float] = {}
-    for part, amount in zip(component.tolist(), total.values(), strict=True):
-        asked[part] = asked.get(part, 0.0) + amount
-    notices = []
-    if isolated:
-        notices.append(notice(NoticeKind.LONE_SEEDS, count=isolated, seeds=len(total)))
-    scale = {part: FILL * float(room[part]) / amount for part, amount in asked.items()
-             if amount > FILL * float(room[part])}
-    fitted = np.array(list(total.values()))
-    if scale:
-        parts = component.tolist()
-        fitted *= np.array([scale.get(part, 1.0) for part in parts])
-        held = sum(float(room[part]) for part in scale)
-        amounts = {"wanted": sum(asked[part] for part in scale), "room": held,
-                   "poured": FILL * held}
-        if len(scale) == len(asked):
-            notices.append(notice(NoticeKind.MASS_CAPPED, **amounts))
-        else:
-            notices.append(notice(NoticeKind.MASS_CAPPED_THERE, seeds=len(distinct),
-                                  count=sum(part in scale for part in parts), **amounts))
-    return Sources(distinct, fitted, tuple(notices), bool(scale))
+    return total

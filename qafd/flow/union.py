@@ -1,4 +1,4 @@
-"""Several diffusions drawn as one: one per seed, or one per subquery (Eq. 6 and 7).
+"""Several diffusions drawn as one, for example one per subquery (Eq. 6 and 7).
 
 The union retrieves what any part retrieves. Importance, mass and flow add up, so mass is still
 neither made nor lost; a node may then hold more than its capacity, once for each part.
@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.flow.solver import Diffusion, solve
-from qafd.flow.weights import Gates
-from qafd.graph import Graph, sum_at
+from qafd.flow.solver import Diffusion
+from qafd.graph import sum_at
 from qafd.records import Floats, Nodes
 
 
@@ -52,30 +51,24 @@ class Union:
         return best
 
 
-def solve_each(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
-               capacity: str = "unit", rtol: float = 1e-9) -> Union:
-    """One diffusion per seed, as the authors' code does, and their union."""
-    rows, mass = np.asarray(source_rows, np.int64), np.asarray(source_mass, np.float64)
-    return union([solve(graph, gates, rows[i: i + 1], mass[i: i + 1], capacity, rtol)
-                  for i in range(len(rows))])
-
-
 def union(parts: Sequence[Diffusion]) -> Union:
     """The union of diffusions on one graph, for example one for each subquery."""
     if not parts:
         raise ParameterError("a union needs at least one diffusion")
     rows = np.unique(np.concatenate([part.rows for part in parts]))
     places = [np.searchsorted(rows, part.rows) for part in parts]
-    x, mass, source = (
-        sum_at(np.concatenate(places),
-               np.concatenate([getattr(part, name) for part in parts]), len(rows))
-        for name in ("x", "mass", "source"))
+    at = np.concatenate(places)
+    x = sum_at(at, np.concatenate([part.x for part in parts]), len(rows))
+    mass = sum_at(at, np.concatenate([part.mass for part in parts]), len(rows))
+    source = sum_at(at, np.concatenate([part.source for part in parts]), len(rows))
     brought: list[list[int]] = [[] for _ in rows]
     for k, (part, place) in enumerate(zip(parts, places, strict=True)):
         for i in place[part.x > 0].tolist():
             brought[i].append(k)
-    ends = np.concatenate([place[np.stack([part.u, part.v])]
-                           for part, place in zip(parts, places, strict=True)], axis=1)
+    pairs = []
+    for part, place in zip(parts, places, strict=True):
+        pairs.append(place[np.stack([part.u, part.v])])
+    ends = np.concatenate(pairs, axis=1)
     signed = np.concatenate([part.flow for part in parts]) * np.where(ends[0] < ends[1], 1, -1)
     key, edge = np.unique(ends.min(axis=0) * len(rows) + ends.max(axis=0), return_inverse=True)
     net = sum_at(edge, signed, len(key))

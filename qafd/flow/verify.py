@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from qafd.flow.certificate import ROUNDING, Claim, certify
+from qafd.flow.certificate import ROUNDING, ClaimedSolution, certify
 from qafd.records import Floats
 
 DIGEST = "digest"
+TOLERANCE = 1e-12  # of flows and the numbers of the certificate; masses have its own `rtol`
 _MEASURES = ("residual", "overfull", "unfilled", "negative", "gap", "relative_gap", "objective",
              "volume", "source", "rounding")  # fmt: skip
 _SUMMED = ("importance", "mass", "capacity", "source")
@@ -111,7 +112,7 @@ def sealed(obj: Mapping[str, Any]) -> dict[str, Any]:
     return {**obj, "certificate": {**obj["certificate"], DIGEST: _digest(obj)}}
 
 
-def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
+def verify(obj: Any) -> Verification:
     """Check a retrieval as plain JSON values: conservation, optimality, and every stated number.
 
     With x the importances, m the masses and f the flows: f = w (x_u - x_v) on every edge,
@@ -122,12 +123,9 @@ def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
     ----------
     obj : dict
         As from `Retrieval.to_dict`, `sealed` or not; any other value is reported, not raised.
-    tolerance : float
-        Relative, for flows and for the numbers of the certificate. Masses are checked with the
-        certificate's own `rtol`.
     """
     try:
-        wrong = tuple(_complaints(obj, tolerance))
+        wrong = tuple(_complaints(obj))
     except _MalformedError as error:
         return Verification(False, (error.finding,))
     except RecursionError:
@@ -145,7 +143,7 @@ def verify(obj: Any, tolerance: float = 1e-12) -> Verification:
     return Verification(True, tuple(proved))
 
 
-def _complaints(obj: Any, tolerance: float) -> Iterator[Finding]:
+def _complaints(obj: Any) -> Iterator[Finding]:
     """What is wrong with a retrieval."""
     certificate = _dict(obj, "the retrieval").get("certificate")
     if certificate is None:
@@ -154,15 +152,15 @@ def _complaints(obj: Any, tolerance: float) -> Iterator[Finding]:
     if DIGEST in certificate and certificate[DIGEST] != _digest(obj):
         yield found(FindingKind.CHANGED)
     if obj.get("parts"):
-        yield from _union_complaints(obj, tolerance)
+        yield from _union_complaints(obj)
         return
     stored = _Stored(obj)
     marked = [node["id"] for node in stored.nodes if node.get("seed") is True]
     if sorted(map(str, _list(obj, "seeds"))) != sorted(marked):
         yield found(FindingKind.WRONG_SEEDS)
     yield from _passage_complaints(obj)
-    yield from _flow_complaints(stored, tolerance)
-    yield from _certificate_complaints(certificate, stored, tolerance)
+    yield from _flow_complaints(stored)
+    yield from _certificate_complaints(certificate, stored)
 
 
 class _Stored:
@@ -177,30 +175,33 @@ class _Stored:
             _column(self.nodes, "nodes", key)
             for key in ("importance", "mass", "capacity", "source", "degree"))
         self.weight, self.flow = (_column(self.edges, "edges", key) for key in ("weight", "flow"))
-        self.ends = [[_row(edge, key, rows, f"edges[{i}]") for key in ("source", "target")]
-                     for i, edge in enumerate(self.edges)]
-        self.u, self.v = np.array(self.ends, dtype=np.int64).reshape(-1, 2).T  # (e,)
+        ends = []
+        for i, edge in enumerate(self.edges):
+            ends.append([_row(edge, key, rows, f"edges[{i}]") for key in ("source", "target")])
+        self.u, self.v = np.array(ends, dtype=np.int64).reshape(-1, 2).T  # (e,)
         # what the rounding of a flow is relative to
         self.level = self.weight * (np.abs(self.x[self.u]) + np.abs(self.x[self.v]))
 
 
-def _flow_complaints(stored: _Stored, tolerance: float) -> Iterator[Finding]:
+def _flow_complaints(stored: _Stored) -> Iterator[Finding]:
     """What is wrong with nodes and edges as they stand."""
-    ends, x, u, v, degree = stored.ends, stored.x, stored.u, stored.v, stored.degree
-    if len({frozenset(pair) for pair in ends}) < len(ends) or any(a == b for a, b in ends):
-        yield found(FindingKind.BAD_EDGE)
-    if (stored.weight <= 0).any() or (stored.flow < 0).any():
-        yield found(FindingKind.BAD_WEIGHT)
-    if (stored.source < 0).any() or (stored.capacity < 0).any() or (degree % 1 != 0).any():
-        yield found(FindingKind.BAD_NODE)
-    if (np.diff(x) > 0).any():
-        yield found(FindingKind.WRONG_ORDER)
+    x, u, v, degree = stored.x, stored.u, stored.v, stored.degree
+    pairs = np.unique(np.sort([u, v], axis=0), axis=1)  # (2, distinct)
+    broken = {
+        FindingKind.BAD_EDGE: pairs.shape[1] < len(u) or (u == v).any(),
+        FindingKind.BAD_WEIGHT: (stored.weight <= 0).any() or (stored.flow < 0).any(),
+        FindingKind.BAD_NODE: (np.minimum(stored.source, stored.capacity) < 0).any()
+        or (degree % 1 != 0).any(),
+        FindingKind.WRONG_ORDER: (np.diff(x) > 0).any()}
+    for kind, wrong in broken.items():
+        if wrong:
+            yield found(kind)
     for node, full, held in zip(stored.nodes, x > 0, stored.mass > 0, strict=True):
         state = "saturated" if full else "wet" if held else "dry"
         if node.get("state") != state:
             yield found(FindingKind.WRONG_STATE, node=node["id"][:80], found=state,
                         stated=str(node.get("state"))[:20])
-    off = np.abs(stored.flow - stored.weight * (x[u] - x[v])) > tolerance * stored.level
+    off = np.abs(stored.flow - stored.weight * (x[u] - x[v])) > TOLERANCE * stored.level
     if off.any():
         first = stored.edges[int(np.argmax(off))]
         yield found(FindingKind.WRONG_FLOW, count=int(off.sum()), source=first["source"][:80],
@@ -211,8 +212,7 @@ def _flow_complaints(stored: _Stored, tolerance: float) -> Iterator[Finding]:
                     found=int(edges[i]), stated=float(degree[i]))
 
 
-def _certificate_complaints(certificate: dict[str, Any], stored: _Stored,
-                            tolerance: float) -> Iterator[Finding]:
+def _certificate_complaints(certificate: dict[str, Any], stored: _Stored) -> Iterator[Finding]:
     """Where the stated certificate is not the one that the numbers give."""
     x, capacity, source = stored.x, stored.capacity, stored.source
     rtol = _number(certificate, "rtol", "certificate")
@@ -221,7 +221,7 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored,
     # Seeds without neighbors are listed for the reader and took no part in the diffusion.
     part = (stored.degree > 0) | (source != 0) | (stored.mass != 0) | (x != 0) | (capacity != 0)
     row = np.cumsum(part) - 1
-    again = certify(Claim(x[part], source[part], capacity[part], row[stored.u], row[stored.v],
+    again = certify(ClaimedSolution(x[part], source[part], capacity[part], row[stored.u], row[stored.v],
                           stored.weight, stored.mass[part]), rtol)
     if not again.optimal:
         yield found(FindingKind.NOT_OPTIMAL, flaws=again.to_dict()["flaws"])
@@ -233,9 +233,9 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored,
     energy = scale * (1.0 + float(x.max(initial=0.0)))
     # A residual is in units of what is allowed: its rounding is a share of that.
     least = max(rtol * float(capacity[part].min(initial=1.0)), 1e-300)
-    allowed = dict.fromkeys(_MEASURES, tolerance * scale) | {
-        "gap": tolerance * energy, "objective": tolerance * energy,
-        "relative_gap": tolerance * energy / max(abs(again.objective), 1e-300),
+    allowed = dict.fromkeys(_MEASURES, TOLERANCE * scale) | {
+        "gap": TOLERANCE * energy, "objective": TOLERANCE * energy,
+        "relative_gap": TOLERANCE * energy / max(abs(again.objective), 1e-300),
         "residual": 1e-3 + ROUNDING * scale / least}
     for key in (*_MEASURES, *_COUNTS):
         if key == "rounding" and key not in certificate:  # of before it was stated
@@ -245,15 +245,15 @@ def _certificate_complaints(certificate: dict[str, Any], stored: _Stored,
             yield found(FindingKind.WRONG_MEASURE, key=key, stated=stated, found=given)
     balance = np.sort([_number({"": b}, "", "balance") for b in _list(certificate, "balance")])
     due = np.sort(again.balance)
-    if len(balance) != len(due) or not (np.abs(balance - due) <= tolerance * scale).all():
+    if len(balance) != len(due) or not (np.abs(balance - due) <= TOLERANCE * scale).all():
         yield found(FindingKind.WRONG_BALANCE)
 
 
-def _union_complaints(obj: dict[str, Any], tolerance: float) -> Iterator[Finding]:
+def _union_complaints(obj: dict[str, Any]) -> Iterator[Finding]:
     """What is wrong with any part of a union, or with their sum."""
     sums: dict[str, Floats] = {}  # (4,)
     for number, part in enumerate(_records(obj, "parts"), 1):
-        for wrong in _complaints(part, tolerance):
+        for wrong in _complaints(part):
             yield replace(wrong, part=number)
         for node in _records(part, "nodes"):
             name = _text(node, "id", "a node of a part")
@@ -266,7 +266,7 @@ def _union_complaints(obj: dict[str, Any], tolerance: float) -> Iterator[Finding
     for node in nodes:
         for key, total in zip(_SUMMED, sums[node["id"]].tolist(), strict=True):
             stated = _number(node, key, "a node")
-            if abs(stated - total) > tolerance * abs(total):
+            if abs(stated - total) > TOLERANCE * abs(total):
                 yield found(FindingKind.WRONG_SUM, node=node["id"][:80], key=key, stated=stated,
                             found=total)
 

@@ -1,72 +1,55 @@
 """Files to graph: parse, chunk, extract, embed, log, assemble; stops and resumes anywhere."""
 
-import os
 import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
-import numpy as np
-
-from qafd.assemble import Reading, assemble
 from qafd.child import ForkServer
-from qafd.edits import apply_edits, connect_by_hand
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Readings
+from qafd.ingest.progress import Progress, never
 from qafd.ingest.reader import NO_KEYS, Keys, Local, ModelChoice, chosen, engine_of, extractor_of
+from qafd.ingest.update import GraphUpdate
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.models.estimate import NO_READING, RunPlan, plan_embedding
 from qafd.pace import silent
 from qafd.reading.formats.graphs.passages import given_for
 from qafd.reading.names import LocalExtractor
-from qafd.reading.parsing import ALONE, CHILD, Ask, parse_with_notices
+from qafd.reading.parsing import (
+    ALONE,
+    CHILD,
+    Ask,
+    parse_communities,
+    parse_with_notices,
+    refuse_size,
+)
 from qafd.reading.text import count_tokens
-from qafd.records import Chunk, Extraction, Vectors
-from qafd.storage import Workspace, open_workspace
-from qafd.storage.rows import DocumentNameError, clean_name, embedding_key, now, vector_keys
-
-Item = TypeVar("Item")
+from qafd.records import Chunk
+from qafd.retrieve.layers.imported import keep_communities
+from qafd.storage import Location, Workspace, open_workspace, size_of
+from qafd.storage.assembled import keys_of
+from qafd.storage.rows import DocumentNameError, clean_name, embedding_key, now
 
 _ENDS = re.compile(r"[.!?](?=\s|$)")
 
 WAIT_SECONDS = 0.3
 BATCH = 16  # passages a child reads at a time
-VECTORS = 64  # passages or names whose vectors are computed and stored at a time
 GROWTH = 4  # the graph is assembled anew when the log has grown by this factor
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far the indexing has come.
-
-    `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far),
-    "assembling", "embedding" (of `total` vectors that were missing) or "comparing names" (of
-    `total`); `current` names the file or kind of text at work.
-    """
-
-    stage: str
-    done: int
-    total: int
-    current: str = ""
-
-
-def never() -> bool:
-    """Do not stop."""
-    return False
-
-
 def index(
-    path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (), *,
+    location: Location, sources: Iterable[tuple[str, bytes]] = (), *,
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder,
     progress: Callable[[Progress], None] = silent, stopped: Callable[[], bool] = never,
-    processes: int = 2, keys: Keys = NO_KEYS, run: str = "", patient: bool = False,
+    processes: int | str = 2, keys: Keys = NO_KEYS, run: str = "", patient: bool = False,
 ) -> tuple[str, ...]:
     """Take files into a workspace and bring its graph up to date; returns the files at work.
 
@@ -81,8 +64,9 @@ def index(
         importable from a module.
     stopped : callable
         Asked between passages; True ends the run, and unfinished files are "cancelled".
-    processes : int
-        How many read passages; 1 reads in this process.
+    processes : int or str
+        How many read passages; 1 reads in this process. Or the address of a Dask scheduler whose
+        workers read them, as dask://host:8786.
     keys : mapping of str to str
         Address to API key, for the models that the workspace is read with (`qafd.ingest.reader`).
     run : str
@@ -99,21 +83,22 @@ def index(
     DiskFullError, ModelError
         What was logged before stays; call again to resume.
     """
-    with open_workspace(path) as store:
-        given = []
+    with open_workspace(location) as store:
+        given: list[str] = []
+        refused: list[str] = []
         for name, data in sources:
             store.files.add(name, data)
-            given.append(clean_name(name))
-        done: list[str] = []
+            (given if refuse_size(data) is None else refused).append(clean_name(name))
+        done = refused
         with ExitStack() as held, Local(extractor, embedder, processes) as local:
             while True:
                 try:
-                    held.enter_context(store.queue.lease())
+                    held.enter_context(store.lease.hold())
                     break
                 except BusyError:
                     if not patient or stopped():
                         raise
-                done = given  # some of them, if not all, by the other one
+                done = [*refused, *given]  # some of them, if not all, by the other one
                 files = [file for file in store.files.all() if file.name in given]
                 progress(Progress("extracting", sum(file.extracted for file in files),
                                   sum(file.passages for file in files), "another process reads"))
@@ -138,27 +123,24 @@ def _claim(store: Workspace) -> tuple[str, ...]:
                       if file.status in ("queued", "parsing", "extracting")
                       and file.deleted_at is None)
         if not names and not store.graph.stale:
-            store.queue.give_back_lease()
+            store.lease.give_back()
     return names
 
 
-def refresh(
-    path: str | os.PathLike[str], *, extractor: Callable[[], BatchExtractor] = LocalExtractor,
-    embedder: Callable[[], PassageEmbedder] = LocalEmbedder, keys: Keys = NO_KEYS,
-) -> None:
+def refresh(location: Location, keys: Keys = NO_KEYS) -> None:
     """Bring the graph up to date after a deletion or an undo, in this process.
 
     Another process may be indexing meanwhile: a graph of an older log never replaces one of
     a newer log.
     """
-    with open_workspace(path) as store:
+    with open_workspace(location) as store:
         if store.graph.stale:
-            bring_up_to_date(store, engine_of(
+            GraphUpdate(store, engine_of(
                 replace(chosen(store), model=""), store, keys, f"refresh {now()}",
-                Local(extractor, embedder)))
+                Local(LocalExtractor, LocalEmbedder))).run()
 
 
-def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = (),
+def plan(location: Location, sources: Iterable[tuple[str, bytes]] = (),
          choice: ModelChoice | None = None, anew: bool = False) -> RunPlan:
     """What the endpoints of a workspace would cost for all that is not read, and for new files.
 
@@ -172,43 +154,51 @@ def plan(path: str | os.PathLike[str], sources: Iterable[tuple[str, bytes]] = ()
         All vectors are to be computed again.
     """
     with TemporaryDirectory() as folder, open_workspace(Path(folder, "plan.db")) as aside, \
-            open_workspace(path if Path(path).exists() else aside.path) as store:
+            open_workspace(aside.place.url if size_of(location) is None else location) as store:
         choice = choice or chosen(store)
         extractor = extractor_of(choice, store, Recorded([], choice.model))
         name = extractor.name if choice.model else store.log.extractor
         files = [f.name for f in store.files.all() if f.deleted_at is None]
-        passages = {c.id: c for f in files for c in store.log.pending(f, name)}
         for new, data in (*store.files.unread(), *sources):
             aside.files.add(new, data)
         added = [file.name for file in aside.files.all()]
-        given = {c.id: c for f in files for c in store.log.given(f, name).values()}
         for file in added:
             _parse(aside, file)
-            passages |= {c.id: c for c in aside.log.pending(file, name)}
-            given |= {c.id: c for c in aside.log.given(file, name).values()}
+        passages: dict[str, Chunk] = {}
+        given: dict[str, Chunk] = {}
+        for place, names in ((store, files), (aside, added)):
+            for file in names:
+                passages |= {c.id: c for c in place.log.pending(file, name)}
+                given |= {c.id: c for c in place.log.given(file, name).values()}
         planned = (extractor.plan(passages.values(), choice.in_flight) if choice.model
                    else NO_READING)
         if not choice.embedder:
             return planned
-        known = dict(_embeddable(store, choice.embedder, anew))
-        sizes = [size for size in known.values() if size is not None]
-        sizes += [(len(_ENDS.findall(c.text)) or 1, count_tokens(f"{c.title}\n{c.text}"))
-                  for c in (passages | given).values() if c.id not in known]
+        sizes = _sizes_of(store, choice.embedder, anew, (passages | given).values())
         return replace(planned, embedding=plan_embedding(
-            store.path, choice.embedder, choice.embed_rate, sizes, len({*files, *added})))
+            store, choice.embedder, choice.embed_rate, sizes, len({*files, *added})))
 
 
-def _embeddable(store: Workspace, model: str, anew: bool
-                ) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    """Every passage of the log with its sentences and tokens, None where its vectors are stored."""
+def _sizes_of(store: Workspace, model: str, anew: bool, unread: Iterable[Chunk]
+              ) -> list[tuple[int, int]]:
+    """Sentences and tokens of the passages, read or not, whose vectors are not stored."""
     log = store.log.read()
     pairs = list(zip(log.chunks, log.extractions, strict=True))
-    keys = [_keys(model, *pair) for pair in pairs]
-    missing = store.vectors.missing(key for some in keys for key in some)
+    keys = [keys_of(model, *pair) for pair in pairs]
+    missing = store.vectors.missing(chain.from_iterable(keys))
+    sizes = []
     for (passage, extraction), some in zip(pairs, keys, strict=True):
-        wanted = anew or not missing.isdisjoint(some)
-        yield passage.id, (len(extraction.sentences), count_tokens(
-            f"{passage.title}\n{passage.text}")) if wanted else None
+        if anew or not missing.isdisjoint(some):
+            sizes.append((len(extraction.sentences), _tokens_of(passage)))
+    known = {passage.id for passage in log.chunks}
+    for passage in unread:
+        if passage.id not in known:
+            sizes.append((len(_ENDS.findall(passage.text)) or 1, _tokens_of(passage)))
+    return sizes
+
+
+def _tokens_of(passage: Chunk) -> int:
+    return count_tokens(f"{passage.title}\n{passage.text}")
 
 
 def extend(
@@ -222,13 +212,7 @@ def extend(
     """
     models = engine.models
     failures: defaultdict[str, list[ModelError]] = defaultdict(list)
-    store.vectors.stamp(models.embedder, models.dimension)
-    if not store.log.extractor:
-        store.log.use_extractor(models.extractor)
-    elif store.log.extractor != models.extractor:
-        # The old graph stays until every passage has been read by the new extractor.
-        names = list(dict.fromkeys([*names, *(file.name for file in store.files.all())]))
-        store.files.reopen(names)
+    names = _stamp(store, models, names)
     tally = Tally()
     logged, assembled = store.log.counts()
     given_up = False  # an assembly in between, which no later one shall make up for
@@ -241,16 +225,13 @@ def extend(
         if readings.failed:
             failures[source] += readings.failed
         if tally.count(source, len(chunks) + len(readings.failed)):
-            if source in failures:
-                store.files.fail(source, _unread(failures[source]))
-            else:
-                store.files.finish(source)
+            _close(store, source, failures.get(source, ()))
         progress(Progress("extracting", tally.done, tally.total, source))
         logged += len(chunks)
         # not shortly before the end, where it is done anyway
         to_come = tally.total - tally.done + tally.files
         if logged >= GROWTH * assembled and to_come * GROWTH > logged:
-            bring_up_to_date(store, engine, progress, stopped)
+            GraphUpdate(store, engine, progress, stopped).run()
             assembled, given_up = logged, stopped()
     else:
         if not failures:
@@ -258,53 +239,32 @@ def extend(
     progress(Progress("assembling", tally.done, tally.total))
     # what was read before a cancellation shall be seen; a graph alone can wait
     seen = tally.total and stopped() and not given_up
-    bring_up_to_date(store, engine, progress, never if seen else stopped)
-    for error in (error for some in failures.values() for error in some):
+    GraphUpdate(store, engine, progress, never if seen else stopped).run()
+    for error in chain.from_iterable(failures.values()):
         if isinstance(error, (SpendingCapError, MissingKeyError)):
             raise error
 
 
-def _unread(failures: Sequence[ModelError]) -> str:
+def _stamp(store: Workspace, models: Models, names: Sequence[str]) -> Sequence[str]:
+    """Note which models read; the files that are to be read, all where another one read them."""
+    store.vectors.stamp(models.embedder, models.dimension)
+    if not store.log.extractor:
+        store.log.use_extractor(models.extractor)
+    elif store.log.extractor != models.extractor:
+        # The old graph stays until every passage has been read by the new extractor.
+        names = list(dict.fromkeys([*names, *(file.name for file in store.files.all())]))
+        store.files.reopen(names)
+    return names
+
+
+def _close(store: Workspace, source: str, failures: Sequence[ModelError]) -> None:
+    """Note how the reading of a file ended."""
+    if not failures:
+        store.files.finish(source)
+        return
     often = Counter(str(error) for error in failures).most_common(1)[0][0]
     many = f"{len(failures)} passages were" if len(failures) > 1 else "1 passage was"
-    return f"{many} not read by the model: {often} Retry reads only what is missing."
-
-
-class _StoppedError(Exception):
-    """The assembly was told to end between two batches of vectors or of names."""
-
-
-def bring_up_to_date(
-    store: Workspace, engine: Engine, progress: Callable[[Progress], None] = silent,
-    stopped: Callable[[], bool] = never,
-) -> bool:
-    """Assemble the graph of the log as it is now; True when that changed the graph.
-
-    Vectors that are not stored are computed, so this also completes a change of the embedder.
-    They are stored batch by batch: what ends this run, the next one goes on after the last.
-    """
-    if not store.graph.stale:
-        return False
-    log = store.log.read()
-    if not log.chunks:
-        nothing = np.zeros((0, engine.models.dimension), np.float32)
-        return store.graph.write(log, (), (), nothing, nothing)
-    pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))
-
-    def compared(done: int, total: int) -> None:
-        if stopped():
-            raise _StoppedError
-        progress(Progress("comparing names", done, total))
-
-    try:
-        assembly = connect_by_hand(
-            assemble(_readings(store, engine, pairs, progress, stopped),
-                     lambda names: _named(store, engine, names, progress, stopped), compared),
-            log.edits)
-    except _StoppedError:
-        return False
-    return store.graph.write(
-        log, assembly.nodes, assembly.edges, assembly.alignment, assembly.names)
+    store.files.fail(source, f"{many} not read by the model: {often} Retry reads only what is missing.")
 
 
 @dataclass
@@ -349,6 +309,7 @@ def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
         return
     try:
         parsed = parse_with_notices(name, data, ask=ask)
+        graph = parse_communities(data)
         passages = list(zip(parsed.documents, parsed.passages, strict=True))
         if not any(chunks for _, chunks in passages):
             raise ParseError("The file holds no text; nothing was added.")
@@ -358,6 +319,8 @@ def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
                 if given := parsed.given.get(document.name):
                     for number, one in enumerate(chunks):
                         store.log.give(one, given_for(given, one, opening=not number))
+            if stored and graph is not None:
+                keep_communities(store, name, graph)
     except (ParseError, DocumentNameError) as error:
         store.files.fail(name, str(error))
 
@@ -368,62 +331,5 @@ def _log(store: Workspace, models: Models, chunks: Sequence[Chunk], readings: Re
     doubts = readings.doubts or ("",) * len(chunks)
     for passage, extraction, vectors, doubt in zip(
             chunks, readings.extractions, readings.vectors, doubts, strict=True):
-        store.log.put(passage, extraction, dict(zip(
-            _keys(models.embedder, passage, extraction), vectors, strict=True)), doubt)
-
-
-def _keys(model: str, passage: Chunk, extraction: Extraction) -> list[str]:
-    return vector_keys(model, passage.title, passage.text, extraction.sentences)
-
-
-def _readings(
-    store: Workspace, engine: Engine, pairs: Sequence[tuple[Chunk, Extraction]],
-    progress: Callable[[Progress], None], stopped: Callable[[], bool],
-) -> list[Reading]:
-    keys = [_keys(engine.models.embedder, *pair) for pair in pairs]
-    stored = store.vectors.get(key for some in keys for key in some)
-    missing = [i for i, some in enumerate(keys) if not all(key in stored for key in some)]
-
-    def embed(rows: Sequence[int]) -> dict[str, Vectors]:
-        read = engine.reread([pairs[i] for i in rows])
-        return {key: vector for i, vectors in zip(rows, read, strict=True)
-                for key, vector in zip(keys[i], vectors, strict=True)}
-
-    stored |= _filled(store, missing, embed, [len(keys[i]) for i in missing], "sentences",
-                      progress, stopped)
-    return [
-        Reading(passage, extraction, stored[some[0]],
-                np.array([stored[key] for key in some[1:]]).reshape(-1, engine.models.dimension))
-        for (passage, extraction), some in zip(pairs, keys, strict=True)]
-
-
-def _named(
-    store: Workspace, engine: Engine, names: Sequence[str], progress: Callable[[Progress], None],
-    stopped: Callable[[], bool],
-) -> Vectors:
-    keys = {name: embedding_key(engine.models.embedder, name) for name in names}
-    stored = store.vectors.get(keys.values())
-    missing = [name for name in keys if keys[name] not in stored]
-
-    def embed(some: Sequence[str]) -> dict[str, Vectors]:
-        return dict(zip([keys[name] for name in some], engine.embed(some), strict=True))
-
-    stored |= _filled(store, missing, embed, [1] * len(missing), "names", progress, stopped)
-    return np.array([stored[keys[name]] for name in names])
-
-
-def _filled(
-    store: Workspace, missing: Sequence[Item], embed: Callable[[Sequence[Item]], dict[str, Vectors]],
-    sizes: Sequence[int], what: str, progress: Callable[[Progress], None],
-    stopped: Callable[[], bool],
-) -> dict[str, Vectors]:
-    """The vectors of what is missing, each batch stored before the next one is computed."""
-    found: dict[str, Vectors] = {}
-    for at in range(0, len(missing), VECTORS):
-        if stopped():
-            raise _StoppedError
-        progress(Progress("embedding", sum(sizes[:at]), sum(sizes), what))
-        fresh = embed(missing[at:at + VECTORS])
-        store.vectors.put(fresh)
-        found |= fresh
-    return found
+        rows = dict(zip(keys_of(models.embedder, passage, extraction), vectors, strict=True))
+        store.log.put(passage, extraction, rows, doubt)

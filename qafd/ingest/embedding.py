@@ -1,21 +1,21 @@
 """Vectors from an endpoint: capped, noted in the ledger, and stored with every request."""
 
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qafd.errors import DeadlineError, MalformedReplyError
+from qafd.errors import ModelError
 from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
-from qafd.models.cost import Meter, Price, Spent
+from qafd.models.attempts import retrying
+from qafd.models.cost import Bill, Meter, Price, take_turn
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import open_workspace
-from qafd.storage.rows import Call, embedding_key, vector_keys
+from qafd.storage.assembled import keys_of
+from qafd.storage.rows import Call, embedding_key
 
 if TYPE_CHECKING:
     from qafd.models.endpoint_embedder import EndpointEmbedder
@@ -31,8 +31,8 @@ class MeteredEmbedder:
     Parameters
     ----------
     model : EndpointEmbedder
-    path : path
-        The workspace file.
+    workspace : str
+        The URL of the workspace.
     price : Price, optional
         Without one the cap on money does not count these requests.
     run, document, question : str
@@ -40,7 +40,7 @@ class MeteredEmbedder:
     """
 
     model: "EndpointEmbedder"
-    path: Path
+    workspace: str
     meter: Meter
     price: Price | None = None
     run: str = ""
@@ -81,7 +81,7 @@ class MeteredEmbedder:
 
     def embed_keyed(self, texts: Mapping[str, str]) -> dict[str, Vectors]:
         """The vectors, each (d,), of texts under the keys that they are stored by."""
-        with open_workspace(self.path) as store:
+        with take_turn((self.workspace, frozenset(texts))), open_workspace(self.workspace) as store:
             found = store.vectors.get(texts)
             wanted: dict[str, list[str]] = {}
             for key, text in texts.items():
@@ -89,7 +89,9 @@ class MeteredEmbedder:
                     wanted.setdefault(text, []).append(key)
             left = iter(wanted.values())
             for rows in self.model.in_requests(list(wanted), self._ask):
-                fresh = {key: row for row, keys in zip(rows, left, strict=False) for key in keys}
+                fresh: dict[str, Vectors] = {}
+                for row, keys in zip(rows, left, strict=False):
+                    fresh |= dict.fromkeys(keys, row)
                 if store.vectors.embedder == (self.name, self.dimension):
                     store.vectors.put(fresh)
                 found |= fresh
@@ -97,29 +99,22 @@ class MeteredEmbedder:
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
         """The vectors of one request, unless it could exceed the cap."""
-        most = math.ceil(1.1 * sum(2 + count_tokens(text) for text in texts))
-        reserved = Spent(1, most, self._cost(most) or 0.0)
-        self.meter.reserve(reserved)
-        begin = time.monotonic()
-        status, tokens, estimated = "failed", 0, True
+        tokens = math.ceil(1.1 * sum(2 + count_tokens(text) for text in texts))
+        most = Call("", "embed", self.name, "failed", "", tokens, 0, True,
+                    document=self.document, question=self.question, run=self.run)
+        bill = Bill(self.meter, self.workspace, self.price, most)
+        failure: ModelError | None = None
         try:
-            embedded = self.model.ask(texts)
-            status, tokens, estimated = "ok", embedded.tokens, embedded.estimated
-        except (MalformedReplyError, DeadlineError) as error:  # it may have been paid
-            status = "rejected" if isinstance(error, MalformedReplyError) else status
-            tokens = sum(map(count_tokens, texts))
+            with retrying(bill.again):
+                embedded = self.model.ask(texts)
+            bill.note(replace(most, status="ok", tokens_in=embedded.tokens,
+                              estimated=embedded.estimated))
+        except ModelError as error:
+            failure = error
             raise
         finally:
-            cost = self._cost(tokens)
-            self.meter.settle(reserved, Spent(1, tokens, cost or 0.0))
-            with open_workspace(self.path) as store:
-                store.ledger.put(Call(
-                    "", "embed", self.name, status, "", tokens, 0, estimated, False, cost,
-                    time.monotonic() - begin, "", self.document, self.question, self.run))
+            bill.fail(failure)
         return embedded.vectors
-
-    def _cost(self, tokens: int) -> float | None:
-        return self.price.of(tokens, 0) if self.price else None
 
 
 class EndpointEngine:
@@ -144,14 +139,17 @@ class EndpointEngine:
 
     def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
         """The vectors of passages whose extraction is known, each (1 + s, d)."""
-        keys = [vector_keys(self.models.embedder, chunk.title, chunk.text, extraction.sentences)
-                for chunk, extraction in pairs]
-        texts = {key: text for some, pair in zip(keys, pairs, strict=True)
-                 for key, text in zip(some, texts_of(*pair), strict=True)}
+        keys = [keys_of(self.models.embedder, *pair) for pair in pairs]
+        texts: dict[str, str] = {}
+        for some, pair in zip(keys, pairs, strict=True):
+            texts |= zip(some, texts_of(*pair), strict=True)
         documents = {chunk.document for chunk, _ in pairs}
         found = self._embedder.about(
             document=documents.pop() if len(documents) == 1 else "").embed_keyed(texts)
-        return [np.array([found[key] for key in some]) for some in keys]
+        vectors = []
+        for some in keys:
+            vectors.append(np.array([found[key] for key in some]))
+        return vectors
 
     def embed(self, names: Sequence[str]) -> Vectors:
         """Unit rows, shape (k, d)."""

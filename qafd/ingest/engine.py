@@ -4,28 +4,28 @@ import multiprocessing
 import os
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from qafd.assemble import read, sure_names
+from qafd.assemble.claims import sure_names
+from qafd.assemble.readings import read
 from qafd.errors import ModelError
 from qafd.models.embedder import PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
 
 Batch = tuple[str, Sequence[Chunk]]
 """A file's name and some of its passages."""
-
-Result = TypeVar("Result")
 
 
 class BatchExtractor(Protocol):
@@ -101,8 +101,7 @@ class Here:
         """The readings of a batch; a name's vector comes with its first batch only."""
         extractions = tuple(self._extractor.extract_all(chunks))
         vectors = tuple(self.reread(list(zip(chunks, extractions, strict=True))))
-        found = {name for one in zip(chunks, extractions, strict=True)
-                 for name in sure_names(*one)}
+        found = set(chain.from_iterable(map(sure_names, chunks, extractions)))
         names = sorted(found - self._embedded)
         self._embedded.update(names)
         return Readings(extractions, vectors, tuple(names), self.embed(names))
@@ -134,8 +133,69 @@ class _Context(SpawnContext):
     Process = _Process
 
 
-class Pool:
-    """Reads in `processes` children; use in a `with` block.
+class Workers(ABC):
+    """Reads at several places at once, each with models of its own; use in a `with` block."""
+
+    batch = 32  # passages or names that one of them embeds at a time
+    models: Models
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let the workers go; what they were reading is dropped."""
+
+    @abstractmethod
+    def _room(self) -> int:
+        """How many batches may be under way, so that all are busy while the caller assembles."""
+
+    @abstractmethod
+    def _submit(self, verb: str, argument: Sequence[Any]) -> Any:
+        """Let a worker do a method of its `Here`; the future of what that returns."""
+
+    @abstractmethod
+    def _result(self, future: Any) -> Any:
+        """What a future has come to; ModelError where its worker died."""
+
+    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
+        """Every batch with its readings, in order."""
+        waiting: deque[tuple[Batch, Any]] = deque()
+        try:
+            while True:
+                for batch in islice(batches, max(0, self._room() - len(waiting))):
+                    waiting.append((batch, self._submit("read", batch[1])))
+                if not waiting:
+                    return
+                batch, future = waiting.popleft()
+                yield batch, self._result(future)
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
+        """The vectors of passages whose extraction is known, each (1 + s, d)."""
+        found: list[Vectors] = []
+        for vectors in self._map("reread", pairs):
+            found.extend(vectors)
+        return found
+
+    def embed(self, names: Sequence[str]) -> Vectors:
+        """Unit rows, shape (k, d)."""
+        none = np.zeros((0, self.models.dimension), np.float32)
+        return np.concatenate([none, *self._map("embed", names)])
+
+    def _map(self, verb: str, items: Sequence[Any]) -> list[Any]:
+        futures = [self._submit(verb, items[start:start + self.batch])
+                   for start in range(0, len(items), self.batch)]
+        return [self._result(future) for future in futures]
+
+
+class Pool(Workers):
+    """Reads in `processes` children.
 
     Parameters
     ----------
@@ -149,8 +209,6 @@ class Pool:
         A child cannot make its models, or died; what was logged before stays.
     """
 
-    batch = 32  # passages or names that one child embeds at a time
-
     def __init__(self, extractor: Callable[[], BatchExtractor],
                  embedder: Callable[[], PassageEmbedder], processes: int = 2) -> None:
         self._processes = processes
@@ -159,53 +217,22 @@ class Pool:
             processes, _Context(), _start, ((extractor, embedder),))
         try:
             answers = [self._pool.submit(_models) for _ in range(processes)]
-            self.models: Models = self._result(answers[0])
+            self.models = self._result(answers[0])
         except BaseException:  # Ctrl-C too: the children would outlive it
             self.close()
             raise
-
-    def __enter__(self) -> "Pool":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the children; what they were reading is dropped."""
         self._pool.shutdown(cancel_futures=True)
 
-    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
-        """Every batch with its readings, in order; four batches wait for each child.
+    def _room(self) -> int:
+        return 5 * self._processes  # four wait for each child
 
-        That keeps them busy while the caller assembles the graph.
-        """
-        waiting: deque[tuple[Batch, Future[Readings]]] = deque()
-        try:
-            while True:
-                for batch in islice(batches, 5 * self._processes - len(waiting)):
-                    waiting.append((batch, self._pool.submit(_read, batch[1])))
-                if not waiting:
-                    return
-                batch, future = waiting.popleft()
-                yield batch, self._result(future)
-        finally:
-            for _, future in waiting:
-                future.cancel()
+    def _submit(self, verb: str, argument: Sequence[Any]) -> Any:
+        return self._pool.submit(_do, verb, argument)
 
-    def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
-        """The vectors of passages whose extraction is known, each (1 + s, d)."""
-        futures = [self._pool.submit(_reread, pairs[i:i + self.batch])
-                   for i in range(0, len(pairs), self.batch)]
-        return [vectors for future in futures for vectors in self._result(future)]
-
-    def embed(self, names: Sequence[str]) -> Vectors:
-        """Unit rows, shape (k, d)."""
-        futures = [self._pool.submit(_embed, names[i:i + self.batch])
-                   for i in range(0, len(names), self.batch)]
-        rows = [self._result(future) for future in futures]
-        return np.concatenate([np.zeros((0, self.models.dimension), np.float32), *rows])
-
-    def _result(self, future: "Future[Result]") -> Result:
+    def _result(self, future: Any) -> Any:
         try:
             return future.result()
         except BrokenProcessPool:
@@ -238,13 +265,5 @@ def _models() -> Models:
     return _here().models
 
 
-def _read(chunks: Sequence[Chunk]) -> Readings:
-    return _here().read(chunks)
-
-
-def _reread(pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
-    return _here().reread(pairs)
-
-
-def _embed(names: Sequence[str]) -> Vectors:
-    return _here().embed(names)
+def _do(verb: str, argument: Sequence[Any]) -> Any:
+    return getattr(_here(), verb)(argument)

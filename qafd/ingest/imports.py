@@ -6,6 +6,7 @@ workspace like any other: hashed, replaced, deleted, brought back.
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from qafd.errors import ParameterError
@@ -21,11 +22,19 @@ from qafd.reading.parsing import GRAPH_LIMITS, parse_graph
 __all__ = ["GRAPH_ENDINGS", "ImportedEdge", "ImportedGraph", "ImportedNode", "ImportedText",
            "files_of", "read_graph"]
 
-# One of each line, in the order of preference, makes a graph.
-_GRAPHRAG = (("entities.parquet", "create_final_entities.parquet"),
-             ("relationships.parquet", "create_final_relationships.parquet"),
-             ("text_units.parquet", "create_final_text_units.parquet"))
-_LIGHTRAG = (("graph_chunk_entity_relation.graphml",), ("kv_store_text_chunks.json",))
+Kind = Sequence[Sequence[str]]
+"""The files of a program: one of each line, in the order of preference, makes a graph."""
+
+_TABLES = ("entities", "relationships", "text_units", "communities", "community_reports")
+_NEEDED = 2  # of these tables
+_WITHOUT = {
+    "text_units": "There is no table text_units, so descriptions become the passages.",
+    "communities": "There is no table communities, so communities are computed from the graph."}
+_GRAPHRAG: tuple[Kind, ...] = tuple(
+    tuple((f"{table}.{ending}", f"create_final_{table}.{ending}") for table in _TABLES)
+    for ending in ("parquet", "jsonl", "json", "csv"))
+_LIGHTRAG: Kind = (("graph_chunk_entity_relation.graphml",), ("kv_store_text_chunks.json",))
+_KINDS = (*_GRAPHRAG, _LIGHTRAG)
 
 
 def read_graph(
@@ -51,8 +60,10 @@ def read_graph(
     try:
         data = [_beginning(file) for file in files]
     except OSError as error:
-        raise ParameterError(f"{error.filename} cannot be read: {error.strerror}") from error
-    return name_of([file.absolute() for file in files]), parse_graph(data)
+        raise ParameterError("{filename} cannot be read: {reason}", filename=error.filename,
+                             reason=error.strerror) from error
+    graph = note_missing([file.name for file in files], parse_graph(data))
+    return name_of([file.absolute() for file in files]), graph
 
 
 def _beginning(path: Path) -> bytes:
@@ -60,10 +71,22 @@ def _beginning(path: Path) -> bytes:
         return file.read(GRAPH_LIMITS.input_bytes + 1)  # a device may have no end
 
 
+def note_missing(names: Sequence[str], graph: ImportedGraph) -> ImportedGraph:
+    """The graph of some files, with a notice for each table of GraphRAG that is not among them."""
+    notices: list[str] = []
+    for kind in _GRAPHRAG:
+        tables = dict(zip(_TABLES, kind, strict=True))
+        if not set(tables["relationships"]).isdisjoint(names):
+            for table, sentence in _WITHOUT.items():
+                if set(tables[table]).isdisjoint(names):
+                    notices.append(sentence)
+    return replace(graph, notices=(*graph.notices, *notices))
+
+
 def name_of(files: Sequence[PurePath]) -> str:
     """What a graph is called in the workspace: its first file, with the folder of a known name."""
     first = next((file for file in files if file.suffix == ".graphml"), files[0])
-    known = first.name in {name for kind in (*_GRAPHRAG, *_LIGHTRAG) for name in kind}
+    known = any(first.name in names for kind in _KINDS for names in kind)
     return f"{first.parent.name}/{first.name}".lstrip("/") if known else first.name
 
 
@@ -73,7 +96,7 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
     for given in paths:
         path = Path(given)
         if not os.fspath(given) or not os.path.exists(path):
-            raise ParameterError(f"there is no file or folder {os.fspath(given)!r}")
+            raise ParameterError("there is no file or folder {given!r}", given=os.fspath(given))
         found |= dict.fromkeys(_in_folder(path) if path.is_dir() else _beside(path))
     if not found:
         raise ParameterError("no file is named; name one or more files of a graph")
@@ -81,25 +104,40 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    for kind in (_GRAPHRAG, _LIGHTRAG):
-        found = _present(folder, kind)
-        if len(found) > 1 or (found and kind is _LIGHTRAG):
-            return found
-    if (folder / "output").is_dir() and (found := _present(folder / "output", _GRAPHRAG)):
-        return found
-    raise ParameterError(
-        f"{folder} holds neither GraphRAG's entities.parquet and relationships.parquet nor "
-        "LightRAG's graph_chunk_entity_relation.graphml; name the files of the graph")
+    lacking: ParameterError | None = None
+    for place in (folder, folder / "output"):
+        for kind in _KINDS:
+            found = _present(place, kind)
+            absent = _absent(place, kind)
+            if found and kind is _LIGHTRAG or len(absent) == 0:
+                return found
+            if found and lacking is None:
+                lacking = ParameterError(
+                    "{folder} holds {found} of GraphRAG but no {absent}, without which there is "
+                    "no graph; copy it there from the output of the index.",
+                    folder=place, found=found[0].name, absent=" and no ".join(absent))
+    if lacking is not None:
+        raise lacking
+    raise ParameterError("{folder} holds neither GraphRAG's entities.parquet and "
+                         "relationships.parquet nor LightRAG's "
+                         "graph_chunk_entity_relation.graphml; name the files of the graph",
+                         folder=folder)
 
 
 def _beside(path: Path) -> list[Path]:
     """A file and those that belong to it."""
-    for kind in (_GRAPHRAG, _LIGHTRAG):
+    for kind in _KINDS:
         if any(path.name in names for names in kind):
             return [path, *(file for file in _present(path.parent, kind) if file != path)]
     return [path]
 
 
-def _present(folder: Path, kind: Sequence[Sequence[str]]) -> list[Path]:
+def _absent(folder: Path, kind: Kind) -> list[str]:
+    """The tables that a graph needs and that are not there."""
+    return [names[0] for names in kind[:_NEEDED]
+            if not any((folder / name).is_file() for name in names)]
+
+
+def _present(folder: Path, kind: Kind) -> list[Path]:
     return [next(folder / name for name in names if (folder / name).is_file())
             for names in kind if any((folder / name).is_file() for name in names)]

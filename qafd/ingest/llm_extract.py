@@ -5,11 +5,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
 from qafd.errors import MalformedReplyError, MissingKeyError, ModelError, SpendingCapError
 from qafd.ingest.engine import Batch, Engine, Readings
+from qafd.ingest.grounding import Grounded, ground
 from qafd.models import LLM, Message, Reply
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan, plan_run
@@ -21,19 +23,31 @@ from qafd.models.prompts import (
     more,
     read_records,
 )
-from qafd.reading.text import canonical, words_of
-from qafd.reading.text.scripts import form_of, same
-from qafd.records import Assertion, Chunk, Description, Extraction, Mention, Vectors
+from qafd.records import Chunk, Extraction, Vectors
 
 REPLY_TOKENS = 2048  # most that a reply may have
 PATIENCE = 8  # calls in a row that may fail before the others are not made
-_WORDS_OF_A_LABEL = 4
-_OWN = {"term", "title", "heading", "propn"}  # kinds with a meaning in the log
+
+
+class ReadingDoubt(StrEnum):
+    """Why a passage is not read as it should be; `NEAR` is followed by the names."""
+
+    UNGROUNDED = "ungrounded"
+    CUT = "cut"
+    NEAR = "near"
+
+
+def word_near(near: Sequence[tuple[str, str]]) -> str:
+    """The doubt of names that the passage spells otherwise, "" without any."""
+    if not near:
+        return ""
+    pairs = "; ".join(f"{model} = {own}" for model, own in near)
+    return f"{ReadingDoubt.NEAR}: {pairs}"
 
 
 @dataclass(frozen=True)
 class ModelReading:
-    """An extraction, and "" or why it is not what the model should have given."""
+    """An extraction, and "" or why it is not what the model should have given; see `ReadingDoubt`."""
 
     extraction: Extraction
     doubt: str = ""
@@ -42,8 +56,9 @@ class ModelReading:
 class ModelExtractor:
     """Prompt 1 over a chunk; what is no record, or not in the chunk, is dropped.
 
-    Sentences, title and heading come from the local reading of the same chunk. That reading also
-    stands in when two replies in a row hold no record.
+    Sentences, title and heading come from the local reading of the same chunk. A reply that names
+    nothing in the chunk is shown to the model once more, with an example; when the next one is no
+    better, the local reading stands in.
 
     Parameters
     ----------
@@ -75,18 +90,17 @@ class ModelExtractor:
         """
         if not _has_letters(chunk):
             return ModelReading(replace(local, extractor=self.name))
-        llm = self._llm.about(chunk=chunk.id, document=chunk.document) if isinstance(
-            self._llm, Metered) else self._llm
+        llm = self._model_for(chunk, local)
         messages = extract_messages(chunk, self._types, self._language)
         reply = _asked(llm, messages)
-        if reply is None or not read_records(reply.text):
-            messages = again(messages)
+        found = self._ground(chunk, local, reply)
+        if not found:
+            messages = again(messages, reply.text if reply is not None else "")
             reply = _asked(llm, messages)
-        records = read_records(reply.text) if reply is not None else Records()
-        if reply is None or not records:
-            return ModelReading(replace(local, extractor=self.name),
-                           "two replies of the model held no record")
-        cut = reply.cut
+            found = self._ground(chunk, local, reply)
+        if reply is None or not found:
+            return ModelReading(replace(local, extractor=self.name), ReadingDoubt.UNGROUNDED)
+        records, cut = read_records(reply.text), reply.cut
         for _ in range(self._gleanings):
             messages = more(messages, reply.text)
             reply = _asked(llm, messages)
@@ -94,8 +108,25 @@ class ModelExtractor:
                 break
             records += added
             cut = cut or reply.cut
-        extraction = grounded(chunk, local, records, self.name, self._types)
-        return ModelReading(extraction, "the model's reply was too long and is not whole" if cut else "")
+        found = ground(chunk, local, records, self.name, self._types)
+        if cut:
+            return ModelReading(found.extraction, ReadingDoubt.CUT)
+        return ModelReading(found.extraction, word_near(found.near))
+
+    def _ground(self, chunk: Chunk, local: Extraction, reply: Reply | None) -> Grounded:
+        records = read_records(reply.text) if reply is not None else Records()
+        return ground(chunk, local, records, self.name, self._types)
+
+    def _model_for(self, chunk: Chunk, local: Extraction) -> LLM:
+        """The model; a metered one keeps the whole replies that name what is in the chunk."""
+        if not isinstance(self._llm, Metered):
+            return self._llm
+
+        def accept(reply: Reply) -> bool:
+            return not reply.cut and bool(self._ground(chunk, local, reply))
+
+        about = self._llm.about(chunk=chunk.id, document=chunk.document)
+        return replace(about, accepts=accept)
 
     def plan(self, chunks: Iterable[Chunk], in_flight: int = 4) -> RunPlan:
         """What reading these chunks would take; no call is made."""
@@ -110,86 +141,12 @@ def _has_letters(chunk: Chunk) -> bool:
     return any(character.isalpha() for character in chunk.text)
 
 
-def accepted(reply: Reply) -> bool:
-    """Whether a reply to Prompt 1 is worth keeping: whole, with a record in it."""
-    return not reply.cut and bool(read_records(reply.text))
-
-
 def _asked(llm: LLM, messages: Sequence[Message]) -> Reply | None:
     """A reply; None when the model answered nothing."""
     try:
         return llm.complete(messages, max_tokens=REPLY_TOKENS)
     except MalformedReplyError:
         return None
-
-
-def grounded(chunk: Chunk, local: Extraction, records: Records, extractor: str,
-             types: Sequence[str] = ENTITY_TYPES) -> Extraction:
-    """The log entry of a chunk from a model's records, as far as the chunk bears them out.
-
-    An entity must occur in the chunk, word by word up to case, punctuation, possessive and a
-    plural s (letter by letter without spaces, see `qafd.reading.text.scripts`), or be its title or
-    heading; a relation must join two such entities. Equal records become one, their different
-    descriptions stay.
-    """
-    known = {m.key: m.kind for m in local.mentions if m.kind in ("title", "heading")}
-    mentions = [m for m in local.mentions if m.kind in ("title", "heading")]
-    text = [(_stem(word), start, end) for word, start, end in words_of(chunk.text)]
-    starts = [start for start, _ in local.sentences] or [0]
-    allowed = {kind.upper() for kind in types}
-    sentences: dict[str, set[int]] = {key: set() for key in known}
-    said: dict[Description, None] = {}
-    for entity in records.entities:
-        key = canonical(entity.source)
-        kind = entity.kind.upper() if entity.kind.upper() in allowed else "OTHER"
-        kind = "OTHER" if kind.lower() in _OWN else kind
-        if key not in sentences:
-            places = list(_places(key, text))
-            if not places:
-                continue
-            at = [int(np.searchsorted(starts, start, side="right")) - 1 for start, _ in places]
-            sentences[key] = {max(number, 0) for number in at}
-            mentions += [Mention(key, chunk.text[start:end], start, end, max(number, 0), kind)
-                         for (start, end), number in zip(places, at, strict=True)]
-        said[Description(key, kind=kind, text=entity.text)] = None
-    assertions: dict[tuple[str, str], Assertion] = {}
-    for relation in records.relations:
-        source, target = canonical(relation.source), canonical(relation.target)
-        if source == target or source not in sentences or target not in sentences:
-            continue
-        shared = sentences[source] & sentences[target] or sentences[source] | sentences[target]
-        label = " ".join((relation.keywords[0] if relation.keywords else "").split()[
-            :_WORDS_OF_A_LABEL])
-        if local.sentences:
-            assertions.setdefault((source, target), Assertion(
-                source, target, min(shared, default=0), label))
-        said[replace(relation, source=source, target=target)] = None
-    if records.keywords:
-        said[Description(keywords=records.keywords)] = None
-    return Extraction(
-        chunk.id, extractor, local.sentences,
-        tuple(sorted(mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind, m.key))),
-        tuple(assertions.values()), tuple(said))
-
-
-def _places(key: str, text: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int]]:
-    """Where the words of a key stand in a text, from the left, without overlap."""
-    wanted = [_stem(word) for word, _, _ in words_of(key)]
-    if not any(character.isalnum() for character in key) or not 2 <= len(key) <= 100:
-        return
-    at = 0
-    while wanted and at + len(wanted) <= len(text):
-        some = text[at:at + len(wanted)]
-        words = [word for word, _, _ in some]
-        if same(words, wanted):
-            yield some[0][1] + len(words[0]) - len(wanted[0]), some[-1][2]
-            at += len(wanted)
-        else:
-            at += 1
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") else form_of(word)
 
 
 class ModelEngine:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from qafd.errors import ParameterError
+from qafd.ingest.cluster import Cluster
 from qafd.ingest.embedding import EndpointEngine, MeteredEmbedder
-from qafd.ingest.engine import BatchExtractor, Engine, Here, Pool
-from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, accepted
+from qafd.ingest.engine import BatchExtractor, Engine, Here, Pool, Workers
+from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
 from qafd.models import LLM
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
@@ -62,7 +63,8 @@ class ModelChoice:
         for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
                                 ("deadline", 0.1, 3600)):
             if not low <= getattr(self, name) <= high:
-                raise ParameterError(f"{name} is {getattr(self, name)}, outside of {low} to {high}")
+                raise ParameterError("{name} is {value}, outside of {low} to {high}", name=name,
+                                     value=getattr(self, name), low=low, high=high)
         if not self.types:
             raise ParameterError("no entity type is named; name at least one")
         for name, url in ((self.model, self.base_url), (self.embedder, self.embedder_url)):
@@ -134,16 +136,16 @@ def embedder_of(choice: ModelChoice, store: Workspace, keys: Keys, meter: Meter,
     name, dimension = store.vectors.embedder
     model = EndpointEmbedder(
         choice.embedder, choice.embedder_url, keys.get(choice.embedder_url),
-        deadline=choice.deadline, attempts=choice.attempts,
-        dimension=dimension if name == choice.embedder else 0)
-    return MeteredEmbedder(model, store.path, meter, choice.embed_rate, run)
+        deadline=choice.deadline, attempts=choice.attempts)
+    if name == choice.embedder:
+        model.known_dimension = dimension
+    return MeteredEmbedder(model, store.place.url, meter, choice.embed_rate, run)
 
 
 def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter | None = None,
                  run: str = "") -> ModelExtractor:
     """A language model as an extractor of this workspace."""
-    paid = Metered(llm, store.path, meter or Meter(), choice.rate, choice.base_url, "extract", run,
-                   accepts=accepted)
+    paid = Metered(llm, store.place.url, meter or Meter(), choice.rate, choice.base_url, "extract", run)
     return ModelExtractor(paid, choice.types, choice.language, choice.gleanings)
 
 
@@ -157,9 +159,9 @@ class Local:
     """
 
     def __init__(self, extractor: Callable[[], BatchExtractor],
-                 embedder: Callable[[], PassageEmbedder], processes: int = 1) -> None:
+                 embedder: Callable[[], PassageEmbedder], processes: int | str = 1) -> None:
         self._makers, self._processes = (extractor, embedder), processes
-        self._engine: Pool | Here | None = None
+        self._engine: Workers | Here | None = None
         self._extractor: BatchExtractor | None = None
 
     def __enter__(self) -> "Local":
@@ -170,7 +172,7 @@ class Local:
 
     def close(self) -> None:
         """End its processes."""
-        if isinstance(self._engine, Pool):
+        if isinstance(self._engine, Workers):
             self._engine.close()
         self._engine = None
 
@@ -184,9 +186,15 @@ class Local:
     def engine(self) -> Engine:
         """Extractor and embedder, in `processes`."""
         if self._engine is None:
-            self._engine = (Pool(*self._makers, self._processes) if self._processes > 1 else
-                            Here(self.extractor, self._makers[1]()))
+            self._engine = self._start()
         return self._engine
+
+    def _start(self) -> Workers | Here:
+        if isinstance(self._processes, str):
+            return Cluster(*self._makers, self._processes)
+        if self._processes > 1:
+            return Pool(*self._makers, self._processes)
+        return Here(self.extractor, self._makers[1]())
 
 
 def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local: Local) -> Engine:
@@ -199,12 +207,12 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
     ParameterError
         The cost is capped, and the embedding model has no price.
     """
-    meter = meter_of(store.path, choice.cap, run)
+    meter = meter_of(store, choice.cap, run)
     embedder = embedder_of(choice, store, keys, meter, run)
     if embedder is not None and embedder.price is None and choice.cap.cost is not None:
-        raise ParameterError(
-            f"there is no price for {embedder.name}, so its cost cannot be capped; enter its price "
-            "in Settings or with --embed-price, or cap calls or tokens")
+        raise ParameterError("there is no price for {embedder}, so its cost cannot be capped; "
+                             "enter its price in Settings or with --embed-price, or cap calls or "
+                             "tokens", embedder=embedder.name)
     base = local.engine if embedder is None else EndpointEngine(local.extractor, embedder)
     if not choice.model:
         return base

@@ -5,18 +5,18 @@ a run of hundreds of pushes is a few hundred numbers; `states` does the same her
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.flow.reference import ORDERS, RELEASED_PUSHES, push
+from qafd.flow.reference import ORDERS, RELEASED, Pushing, push
 from qafd.flow.solver import solve
 from qafd.flow.sources import fit
 from qafd.flow.weights import Gates
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes
 
-MOST_PUSHES = 2000
+FILMED = Pushing(epsilon=1e-3, most_pushes=2000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +75,23 @@ class State:
 
 
 def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
-         capacity: str = "unit", most_pushes: int = MOST_PUSHES, epsilon: float = 1e-3,
-         seed: int = 0, also: Nodes | None = None) -> Movie:
+         capacity: str = "unit", pushing: Pushing = FILMED, also: Nodes | None = None) -> Movie:
     """Algorithm 2 in all three orders, with the exact solution.
 
     Parameters
     ----------
-    epsilon : float
-        Excess at which a take ends, as a share of the source mass.
-    seed : int
-        Of the random order.
+    pushing : Pushing
+        In any order; its `epsilon` is here a share of the source mass.
     also : ndarray of int, optional
         Rows to show with their edges although nothing may reach them.
     """
     sources = fit(graph, source_rows, source_mass, capacity)
     exact = solve(graph, gates, sources.rows, sources.mass, capacity)
-    stop = epsilon * max(sources.total, 1e-12)
-    traces = [push(graph, gates, sources.rows, sources.mass, capacity, order, stop, most_pushes,
-                   np.random.default_rng(seed)) for order in ORDERS]
+    epsilon = pushing.epsilon * max(sources.total, 1e-12)
+    traces = []
+    for order in ORDERS:
+        ordered = replace(pushing, order=order, epsilon=epsilon)
+        traces.append(push(graph, gates, sources.rows, sources.mass, capacity, ordered))
     pushed = np.unique(np.concatenate([
         exact.support, *(trace.node for trace in traces),
         np.zeros(0, np.int64) if also is None else also]))
@@ -107,12 +106,13 @@ def film(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
     source[np.searchsorted(rows, sources.rows)] = sources.mass
     x[np.searchsorted(rows, exact.rows)] = exact.x
     mass[np.searchsorted(rows, exact.rows)] = exact.mass
-    takes = tuple(
-        Take(order, np.searchsorted(rows, trace.node), trace.converged,
-             float(trace.excess[:RELEASED_PUSHES][-1]) / trace.source if len(trace.node) else 0.0)
-        for order, trace in zip(ORDERS, traces, strict=True))
+    takes = []
+    for order, trace in zip(ORDERS, traces, strict=True):
+        excess = trace.excess[:RELEASED.most_pushes]
+        left = float(excess[-1]) / trace.source if len(excess) else 0.0
+        takes.append(Take(order, np.searchsorted(rows, trace.node), trace.converged, left))
     return Movie(rows, graph.capacity(capacity)[rows], source, u, v,
-                 gates.weights(similarity, alignment[u], alignment[v]), takes, x, mass,
+                 gates.weights(similarity, alignment[u], alignment[v]), tuple(takes), x, mass,
                  exact.certificate.objective)
 
 

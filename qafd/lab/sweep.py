@@ -1,20 +1,23 @@
-"""Sweeps: one exact solve per combination of source mass, number of seeds and edge weight."""
+"""Sweeps: one exact solve per combination of source mass, number of seeds and edge weight, or one
+retrieval per combination of any method's own parameters."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.flow.solver import Diffusion, solve
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus
+from qafd.retrieve.base import SATURATED, Corpus, Retriever
 from qafd.retrieve.qafd import FlowDiffusion, Problem, importance_of
 from qafd.retrieve.rank import Ranking, rank
 
 RECALL_AT = 5
+MASSES = 8
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,21 @@ class Cell:
     converged: bool = True
 
 
-def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequence[float],
-          seeds: Sequence[int], variants: Sequence[str], gold: Iterable[str] = (),
-          progress: Callable[[float], object] = lambda _: None) -> tuple[Cell, ...]:
+@dataclass(frozen=True)
+class Grid:
+    """The settings of a sweep: every mass with every number of seeds and every edge weight."""
+
+    masses: Sequence[float]
+    seeds: Sequence[int]
+    variants: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.masses) * len(self.seeds) * len(self.variants)
+
+
+def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
+          gold: Iterable[str] = (), progress: Callable[[float], object] = lambda _: None,
+          ) -> tuple[Cell, ...]:
     """Every combination, in the order variant, seeds, mass.
 
     What solves have in common is computed once: seeds and gates for all masses. A question with
@@ -61,52 +76,117 @@ def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, masses: Sequen
     ParameterError
         When there is nothing to sweep, a value is out of its range or a gold id is no passage.
     """
-    total = len(masses) * len(seeds) * len(variants)
-    if not total:
+    if not len(grid):
         raise ParameterError("a sweep needs at least one mass, one number of seeds and one weight")
     graph = corpus.graph
     answers = _rows_of(graph, gold)
     relevant = _relevant(graph, answers)
     sink = graph.capacity(method.capacity)
     cells = []
-    for variant in variants:
-        for count in seeds:
+    for variant in grid.variants:
+        for count in grid.seeds:
             problem = replace(method, seeds=count, variant=variant).problem(corpus, plan)
-            unit = problem.per_unit()
-            for mass in masses:
+            parts = problem.seed_by_seed() if method.diffusions == "each" else [problem]
+            for mass in grid.masses:
                 began = time.perf_counter()
-                diffusion = solve(problem.layer, problem.gates, problem.seeds.rows, mass * unit,
-                                  method.capacity)
+                solved = [part.at(mass) for part in parts]
                 spent = 1000 * (time.perf_counter() - began)
-                cell = Cell(mass, count, variant, len(diffusion.support),
-                            int(graph.tokens[diffusion.support].sum()), spent,
-                            converged=diffusion.converged)
+                support = np.unique(np.concatenate([one.support for one in solved]))
+                cell = Cell(mass, count, variant, len(support), int(graph.tokens[support].sum()),
+                            spent, converged=all(one.converged for one in solved))
                 if len(answers):
-                    order = rank(problem.layer, corpus.passages, problem.found,
-                                 importance_of(graph, diffusion, method.layer),
+                    x = sum((importance_of(graph, one, method.layer) for one in solved),
+                            np.zeros(len(graph)))
+                    order = rank(problem.layer, corpus.passages, problem.found, x,
                                  Ranking.suited(problem.seeds.certainty)).rows
                     cell = replace(
                         cell, recall=float(np.isin(answers, order[:RECALL_AT]).mean()),
-                        leakage=leakage(diffusion, relevant, sink))
+                        leakage=leakage(support, relevant, sink))
                 cells.append(cell)
-                progress(len(cells) / total)
+                progress(len(cells) / len(grid))
     return tuple(cells)
 
 
-def leakage(diffusion: Diffusion, relevant: Nodes, sink: Floats) -> float:
+@dataclass(frozen=True)
+class Variation:
+    """A retrieval with other values of a method's own parameters; the counts are as in `Cell`."""
+
+    params: Mapping[str, Any]
+    size: int
+    tokens: int
+    milliseconds: float
+    recall: float | None = None
+
+
+def vary(corpus: Corpus, plan: QueryPlan, method: Retriever, values: Mapping[str, Sequence[Any]],
+         gold: Iterable[str] = (), progress: Callable[[float], object] = lambda _: None,
+         ) -> tuple[Variation, ...]:
+    """One retrieval for each combination of values of a method's parameters.
+
+    Raises
+    ------
+    ParameterError
+        The method has no such parameter, a value is out of its range, or there is none.
+    MissingLayerError
+        The method needs a layer that is not built.
+    """
+    own = [spec.name for spec in fields(method)]  # type: ignore[arg-type]
+    for name in values:
+        if name not in own:
+            raise ParameterError("this method has no parameter {name!r}; it has {own}", name=name,
+                                 own=", ".join(own))
+    combinations = list(product(*values.values()))
+    if not values or not combinations:
+        raise ParameterError("a sweep needs at least one value of one parameter")
+    graph, answers = corpus.graph, _rows_of(corpus.graph, gold)
+    found = []
+    for combination in combinations:
+        params = dict(zip(values, combination, strict=True))
+        changed: Retriever = replace(method, **params)  # type: ignore[type-var]
+        began = time.perf_counter()
+        retrieval = changed.retrieve(corpus, plan)
+        spent = 1000 * (time.perf_counter() - began)
+        full = [graph.row[n.id] for n in retrieval.nodes if n.state == SATURATED and n.id in graph.row]
+        recall = None
+        if len(answers):
+            first = [graph.row[passage.id] for passage in retrieval.ranking[:RECALL_AT]]
+            recall = float(np.isin(answers, first).mean())
+        found.append(Variation(params, len(full), int(graph.tokens[full].sum()), spent, recall))
+        progress(len(found) / len(combinations))
+    return tuple(found)
+
+
+def values_for(method: Retriever, name: str, count: int = 6) -> tuple[Any, ...]:
+    """Values of a parameter worth trying: all its options, or numbers around the method's own.
+
+    Numbers are spaced evenly by ratio, from a tenth to ten times the method's own value within the
+    parameter's range.
+    """
+    spec = next(one for one in fields(method) if one.name == name)  # type: ignore[arg-type]
+    if spec.metadata["options"]:
+        return tuple(spec.metadata["options"])
+    now, low, high = getattr(method, name), spec.metadata["low"], spec.metadata["high"]
+    middle = now or high / 10
+    spread = np.geomspace(max(low, middle / 10, 1e-3), min(high, middle * 10), count).tolist()
+    if isinstance(spec.default, int):
+        return tuple(sorted({max(low, round(value)) for value in [*spread, now]}))
+    return tuple(sorted({float(f"{value:.2g}") for value in spread} | {now}))
+
+
+def leakage(support: Nodes, relevant: Nodes, sink: Floats) -> float:
     """Capacity retrieved outside the relevant rows over the capacity of these, Eq. (9)."""
-    outside = np.setdiff1d(diffusion.support, relevant)
+    outside = np.setdiff1d(support, relevant)
     return float(sink[outside].sum() / sink[relevant].sum())
 
 
-def masses_for(problem: Problem, count: int = 8) -> tuple[float, ...]:
+def masses_for(problem: Problem) -> tuple[float, ...]:
     """Masses worth sweeping, evenly spaced by ratio up to where more changes nothing.
 
     The method's own mass takes the place of the nearest, so that a sweep has the settings it began
     with.
     """
     method, high, (first, _) = problem.method, problem.end(), problem.span()
-    spread = np.geomspace(max(high / 50, min(first, high / 2)), high, count)
+    spread = np.geomspace(max(high / 50, min(first, high / 2)), high, MASSES)
     if method.rule == "budget":
         spread = np.unique(np.maximum(1, np.round(spread)))
     masses = [float(f"{mass:.3g}") for mass in spread]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from qafd.flow.certificate import Claim, certify
+from qafd.flow.certificate import ClaimedSolution, certify
 from qafd.flow.homotopy import entry_alphas
 from qafd.flow.solver import solve
 from qafd.flow.weights import Gates, Weights
 from qafd.graph import Graph, sum_at
-from qafd.lab.movie import Movie, film
+from qafd.lab.movie import FILMED, Movie, film
 from qafd.records import Floats, Nodes
 
 
@@ -129,8 +129,8 @@ def _is_number(text: str) -> bool:
 def filmed(card: Card, settings: Settings) -> Movie:
     """The card's pushes and its exact solution, over all nodes of the toy."""
     p = problem(card, settings)
-    return film(p.graph, p.gates, p.rows, p.mass, p.capacity, most_pushes=400,
-                seed=settings.seed, also=np.arange(len(p.graph)))
+    pushing = replace(FILMED, most_pushes=400, seed=settings.seed)
+    return film(p.graph, p.gates, p.rows, p.mass, p.capacity, pushing, np.arange(len(p.graph)))
 
 
 def entries(card: Card, settings: Settings, up_to: float) -> tuple[tuple[str, float], ...]:
@@ -175,7 +175,7 @@ def proof(card: Card, settings: Settings) -> Proof:
     x[int(np.argmax(x))] *= settings.spoil
     flow = exact.weight * (x[exact.u] - x[exact.v])
     mass = (exact.source - sum_at(exact.u, flow, len(x)) + sum_at(exact.v, flow, len(x)))
-    found = certify(Claim(x, exact.source, exact.capacity, exact.u, exact.v, exact.weight))
+    found = certify(ClaimedSolution(x, exact.source, exact.capacity, exact.u, exact.v, exact.weight))
     return Proof(
         tuple(ProofLine(card.toy.names[row], *numbers) for row, *numbers in zip(
             exact.rows.tolist(), x.tolist(), mass.tolist(), exact.capacity.tolist(), strict=True)),

@@ -47,6 +47,15 @@ CLUBS = Toy(
      "o3": 0.02, "o4": 0.02, "o5": 0.02, "o6": 0.02, "o7": 0.02},
     ("r1", "r2", "r3", "r4", "r5"))
 
+SUPPLIERS = Toy(
+    {"Ghent": (0.1, 0.1), "certified": (0.1, 0.5), "late": (0.1, 0.9), "Arden": (1.4, 0.1),
+     "Bolt": (1.4, 0.9), "Crown": (0.8, 0.5), "Delft": (1.5, 0.5)},
+    (("Arden", "Ghent", 1.0), ("Arden", "certified", 1.0), ("Bolt", "certified", 1.0),
+     ("Bolt", "late", 1.0), ("Crown", "Ghent", 1.0), ("Crown", "certified", 1.0),
+     ("Crown", "late", 1.0), ("Delft", "Ghent", 1.0), ("Delft", "late", 1.0)))
+
+SOUGHT = ("Ghent", "certified", "late")  # conditions on one of the suppliers
+
 CARDS = (
     Card(
         "buckets", "Pipes and buckets",
@@ -161,4 +170,21 @@ CARDS = (
         "Section 3, Definition 5, Lemma 6 and Theorem 7, Eq. (9).",
         CLUBS, Settings(mass=0.2, capacity="degree", variant="product", source="r1"),
         {"variant": ("product", "plain"), "source": ("r1", "o5"), "mass": (0.05, 0.6)}),
+    Card(
+        "conditions", "When all conditions must hold",
+        "Which supplier is in Ghent, certified, and was late? Three suppliers meet two of the "
+        "conditions, only *Crown* meets all three. Water poured at one condition reaches whatever "
+        "is joined to it, and does not ask for the other two. Exact retrieval goes another way: it "
+        "takes the suppliers of each condition and keeps those that all three lists share.",
+        "Pour at each of the three: the suppliers of that condition fill, and Crown is one among "
+        "them. No single source tells it from the others; the intersection of the three does. "
+        "The table shows what SG-RAG's filter leaves stage by stage; no stage drops Crown.",
+        "When is flow the better choice, although it does not count conditions?",
+        "When the question names no conditions, or the documents do not say all of them: an "
+        "intersection with something that is missing is empty, while flow still finds what is "
+        "near. Exact retrieval then lists what meets most conditions, and says so.",
+        r"\{v : (v, c_1) \in E\} \cap \dots \cap \{v : (v, c_k) \in E\}",
+        "Section 4.3 of SG-RAG; the method exact on the pages Compare and Explore.",
+        SUPPLIERS, Settings(mass=4.0, source="Ghent"),
+        {"source": ("Ghent", "certified", "late"), "mass": (1.0, 6.5)}),
 )

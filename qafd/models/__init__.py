@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from qafd.errors import MalformedReplyError, ModelError
 
 _FENCE = re.compile(r"```[\w-]*\n?")
+MOST_ODD = 50  # braces of a reply that open nothing of use, before the rest is not searched
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,21 @@ class LLM(Protocol):
         """One reply; with a JSON schema, text that parses as JSON, else MalformedReplyError."""
         ...
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
-        """The reply piece by piece, as the endpoint sends it.
-
-        A generator may return the whole reply with the endpoint's own count of tokens.
-        """
+    def stream(self, messages: Sequence[Message], *,
+               max_tokens: int = 1024) -> Generator[str, None, Reply]:
+        """The reply piece by piece, as the endpoint sends it, then the whole of it."""
         ...
+
+
+class Streamed:
+    """The pieces of a stream, to be read once; `reply` is the whole when all have come."""
+
+    def __init__(self, pieces: Generator[str, None, Reply]) -> None:
+        self._pieces = pieces
+        self.reply = Reply("", 0, 0)
+
+    def __iter__(self) -> Iterator[str]:
+        self.reply = yield from self._pieces
 
 
 @dataclass(frozen=True)
@@ -92,8 +102,8 @@ class Recorded:
         self.asked.append(RecordedCall(tuple(messages), schema, max_tokens))
         reply = next(self._replies, None)
         if reply is None:
-            raise ModelError(f"{self.name} has no reply left for call {len(self.asked)}; "
-                             "record one more.")
+            raise ModelError("{name} has no reply left for call {count}; record one more.",
+                             name=self.name, count=len(self.asked))
         if isinstance(reply, ModelError):
             raise reply
         if isinstance(reply, str):
@@ -101,13 +111,16 @@ class Recorded:
             reply = Reply(reply, sent // 4, len(reply) // 4, estimated=True)
         return reply if schema is None else with_json(reply, schema)
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
+    def stream(self, messages: Sequence[Message], *,
+               max_tokens: int = 1024) -> Generator[str, None, Reply]:
         """The next reply, word by word."""
-        yield from re.findall(r"\s*\S+\s*", self.complete(messages, max_tokens=max_tokens).text)
+        reply = self.complete(messages, max_tokens=max_tokens)
+        yield from re.findall(r"\s*\S+\s*", reply.text)
+        return reply
 
 
 def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
-    """The reply with its JSON object as text, taken out of fences and prose around it.
+    """The reply with its last JSON object as text, taken out of fences and prose around it.
 
     Only the required keys of the object are checked; types are the reader's matter.
 
@@ -117,19 +130,41 @@ def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
         There is no such object in it.
     """
     wanted = set(schema.get("required", ()))
-    text = _FENCE.sub("", reply.text)
-    decoder = json.JSONDecoder()
-    for start in [at.start() for at in re.finditer(r"\{", text)][:50]:
-        try:
-            value, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        if wanted <= value.keys():
-            # an escaped lone surrogate is JSON, but no text that can be stored
-            found = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
-            return replace(reply, text=found)
-    error = MalformedReplyError(
-        f"The model's reply of {len(reply.text):,} characters holds no JSON object with "
-        f"{', '.join(sorted(wanted)) or 'anything in it'}; ask again or choose another model.")
+    found = find_json(_FENCE.sub("", reply.text), "{", lambda value: wanted <= value.keys())
+    if found:
+        # an escaped lone surrogate is JSON, but no text that can be stored
+        last = json.dumps(found[-1], ensure_ascii=False).encode("utf-8", "replace").decode()
+        return replace(reply, text=last)
+    error = MalformedReplyError("The model's reply of {count:,} characters holds no JSON object "
+                                "with {wanted}; ask again or choose another model.",
+                                count=len(reply.text),
+                                wanted=', '.join(sorted(wanted)) or 'anything in it')
     error.tokens = (reply.tokens_in, reply.tokens_out, reply.estimated)
     raise error
+
+
+def find_json(text: str, opening: str, wanted: Callable[[Any], bool]) -> list[Any]:
+    """The JSON values in a text that begin with one of some brackets and are wanted, in order.
+
+    A value that is not wanted is searched for others within it.
+    """
+    found, at, odd = [], _next_of(opening, text, 0), 0
+    decoder = json.JSONDecoder()
+    while at < len(text) and odd < MOST_ODD:
+        try:
+            value, end = decoder.raw_decode(text, at)
+            fits = wanted(value)
+        except (ValueError, RecursionError):
+            fits = False
+        if fits:
+            found.append(value)
+        else:
+            odd, end = odd + 1, at + 1
+        at = _next_of(opening, text, end)
+    return found
+
+
+def _next_of(letters: str, text: str, at: int) -> int:
+    """Where the next of some letters stands; the length of the text if none does."""
+    places = [text.find(letter, at) for letter in letters]
+    return min((place for place in places if place >= 0), default=len(text))

@@ -1,4 +1,4 @@
-"""Where a model endpoint may be, decided on the addresses that its name has."""
+"""Where a model endpoint or a web page may be, decided on the addresses that its name has."""
 
 import re
 import socket
@@ -89,10 +89,10 @@ def check_address(base_url: str, key: str | None = None, resolver: Resolver | No
             raise _no_endpoint(f"{host} ({found[0]})")
         if not is_local(base_url, resolver):
             if not key:
-                raise MissingKeyError(
-                    f"{host} needs an API key; set OPENAI_API_KEY, or enter one in Settings.")
-            raise ParameterError(
-                f"the key would travel to {host} unencrypted; use its https:// address")
+                raise MissingKeyError("{host} needs an API key; set OPENAI_API_KEY, or enter one "
+                                      "in Settings.", host=host)
+            raise ParameterError("the key would travel to {host} unencrypted; use its https:// "
+                                 "address", host=host)
     return f"{host}:{port}" if port else host
 
 
@@ -138,15 +138,34 @@ def destinations(host: str, private: bool, resolver: Resolver | None = None) -> 
         raise _no_endpoint(f"{host} ({', '.join(map(str, found[:3]))})")
     near = [address for address in allowed if _private(address)]
     if private and not near:
-        raise ParameterError(
-            f"{host} is not in your network but at {allowed[0]}; use its https:// address and a "
-            "key, or enter another address")
+        raise ParameterError("{host} is not in your network but at {allowed}; use its https:// "
+                             "address and a key, or enter another address", host=host,
+                             allowed=allowed[0])
     return tuple(map(str, near if private else allowed))
 
 
+def public_destinations(host: str, resolver: Resolver | None = None) -> tuple[str, ...]:
+    """The addresses of a host in the public network.
+
+    Raises
+    ------
+    ParameterError
+        The host has none.
+    OSError
+        It cannot be resolved.
+    """
+    allowed = destinations(host, private=False, resolver=resolver)
+    public = [place for place in allowed if _reached(ip_address(place)).is_global]
+    if not public:
+        raise ParameterError("{host} ({address}) is in a private network, where no page is fetched "
+                             "that was not asked for by its own address", host=host,
+                             address=allowed[0])
+    return tuple(public)
+
+
 def _no_endpoint(host: str) -> ParameterError:
-    return ParameterError(f"{host} is a link-local, metadata, multicast or empty address and no "
-                          "model endpoint; enter another, for this machine 127.0.0.1")
+    return ParameterError("{host} is a link-local, metadata, multicast or empty address and no model "
+                          "endpoint or page; enter another, for this machine 127.0.0.1", host=host)
 
 
 def _host(base_url: str) -> str:

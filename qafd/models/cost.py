@@ -4,17 +4,23 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
-from qafd.errors import DeadlineError, MalformedReplyError, ParameterError, SpendingCapError
+from qafd.errors import MalformedReplyError, ModelError, ParameterError, SpendingCapError
 from qafd.models import LLM, Message, Reply
+from qafd.models.attempts import retrying
 from qafd.reading.text import count_tokens
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Call
+
+TURN = 300.0  # seconds that one waits for another who asks the same
+_GUARD = Lock()
+_ASKED: WeakValueDictionary[object, Any] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,9 @@ class Price:
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(p) and p >= 0 for p in (self.tokens_in, self.tokens_out)):
-            raise ParameterError(f"{self.tokens_in} and {self.tokens_out} are no prices; a price "
-                                 "is a number of dollars >= 0")
+            raise ParameterError("{tokens_in} and {tokens_out} are no prices; a price is a number "
+                                 "of dollars >= 0", tokens_in=self.tokens_in,
+                                 tokens_out=self.tokens_out)
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """The cost of some tokens, in dollars."""
@@ -48,16 +55,8 @@ class Cap:
     def __post_init__(self) -> None:
         for what, most in (("calls", self.calls), ("tokens", self.tokens), ("dollars", self.cost)):
             if most is not None and not most >= 0:  # NaN neither
-                raise ParameterError(f"a cap of {most} {what} caps nothing; it is at least 0")
-
-    @property
-    def sentence(self) -> str:
-        """The cap in words."""
-        caps = [before + format(value, style) + after for value, before, style, after in (
-            (self.calls, "", ",", " calls"), (self.tokens, "", ",", " tokens"),
-            (self.cost, "$", ",.2f", "")) if value is not None]
-        return (f"The run stops before it exceeds {', '.join(caps)}." if caps
-                else "No cap is set.")
+                raise ParameterError("a cap of {most} {what} caps nothing; it is at least 0",
+                                     most=most, what=what)
 
 
 @dataclass(frozen=True)
@@ -84,36 +83,136 @@ class Meter:
         What an earlier part of the run has spent already.
     """
 
+    shared: ClassVar["Meter | None"] = None
+    """What all meters of this process count in too; see `qafd.models.allowance`."""
+    scope = "run"
+
     def __init__(self, cap: Cap | None = None, spent: Spent | None = None) -> None:
         self.cap = cap or Cap()
         self.spent = spent or Spent()
         self._lock = Lock()
 
     def reserve(self, most: Spent) -> None:
-        """Count the most that the next call can cost, before it is made.
+        """Count the most that the next request can cost, before it is made.
 
         Raises
         ------
         SpendingCapError
-            That could exceed the cap; nothing is counted.
+            That could exceed the cap of this meter or of the shared one; nothing is counted.
         """
-        with self._lock:
-            after = self.spent + most
-            for cap, name, option, value, had in (
-                    (self.cap.calls, "calls", "calls", after.calls, self.spent.calls),
-                    (self.cap.tokens, "tokens", "tokens", after.tokens, self.spent.tokens),
-                    (self.cap.cost, "dollars", "cost", after.cost, self.spent.cost)):
-                if cap is not None and value > cap:
-                    raise SpendingCapError(
-                        f"The next call could exceed the cap of {cap:,} {name} ({had:,.6g} spent "
-                        "or under way), so it was not made; raise the cap, in Settings or with "
-                        f"--max-{option}, and go on.")
-            self.spent = after
+        if self.shared is not None and self.shared is not self:
+            self.shared.reserve(most)
+        try:
+            with self._held():
+                self._check(most)
+                self.spent = self.spent + most
+        except SpendingCapError:
+            if self.shared is not None and self.shared is not self:
+                self.shared.settle(most, Spent())
+            raise
 
     def settle(self, reserved: Spent, real: Spent) -> None:
-        """Replace what was reserved by what the call did cost."""
-        with self._lock:
+        """Replace what was reserved by what the request did cost."""
+        if self.shared is not None and self.shared is not self:
+            self.shared.settle(reserved, real)
+        with self._held():
             self.spent = self.spent - reserved + real
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """While nobody else reads or changes `spent`."""
+        with self._lock:
+            yield
+
+    def _check(self, most: Spent) -> None:
+        after = self.spent + most
+        for cap, name, option, value, had in (
+                (self.cap.calls, "calls", "calls", after.calls, self.spent.calls),
+                (self.cap.tokens, "tokens", "tokens", after.tokens, self.spent.tokens),
+                (self.cap.cost, "dollars", "cost", after.cost, self.spent.cost)):
+            if cap is None or value <= cap:
+                continue
+            if self.scope == "day":
+                raise SpendingCapError(
+                    "The next call could exceed the cap of {cap:,} {name} that all together may "
+                    "spend on a day ({had:,.6g} spent or under way), so it was not made; raise it, "
+                    "in Settings or with --max-day-{option}, or go on tomorrow.",
+                    cap=cap, name=name, had=had, option=option)
+            raise SpendingCapError(
+                "The next call could exceed the cap of {cap:,} {name} ({had:,.6g} spent or under "
+                "way), so it was not made; raise the cap, in Settings or with --max-{option}, and "
+                "go on.", cap=cap, name=name, had=had, option=option)
+
+
+class Bill:
+    """The HTTP requests of one call: each is reserved before it is made and noted once it ended.
+
+    Parameters
+    ----------
+    workspace : str
+        The URL of the one with the ledger.
+    most : Call
+        What is noted of a request that nobody counted: all that it could take.
+    """
+
+    def __init__(self, meter: Meter, workspace: str, price: Price | None, most: Call) -> None:
+        self._meter, self._workspace, self._price = meter, workspace, price
+        self._most = most
+        self._reserved = self._spent(most)
+        self._since: float | None = None
+        self._begin()
+
+    def again(self, failure: ModelError) -> None:
+        """Note a request that failed, and reserve the next; see `attempts`."""
+        self.fail(failure)
+        self._begin()
+
+    def fail(self, failure: ModelError | None, heard: str = "") -> None:
+        """Note a request without a reply of use; without a failure it broke off on our side.
+
+        It keeps what was reserved, unless its tokens were counted or nothing is to pay.
+        """
+        call = replace(self._most, reply=heard)
+        if isinstance(failure, MalformedReplyError):
+            call = replace(call, status="rejected")
+            sent, received, estimated = failure.tokens
+            if not estimated:
+                call = replace(call, tokens_in=sent, tokens_out=received, estimated=False)
+        elif failure is not None and not failure.paid:
+            call = replace(call, tokens_in=0, tokens_out=0)
+        self.note(call)
+
+    def note(self, call: Call) -> None:
+        """Settle the request that is under way, if one is."""
+        if self._since is None:
+            return
+        seconds, self._since = time.monotonic() - self._since, None
+        spent = self._spent(call)
+        self._meter.settle(self._reserved, spent)
+        with open_workspace(self._workspace) as store:
+            store.ledger.put(replace(call, cost=spent.cost if self._price else None,
+                                     seconds=seconds))
+
+    def _begin(self) -> None:
+        self._meter.reserve(self._reserved)
+        self._since = time.monotonic()
+
+    def _spent(self, call: Call) -> Spent:
+        cost = self._price.of(call.tokens_in, call.tokens_out) if self._price else 0.0
+        return Spent(1, call.tokens_in + call.tokens_out, cost)
+
+
+@contextmanager
+def take_turn(name: object) -> Iterator[None]:
+    """One of those who ask the same at once; the others wait, and then find the reply stored."""
+    with _GUARD:
+        lock = _ASKED.setdefault(name, Lock())
+    mine = lock.acquire(timeout=TURN)
+    try:
+        yield
+    finally:
+        if mine:
+            lock.release()
 
 
 def useful(reply: Reply) -> bool:
@@ -132,8 +231,8 @@ class Metered:
     Parameters
     ----------
     llm : LLM
-    path : path
-        The workspace file.
+    workspace : str
+        The URL of the workspace.
     price : Price, optional
         Without one there is no cap on money.
     address : str
@@ -143,7 +242,7 @@ class Metered:
     """
 
     llm: LLM
-    path: Path
+    workspace: str
     meter: Meter
     price: Price | None = None
     address: str = ""
@@ -156,9 +255,9 @@ class Metered:
 
     def __post_init__(self) -> None:
         if self.price is None and self.meter.cap.cost is not None:
-            raise ParameterError(
-                f"there is no price for {self.name}, so its cost cannot be capped; enter its price "
-                "in Settings, or cap calls or tokens")
+            raise ParameterError("there is no price for {name}, so its cost cannot be capped; "
+                                 "enter its price in Settings, or cap calls or tokens",
+                                 name=self.name)
 
     @property
     def name(self) -> str:
@@ -178,7 +277,7 @@ class Metered:
 
     def stored(self, key: str) -> Reply | None:
         """The useful reply to an earlier call with this key."""
-        with open_workspace(self.path) as store:
+        with open_workspace(self.workspace) as store:
             return _stored(store, key)
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
@@ -191,72 +290,64 @@ class Metered:
             The call could exceed the cap; it was not made.
         """
         key = self.key(messages, schema, max_tokens)
-        with open_workspace(self.path) as store:  # once: opening is what a call costs here
+        # once: opening is what a call costs here
+        with take_turn((self.workspace, key)), open_workspace(self.workspace) as store:
             known = _stored(store, key)
             if known is not None:
                 return known
-            reserved = self._reserve(messages, max_tokens)
-            begin = time.monotonic()
-            reply, status = Reply("", 0, 0), "failed"
+            bill = self._bill(key, messages, max_tokens)
+            failure: ModelError | None = None
             try:
-                reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
-                status = "ok" if self.accepts(reply) else "rejected"
-            except MalformedReplyError as error:
-                reply, status = Reply("", *error.tokens), "rejected"
-                raise
-            except DeadlineError:
-                reply = Reply("", tokens_of(messages), 0, True)  # it may have been paid
+                with retrying(bill.again):
+                    reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
+                bill.note(self._call(key, reply))
+            except ModelError as error:
+                failure = error
                 raise
             finally:
-                self._note(store, key, reply, status, time.monotonic() - begin, reserved)
+                bill.fail(failure)
         return reply
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> Iterator[str]:
-        """The reply piece by piece; a stored one comes in one piece."""
+    def stream(self, messages: Sequence[Message], *,
+               max_tokens: int = 1024) -> Generator[str, None, Reply]:
+        """The reply piece by piece, then the whole of it; a stored one comes in one piece."""
         key = self.key(messages, None, max_tokens)
-        known = self.stored(key)
-        if known is not None:
-            yield known.text
-            return
-        reserved = self._reserve(messages, max_tokens)
-        begin = time.monotonic()
-        text, counted, status = "", None, "failed"
-        pieces = self.llm.stream(messages, max_tokens=max_tokens)
-        try:
-            while True:
-                try:
-                    piece = next(pieces)
-                except StopIteration as end:
-                    counted, status = end.value, "ok"
-                    break
-                text += piece
-                yield piece
-        finally:
-            reply = counted or streamed(messages, text)
-            if status == "ok" and not self.accepts(reply):
-                status = "rejected"
-            with open_workspace(self.path) as store:
-                self._note(store, key, reply, status, time.monotonic() - begin, reserved)
+        with take_turn((self.workspace, key)):
+            known = self.stored(key)
+            if known is not None:
+                yield known.text
+                return known
+            bill = self._bill(key, messages, max_tokens)
+            text, failure = "", None
+            pieces = self.llm.stream(messages, max_tokens=max_tokens)
+            try:
+                while True:
+                    try:
+                        with retrying(bill.again):
+                            piece = next(pieces)
+                    except StopIteration as end:
+                        reply: Reply = end.value
+                        break
+                    text += piece
+                    yield piece
+                bill.note(self._call(key, reply))
+            except ModelError as error:
+                failure = error
+                raise
+            finally:
+                bill.fail(failure, text)
+        return reply
 
-    def _reserve(self, messages: Sequence[Message], max_tokens: int) -> Spent:
-        sent = tokens_of(messages)
-        most = Spent(1, sent + max_tokens, self.price.of(sent, max_tokens) if self.price else 0.0)
-        self.meter.reserve(most)
-        return most
+    def _bill(self, key: str, messages: Sequence[Message], max_tokens: int) -> Bill:
+        most = Call(key, self.purpose, self.name, "failed", "", tokens_of(messages), max_tokens,
+                    True, False, None, 0.0, self.chunk, self.document, self.question, self.run)
+        return Bill(self.meter, self.workspace, self.price, most)
 
-    def _note(self, store: Workspace, key: str, reply: Reply, status: str, seconds: float,
-              reserved: Spent) -> None:
-        cost = self.price.of(reply.tokens_in, reply.tokens_out) if self.price else None
-        self.meter.settle(reserved, Spent(1, reply.tokens_in + reply.tokens_out, cost or 0.0))
-        store.ledger.put(Call(
-            key, self.purpose, self.name, status, reply.text, reply.tokens_in,
-            reply.tokens_out, reply.estimated, reply.cut, cost, seconds, self.chunk,
-            self.document, self.question, self.run))
-
-
-def streamed(messages: Sequence[Message], text: str) -> Reply:
-    """A reply that came as a stream, whose tokens nobody counted."""
-    return Reply(text, tokens_of(messages) if text else 0, count_tokens(text), estimated=True)
+    def _call(self, key: str, reply: Reply) -> Call:
+        status = "ok" if self.accepts(reply) else "rejected"
+        return Call(key, self.purpose, self.name, status, reply.text, reply.tokens_in,
+                    reply.tokens_out, reply.estimated, reply.cut, None, 0.0, self.chunk,
+                    self.document, self.question, self.run)
 
 
 def _stored(store: Workspace, key: str) -> Reply | None:
@@ -271,10 +362,9 @@ def tokens_of(messages: Sequence[Message]) -> int:
     return math.ceil(1.1 * sum(8 + count_tokens(message.content) for message in messages))
 
 
-def meter_of(path: Path, cap: Cap, run: str) -> Meter:
+def meter_of(store: Workspace, cap: Cap, run: str) -> Meter:
     """A meter that knows what an interrupted part of the same run has spent."""
-    with open_workspace(path) as store:
-        totals = store.ledger.totals("run", run)
+    totals = store.ledger.totals("run", run)
     return Meter(cap, Spent(sum(t.calls for t in totals),
                             sum(t.tokens_in + t.tokens_out for t in totals),
                             sum(t.cost for t in totals)))

@@ -6,7 +6,17 @@ from typing import Any
 
 from qafd.errors import MalformedReplyError, RefusedError
 from qafd.models import Message, Reply, with_json
-from qafd.models.remote import FORMAT, MAX_BYTES, Answer, RemoteModel
+from qafd.models.attempts import tell_of_retry
+from qafd.models.call_settings import CallSettings
+from qafd.models.remote import (
+    FORMAT,
+    MAX_BYTES,
+    Answer,
+    RemoteModel,
+    plausible_tokens,
+    sendable,
+)
+from qafd.models.thoughts import Hearing, hear
 from qafd.models.wire import CallLimits
 from qafd.reading.text import count_tokens
 
@@ -47,6 +57,12 @@ class Endpoint(RemoteModel):
 
     _words = _Words()
 
+    def with_settings(self, settings: CallSettings) -> "Endpoint":
+        """This model, called so from now on."""
+        self.deadline = settings.deadline
+        self._words = replace(self._words, temperature=settings.temperature)
+        return self
+
     @property
     def json_mode(self) -> str:
         """How JSON is asked for now: "json_schema", "json_object" or "plain"."""
@@ -67,32 +83,29 @@ class Endpoint(RemoteModel):
         return reply if schema is None else with_json(reply, schema)
 
     def stream(self, messages: Sequence[Message], *,
-               max_tokens: int = 1024) -> Generator[str, None, Reply | None]:
-        """The reply piece by piece; retries end with the first piece.
-
-        Returns the whole of it where the endpoint counts the tokens of streams, else None.
-        """
+               max_tokens: int = 1024) -> Generator[str, None, Reply]:
+        """The reply piece by piece, then the whole of it; retries end with the first piece."""
         limits = CallLimits(self.deadline, MAX_BYTES)
         pieces = self._adapting(lambda: self.call(
             lambda: iter(self._create(messages, None, max_tokens, stream=True)), limits))
-        said, counted = "", None
+        hearing, usage, cut = Hearing(self.secrets), None, False
         try:
             while True:
                 piece, failure, _ = self._once(lambda: _next(pieces), limits)
                 if failure is not None:
+                    failure.paid = True
                     raise failure
-                if piece is None or not piece:
+                if piece is None:
                     break
-                text = self.without_key(piece[0])
-                said, counted = said + text, _counted(piece[1]) or counted
-                if text:
+                usage, cut = piece.usage or usage, piece.cut or cut
+                if text := hearing.add(piece.text):
                     yield text
         finally:
             with limits.on():
                 getattr(pieces, "close", lambda: None)()
-        if not said.strip():
-            raise self._malformed("an empty reply", messages)
-        return Reply(said, *counted) if counted else None
+        if text := hearing.end():
+            yield text
+        return self._reply(hearing.text, usage, cut, messages)
 
     def models(self) -> tuple[str, ...]:
         """The names of the models that the endpoint offers, sorted."""
@@ -135,25 +148,33 @@ class Endpoint(RemoteModel):
                 if known is None:
                     raise
                 self._words = known
+                tell_of_retry(error)
 
     def _read(self, completion: Any, messages: Sequence[Message]) -> Reply:
         if not hasattr(completion, "choices"):
             raise TypeError("no chat completion")
         if not completion.choices:
-            raise self._malformed("a reply without any choice", messages)
+            raise self._malformed("a reply without any choice", messages, completion.usage)
         choice = completion.choices[0]
         text = choice.message.content
-        if not isinstance(text, str) or not text.strip():
-            raise self._malformed("an empty reply", messages)
-        text = self.without_key(text)
-        cut = choice.finish_reason == "length"
-        if counted := _counted(getattr(completion, "usage", None)):
+        return self._reply(hear(sendable(text), self.secrets) if isinstance(text, str) else "",
+                           getattr(completion, "usage", None), choice.finish_reason == "length",
+                           messages)
+
+    def _reply(self, text: str, usage: Any, cut: bool, messages: Sequence[Message]) -> Reply:
+        """What was heard, with the tokens that the endpoint counted, else ours."""
+        if not text.strip():
+            what = "nothing before its reply limit, which its thoughts used up: raise the limit"
+            raise self._malformed(what if cut else "an empty reply", messages, usage)
+        if counted := _counted(usage):
             return Reply(text, *counted, cut=cut)
         return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
 
-    def _malformed(self, what: str, messages: Sequence[Message]) -> MalformedReplyError:
-        error = MalformedReplyError(f"{self.host} gave {what}; ask again, or choose another model.")
-        error.tokens = (tokens_of(messages), 0, True)
+    def _malformed(self, what: str, messages: Sequence[Message], usage: Any) -> MalformedReplyError:
+        error = MalformedReplyError("{host} gave {what}; ask again, or choose another model.",
+                                    host=self.host, what=what)
+        counted = _counted(usage)
+        error.tokens = (*counted, False) if counted else (tokens_of(messages), 0, True)
         return error
 
 
@@ -162,16 +183,28 @@ def tokens_of(messages: Sequence[Message]) -> int:
     return sum(4 + count_tokens(message.content) for message in messages)
 
 
-def _next(pieces: Iterator[Any]) -> tuple[str, Any] | tuple[()]:
-    """The next words of a stream, and its count of tokens, which comes with the last."""
+@dataclass(frozen=True)
+class _Piece:
+    """Of a stream: the next words, the count of tokens, which comes with the last, and its end."""
+
+    text: str
+    usage: Any
+    cut: bool
+
+
+def _next(pieces: Iterator[Any]) -> _Piece | None:
     for piece in pieces:
-        delta = piece.choices[0].delta.content if piece.choices else None
-        return delta or "", getattr(piece, "usage", None)
-    return ()
+        usage = getattr(piece, "usage", None)
+        if not piece.choices:
+            return _Piece("", usage, False)
+        choice = piece.choices[0]
+        cut = getattr(choice, "finish_reason", None) == "length"
+        return _Piece(sendable(choice.delta.content or ""), usage, cut)
+    return None
 
 
 def _counted(usage: Any) -> tuple[int, int] | None:
     """Tokens in and out where an endpoint counts both."""
-    sent, got = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
-    both = isinstance(sent, int) and isinstance(got, int) and min(sent, got) > 0
-    return (sent, got) if both else None
+    sent = plausible_tokens(getattr(usage, "prompt_tokens", None))
+    got = plausible_tokens(getattr(usage, "completion_tokens", None))
+    return (sent, got) if sent and got else None

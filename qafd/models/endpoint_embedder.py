@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import openai
 
 from qafd.errors import MalformedReplyError, RefusedError
-from qafd.models.address import OPENAI
-from qafd.models.remote import TOO_LONG, RemoteModel
+from qafd.models.remote import TOO_LONG, RemoteModel, plausible_tokens
 from qafd.reading.text import count_tokens
 from qafd.records import Vectors
 
@@ -35,19 +33,12 @@ class EndpointEmbedder(RemoteModel):
     ----------
     model, base_url, key, client, deadline, attempts, pause
         As for `RemoteModel`.
-    batch : int
-        Texts of one request at first.
-    dimension : int
-        The length of its vectors where that is known, which saves asking; another is refused.
     """
 
-    def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
-                 client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
-                 pause: float = 0.5, batch: int = 64, dimension: int = 0) -> None:
-        super().__init__(model, base_url, key, client=client, deadline=deadline,
-                         attempts=attempts, pause=pause)
-        self._batch = batch
-        self.known_dimension = dimension
+    batch = 64
+    """Texts of one request, fewer where that is too much."""
+    known_dimension = 0
+    """The length of its vectors where that is known, which saves asking; another is refused."""
 
     @property
     def dimension(self) -> int:
@@ -70,7 +61,7 @@ class EndpointEmbedder(RemoteModel):
     def in_requests(self, texts: Sequence[str],
                     ask: Callable[[Sequence[str]], Vectors]) -> Iterator[Vectors]:
         """The rows of one request after the other, in the order of `texts`; `ask` makes one."""
-        at, size = 0, self._batch
+        at, size = 0, self.batch
         while at < len(texts):
             some = [text or " " for text in texts[at:at + size]]
             try:
@@ -80,14 +71,14 @@ class EndpointEmbedder(RemoteModel):
                 if len(some) > 1:
                     size = len(some) // 2
                     if not too_long:  # of one long text the others know nothing
-                        self._batch = size
+                        self.batch = size
                     continue
                 if not too_long or len(some[0]) < _SHORT:
                     raise
                 rows = self._in_halves(some[0], ask)
             yield rows
             at += len(some)
-            size = self._batch
+            size = self.batch
 
     def _in_halves(self, text: str, ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
         middle = len(text) // 2
@@ -109,25 +100,34 @@ class EndpointEmbedder(RemoteModel):
     def _ask(self, texts: Sequence[str]) -> Embedded:
         answer = self.client.embeddings.create(
             model=self.name, input=list(texts), encoding_format="float")
+        numbers = [entry.index for entry in answer.data]
+        if sorted(numbers) != list(range(len(texts))):
+            raise MalformedReplyError("{name} gave {count} vectors for {texts} texts, not "
+                                      "numbered from 0 to {last} without gap, so nobody knows "
+                                      "whose they are; choose another embedding model.",
+                                      name=self.name, count=len(numbers), texts=len(texts),
+                                      last=len(texts) - 1)
         rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
         sizes = {len(row) for row in rows}
         if len(sizes) == 1 and self.known_dimension not in (0, *sizes):
-            raise MalformedReplyError(
-                f"{self.name} gave a vector of {min(sizes)} numbers where it gave "
-                f"{self.known_dimension} before; choose the former model again, or embed the "
-                "workspace anew (`qafd index --re-embed`).")
-        if len(rows) != len(texts) or len(sizes) != 1:
-            raise MalformedReplyError(
-                f"{self.name} gave {len(rows)} vectors of the lengths {sorted(sizes)} for "
-                f"{len(texts)} texts; choose another embedding model.")
+            raise MalformedReplyError("{name} gave a vector of {size} numbers where it gave "
+                                      "{known_dimension} before; choose the former model again, or "
+                                      "embed the workspace anew (`qafd index --re-embed`).",
+                                      name=self.name, size=min(sizes),
+                                      known_dimension=self.known_dimension)
+        if len(sizes) != 1:
+            raise MalformedReplyError("{name} gave {count} vectors of the lengths {sizes} for "
+                                      "{texts} texts; choose another embedding model.",
+                                      name=self.name, count=len(rows), sizes=sorted(sizes),
+                                      texts=len(texts))
         vectors = np.array(rows, np.float64)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise MalformedReplyError(
-                f"{self.name} gave vectors that are zero or not finite; choose another model.")
+            raise MalformedReplyError("{name} gave vectors that are zero or not finite; choose "
+                                      "another model.", name=self.name)
         self.known_dimension = vectors.shape[1]
         usage = getattr(answer, "usage", None)
-        read = getattr(usage, "prompt_tokens", 0) or getattr(usage, "total_tokens", 0)
-        counted = isinstance(read, int) and read > 0
+        read = plausible_tokens(getattr(usage, "prompt_tokens", 0)) or plausible_tokens(
+            getattr(usage, "total_tokens", 0))
         return Embedded(np.asarray(vectors / lengths, np.float32),
-                        read if counted else sum(map(count_tokens, texts)), not counted)
+                        read or sum(map(count_tokens, texts)), not read)

@@ -3,11 +3,10 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from qafd.models import Message
 from qafd.models.cost import Metered, Price, tokens_of
-from qafd.storage import open_workspace
+from qafd.storage import Workspace, open_workspace
 
 REQUEST = 64  # texts of a request for vectors
 READ = 16  # passages that are read at a time, whose last request may not be full
@@ -29,14 +28,6 @@ class EmbeddingPlan:
     cost: Range | None
     seconds: Range | None
 
-    @property
-    def sentence(self) -> str:
-        """The plan in words."""
-        return (f"~{self.texts[0]:,} to {self.texts[1]:,} texts to embed; "
-                f"~{self.calls[0]:,} to {self.calls[1]:,} calls, "
-                f"~{self.tokens[0]:,} to {self.tokens[1]:,} tokens; "
-                f"{_money(self.cost)}; {_time(self.seconds)}.")
-
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -55,15 +46,6 @@ class RunPlan:
     cost: Range | None
     seconds: Range | None
     embedding: EmbeddingPlan | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The plan of the reading, in words."""
-        return (f"{self.passages:,} passages, {self.cached:,} of them answered before; "
-                f"{self.calls[0]:,} to {self.calls[1]:,} calls, "
-                f"~{self.tokens_in[0]:,} to {self.tokens_in[1]:,} tokens in, "
-                f"~{self.tokens_out[0]:,} to {self.tokens_out[1]:,} out; "
-                f"{_money(self.cost)}; {_time(self.seconds)}.")
 
 
 NO_READING = RunPlan(0, 0, (0, 0), (0, 0), (0, 0), (0.0, 0.0), (0.0, 0.0))
@@ -89,7 +71,7 @@ def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: in
     """
     sent = []
     cached = 0
-    with open_workspace(llm.path) as store:
+    with open_workspace(llm.workspace) as store:
         before = [total for total in store.ledger.totals("model") if total.what == llm.name]
         for messages in requests:
             if store.ledger.good_call(llm.key(messages, None, max_tokens)) is not None:
@@ -110,7 +92,7 @@ def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: in
         None if pace is None else (calls[0] * pace / in_flight, calls[1] * pace / in_flight))
 
 
-def plan_embedding(path: Path, model: str, price: Price | None,
+def plan_embedding(store: Workspace, model: str, price: Price | None,
                    texts: Iterable[tuple[int, int]], files: int = 1) -> EmbeddingPlan:
     """The plan of the vectors of some passages.
 
@@ -121,8 +103,7 @@ def plan_embedding(path: Path, model: str, price: Price | None,
     files : int
         Each ends with a request that may not be full.
     """
-    with open_workspace(path) as store:
-        before = [total for total in store.ledger.totals("model") if total.what == model]
+    before = [total for total in store.ledger.totals("model") if total.what == model]
     counts = list(texts)
     tokens = sum(count for _, count in counts)
     least = sum(1 + sentences for sentences, _ in counts)
@@ -135,22 +116,3 @@ def plan_embedding(path: Path, model: str, price: Price | None,
         (least, most), calls, amount,
         None if price is None else (price.of(amount[0], 0), price.of(amount[1], 0)),
         None if pace is None else (calls[0] * pace, calls[1] * pace))
-
-
-def _money(cost: Range | None) -> str:
-    """Dollars and cents; what is less than a cent with as many digits as it needs."""
-    if cost is None:
-        return "cost unknown: enter a price in Settings"
-    digits = 2 if not cost[1] or cost[1] >= 0.01 else 6
-    return f"${cost[0]:,.{digits}f} to ${cost[1]:,.{digits}f}"
-
-
-def _time(seconds: Range | None) -> str:
-    return "time unknown before the first call" if seconds is None else (
-        f"{_duration(seconds[0])} to {_duration(seconds[1])}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,11 +1,9 @@
-"""Products of 8-bit integers in the embedding model, where the processor has exact ones."""
+"""Products of 8-bit integers in the embedding model."""
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 from onnx import helper
-from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
 
 
 def with_integer_products(path: Path) -> bytes:
@@ -27,26 +25,6 @@ def with_integer_products(path: Path) -> bytes:
                 product.input[0], widened.input[0], scaled.input[1], product.output[0]))
     model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     return bytes(model.SerializeToString())
-
-
-def integer_products_are_exact() -> bool:
-    """Whether this processor adds products of 8-bit integers without clipping their sums.
-
-    Those with AVX2 but without VNNI clip sums of two products at 16 bits.
-    """
-    size = 64
-    largest = np.full((size, size), 127, np.int8)
-    graph = helper.make_graph(
-        [_integer_product("states", "weights", "scale", "product")], "probe",
-        [helper.make_tensor_value_info("states", onnx.TensorProto.FLOAT, [size, size])],
-        [helper.make_tensor_value_info("product", onnx.TensorProto.FLOAT, [size, size])],
-        [onnx.numpy_helper.from_array(largest, "weights"),
-         onnx.numpy_helper.from_array(np.ones(size, np.float32), "scale")])
-    probe = helper.make_model(graph, ir_version=10, opset_imports=[
-        helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
-    session = InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
-    (product,) = session.run(None, {"states": np.ones((size, size), np.float32)})
-    return bool(np.allclose(np.asarray(product), 127.0 * size))
 
 
 def _integer_product(states: str, weights: str, scale: str, product: str) -> onnx.NodeProto:

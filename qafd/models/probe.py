@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import MalformedReplyError, ModelError
 from qafd.models import Message
-from qafd.records import Check
+from qafd.records import Check, check
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -15,8 +15,10 @@ _SCHEMA = {"type": "object", "required": ["word"], "additionalProperties": False
            "properties": {"word": {"type": "string"}}}
 _ASK = (Message("system", 'Reply with the JSON object {"word": "yes"} and nothing else.'),
         Message("user", "Are you there?"))
-_JSON = {"json_schema": "it keeps to a JSON schema", "json_object": "it writes JSON objects",
-         "plain": "it has no JSON mode, so replies are searched for JSON"}
+_JSON = {"json_schema": "Asked as {mode}, it keeps to a JSON schema.",
+         "json_object": "Asked as {mode}, it writes JSON objects.",
+         "plain": "It has no JSON mode, so replies are searched for JSON."}
+LISTED = 8  # names of models
 
 
 @dataclass(frozen=True)
@@ -53,47 +55,56 @@ def _listed(llm: "Endpoint") -> tuple[tuple[str, ...], Check]:
     try:
         models = llm.models()
     except ModelError as error:
-        return (), Check("models", False, str(error))
-    there = llm.name in models
-    listed = ", ".join(models[:8]) + (f" and {len(models) - 8} more" if len(models) > 8 else "")
-    return models, Check("models", there or not models, (
-        f"{llm.name} is one of {len(models)} that the endpoint lists." if there else
-        f"{llm.name or 'No model'} is not among the endpoint's models: {listed}; choose one of "
-        "them." if models else "The endpoint lists no models; the name is taken as it is."))
+        return (), _failed("models", error)
+    if not models:
+        return models, check("models", True, "The endpoint lists no models; the name is taken as it is.")
+    if llm.name in models:
+        return models, check("models", True, "{model} is one of {count} that the endpoint lists.",
+                             model=llm.name, count=len(models))
+    return models, check("models", False, "{model} is not among the endpoint's models: {listed}; "
+                         "choose one of them.", model=llm.name or "-", listed=", ".join(models[:LISTED]))
 
 
 def _window(llm: "Endpoint") -> Check:
     try:
         size = llm.context_length()
     except ModelError as error:
-        return Check("context length", False, str(error))
-    return Check("context length", True, f"{size:,} tokens." if size else
-                 "The endpoint does not say how much the model can read at once.")
+        return _failed("context length", error)
+    if not size:
+        return check("context length", True,
+                     "The endpoint does not say how much the model can read at once.")
+    return check("context length", True, "{tokens:,} tokens.", tokens=size)
 
 
 def _chat(llm: "Endpoint") -> Check:
     try:
         reply = llm.complete((Message("user", "Reply with the word: ready"),), max_tokens=200)
     except ModelError as error:
-        return Check("chat", False, str(error))
-    counted = ("it does not count tokens, so they are estimated" if reply.estimated else
-               "it counts its tokens")
-    return Check("chat", True, f"{llm.name} answers, and {counted}.")
+        return _failed("chat", error)
+    if reply.estimated:
+        return check("chat", True, "{model} answers; it does not count tokens, so they are estimated.",
+                     model=llm.name)
+    return check("chat", True, "{model} answers, and counts its tokens.", model=llm.name)
 
 
 def _json(llm: "Endpoint") -> Check:
     try:
         llm.complete(_ASK, schema=_SCHEMA, max_tokens=200)
     except MalformedReplyError:
-        return Check("JSON", False, f"{llm.name} was asked for JSON and wrote none: planning, "
-                     "judging and extraction will mostly fall back to the local rules.")
+        return check("JSON", False, "{model} was asked for JSON and wrote none: planning, judging and "
+                     "extraction will mostly fall back to the local rules.", model=llm.name)
     except ModelError as error:
-        return Check("JSON", False, str(error))
-    return Check("JSON", True, f"Asked as {llm.json_mode}, {_JSON[llm.json_mode]}.")
+        return _failed("JSON", error)
+    return check("JSON", True, _JSON[llm.json_mode], mode=llm.json_mode)
 
 
 def _vectors(embedder: "EndpointEmbedder") -> Check:
     try:
-        return Check("embeddings", True, f"{embedder.name} gives {embedder.dimension} dimensions.")
+        return check("embeddings", True, "{model} gives {size} dimensions.", model=embedder.name,
+                     size=embedder.dimension)
     except ModelError as error:
-        return Check("embeddings", False, str(error))
+        return _failed("embeddings", error)
+
+
+def _failed(name: str, error: ModelError) -> Check:
+    return Check(name, False, error.template, error.values)

@@ -21,10 +21,13 @@ from qafd.errors import (
     UnreachableError,
 )
 from qafd.models.address import OPENAI, Resolver, check_address, destinations
+from qafd.models.attempts import tell_of_retry
+from qafd.models.thoughts import forms_of, hide
 from qafd.models.wire import CallLimits, bounded_client
 from qafd.reading.text.plaintext import one_line, storable
 
 MAX_BYTES = 8_000_000  # of all answers to one call
+MOST_TOKENS = 100_000_000  # of one call; endpoints that say more cannot count
 FORMAT = ("response_format", "json_schema", "json_object", "grammar")  # some know none of them
 TOO_LONG = re.compile(r"context length|less than \d+ tokens|too long|too large to process")
 """How OpenAI and vLLM, TEI, and llama.cpp (which calls it an error of its own, 500) say it."""
@@ -76,7 +79,7 @@ class RemoteModel:
         self.base_url = base_url
         self.host = check_address(base_url, key if client is None else "the client's own",
                                   resolver)
-        self._key = key or str(getattr(client, "api_key", None) or "")
+        self.secrets = forms_of(key or str(getattr(client, "api_key", None) or ""))
         self.deadline, self._attempts, self._pause = deadline, attempts, pause
         if client is None:
             wire = bounded_client(deadline, partial(
@@ -85,6 +88,8 @@ class RemoteModel:
             weakref.finalize(self, wire.close)
             client = openai.OpenAI(api_key=key or "none", base_url=base_url, max_retries=0,
                                    timeout=deadline, http_client=wire)
+        elif isinstance(client, openai.OpenAI):
+            client = client.with_options(max_retries=0)  # they are made, and counted, here
         self.client = client
 
     def __repr__(self) -> str:
@@ -102,10 +107,11 @@ class RemoteModel:
                 break
             wait = wait or self._pause * 2 ** (attempt - 1) * random.uniform(1.0, 1.5)
             if wait > limits.left:
-                failure = UnreachableError(
-                    f"{failure} It asks to wait {wait:,.0f} s, longer than the {limits.left:,.0f} "
-                    "s that this call has left; try again later.")
+                failure = UnreachableError("{failure} It asks to wait {wait:,.0f} s, longer than "
+                                           "the {left:,.0f} s that this call has left; try again "
+                                           "later.", failure=failure, wait=wait, left=limits.left)
                 break
+            tell_of_retry(failure)
             time.sleep(wait)
         assert failure is not None
         # outside of any except block: the original error can hold the key, a context keeps it
@@ -120,55 +126,66 @@ class RemoteModel:
         except MalformedReplyError as error:
             return None, error, None
         except _ODD as error:
-            return None, *self._worded(error, limits)
+            failure, wait = self._worded(error, limits)
+            # what came through, however broken, was written and will be charged
+            failure.paid = not isinstance(error, openai.APIStatusError) and (
+                limits.heard or isinstance(failure, DeadlineError))
+            return None, failure, wait
 
     def _worded(self, error: Exception, limits: CallLimits) -> tuple[ModelError, float | None]:
         if limits.refused:
-            return RefusedError(f"{limits.refused}."), None
+            return RefusedError("{refused}.", refused=limits.refused), None
         if limits.broken == "size":
-            return DeadlineError(
-                f"{self.host} sent more than {MAX_BYTES / 1e6:.0f} MB for one call, which was "
-                "ended; check that it is a model endpoint."), None
+            return DeadlineError("{host} sent more than {megabytes:.0f} MB for one call, which was "
+                                 "ended; check that it is a model endpoint.", host=self.host,
+                                 megabytes=MAX_BYTES / 1e6), None
         if limits.broken or not limits.left or isinstance(error, openai.APITimeoutError):
-            return DeadlineError(
-                f"{self.host} gave no complete answer within {self.deadline:,.0f} s; try again, "
-                "or allow more time."), None
+            return DeadlineError("{host} gave no complete answer within {deadline:,.0f} s; try "
+                                 "again, or allow more time.", host=self.host,
+                                 deadline=self.deadline), None
         if isinstance(error, openai.APIStatusError):
             return self._status(error)
         if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError, OSError)):
             cause = self.redacted(str(error.__cause__ or error) or type(error).__name__)
-            return UnreachableError(
-                f"{self.host} cannot be reached or hung up ({cause}); check the address and that "
-                "the server runs."), 0.0
-        return UnreachableError(
-            f"{self.host} answered with something that is no reply of a model "
-            f"({type(error).__name__}); check the address, it usually ends in /v1."), 0.0
+            return UnreachableError("{host} cannot be reached or hung up ({cause}); check the "
+                                    "address and that the server runs.", host=self.host,
+                                    cause=cause), 0.0
+        return UnreachableError("{host} answered with something that is no reply of a model "
+                                "({kind}); check the address, it usually ends in /v1.",
+                                host=self.host, kind=type(error).__name__), 0.0
 
     def _status(self, error: openai.APIStatusError) -> tuple[ModelError, float | None]:
         status = error.status_code
         said = self.redacted(error.message, 400)
         if status in (401, 403):
-            return MissingKeyError(
-                f"{self.host} refuses the API key ({status}); enter a valid one."), None
+            return MissingKeyError("{host} refuses the API key ({status}); enter a valid one.",
+                                   host=self.host, status=status), None
         if status < 400:
-            return RefusedError(
-                f"{self.host} redirects to another address ({status}), which is not followed; "
-                "enter the final address."), None
+            return RefusedError("{host} redirects to another address ({status}), which is not "
+                                "followed; enter the final address.", host=self.host, status=status), None
         if (status in _LATER or status >= 500) and not TOO_LONG.search(said) and not any(
                 word in said for word in ("insufficient_quota", *FORMAT)):
             wait = _seconds(error.response.headers.get("retry-after", ""))
-            return UnreachableError(f"{self.host} cannot answer now ({status}: {said})."), wait
-        return RefusedError(f"{self.host} declines the request ({status}: {said})."), None
+            return UnreachableError("{host} cannot answer now ({status}: {said}).", host=self.host,
+                                    status=status, said=said), wait
+        return RefusedError("{host} declines the request ({status}: {said}).", host=self.host,
+                            status=status, said=said), None
 
     def redacted(self, text: str, length: int = 200) -> str:
         """One line without the key."""
-        return one_line(self.without_key(text), length)
+        return one_line(hide(sendable(text), self.secrets), length)
 
-    def without_key(self, text: str) -> str:
-        """The text, whatever the server made of the key in it."""
-        if len(self._key) > 3:
-            text = text.replace(self._key, "***")
-        return text.encode("utf-8", "replace").decode()
+
+def sendable(text: str) -> str:
+    """The text with its lone surrogates, which nothing can store or send, as question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def plausible_tokens(count: object) -> int:
+    """A count of tokens as an endpoint gives it; 0 when one call cannot have so many."""
+    if isinstance(count, bool) or not isinstance(count, int):
+        return 0
+    return count if 0 < count <= MOST_TOKENS else 0
 
 
 def _seconds(retry_after: str) -> float:

@@ -24,6 +24,8 @@ Where = Callable[[str], Sequence[str]]
 class CallLimits:
     """What one call may still take; `broken` is "", "time" or "size", `refused` why not there.
 
+    `heard` says whether anything was received since `on`.
+
     Parameters
     ----------
     seconds : float
@@ -34,6 +36,7 @@ class CallLimits:
 
     def __init__(self, seconds: float, size: int) -> None:
         self.broken = self.refused = ""
+        self.heard = False
         self._end, self._size = monotonic() + seconds, size
 
     @property
@@ -44,6 +47,7 @@ class CallLimits:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Hold for what this thread sends and receives inside the block."""
+        self.heard = False
         token = _LIMITS.set(self)
         try:
             yield
@@ -60,6 +64,7 @@ class CallLimits:
 
     def received(self, size: int) -> None:
         """Count bytes; raises when they are too many."""
+        self.heard = self.heard or size > 0
         self._size -= size
         if self._size < 0:
             self.broken = "size"

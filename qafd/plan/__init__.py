@@ -5,19 +5,22 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from qafd.errors import ModelError, ParameterError
+from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.graph import Graph
 from qafd.models import LLM
 from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
+from qafd.models.prompts_conditions import QUERY_SCHEMA, QUERY_TOKENS, query_messages, read_query
 from qafd.plan.linking import Found, Named, named_in, names_of
+from qafd.plan.query_graph import find_name, names_linked, singular
 from qafd.plan.subqueries import decompose
 from qafd.reading.names import tagger
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of as names_in_other
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
 from qafd.reading.text import canonical, words_of
-from qafd.records import Keyword, QueryPlan
+from qafd.reasons import Notice, NoticeKind, notice
+from qafd.records import Keyword, QueryGraph, QueryPlan
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -65,13 +68,12 @@ class Planner:
         """
         asked = " ".join(question.split())
         if not any(character.isalnum() for character in asked):
-            raise ParameterError(
-                "The question is empty; type a question about your documents." if not asked else
-                f"“{asked[:40]}” has no letter or digit; ask in words.")
-        notices = []
+            if not asked:
+                raise ParameterError("The question is empty; type a question about your documents.")
+            raise ParameterError("“{words}” has no letter or digit; ask in words.", words=asked[:40])
+        notices: list[Notice] = []
         if len(asked) > READ:
-            notices.append(f"The question has {len(asked):,} characters; only the first {READ:,} "
-                           "are read, so put what you ask first.")
+            notices.append(notice(NoticeKind.QUESTION_CUT, count=len(asked), read=READ))
             asked = asked[:READ]
         plan, read, parts = self._read(asked, subqueries)
         notices += plan.notices
@@ -86,22 +88,18 @@ class Planner:
         nlp, _ = tagger()
         common = nlp.Defaults.stop_words
         language = language_of(asked, least=1)
+        parts: Sequence[str] = ()
         if language == ENGLISH:
             with _READING:
                 doc = nlp(asked)
             found = self._names.find(asked, common)
-            named = list(named_in(doc))
-            parts = decompose(doc, _spans(named, found)) if subqueries else ()
-            themes = list(_themes(doc))
+            named, themes = list(named_in(doc)), list(_themes(doc))
+            if subqueries:
+                parts = decompose(doc, _spans(named, found))
         else:
             common = common | function_words(language)
             found = self._names.find(asked, common)
-            seen, _ = names_in_other(asked, [(0, len(asked))], language)
-            spans = [Named(asked[start:end], start, end, kind) for start, end, kind in seen
-                     if canonical(asked[start:end])]
-            named = [span for span in spans if span.kind != TERM]
-            themes = [span.text for span in spans if span.kind == TERM]
-            parts = ()
+            named, themes = _read_other(asked, language)
         low = _distinct([*(asked[start:end] for _, start, end in found),
                          *(span.text for span in named)])
         taken = {canonical(text) for text in low}
@@ -113,12 +111,10 @@ class Planner:
             map(canonical, low), vectors[1:], strict=False)), common, self._heard)
         notices = list(links.notices if links.keys else ())
         if len(self._names) and not links.keys:
-            notices.append("No name in the question is known to this graph, so the passages "
-                           "nearest in words and meaning are the only seeds.")
-        if self._embedder.name == LocalEmbedder.name and (
-                language != ENGLISH or not _looks_english(asked, common)):
-            notices.append("The question does not look English, the only language that the bundled "
-                           "model compares meanings in; names and words count as always.")
+            notices.append(notice(NoticeKind.NO_NAME_KNOWN))
+        english = language == ENGLISH and _looks_english(asked, common)
+        if self._embedder.name == LocalEmbedder.name and not english:
+            notices.append(notice(NoticeKind.NOT_ENGLISH))
         return (QueryPlan(asked, keywords, vectors[0], vectors[1:], links.keys, tuple(notices)),
                 links.read, tuple(parts))
 
@@ -143,6 +139,61 @@ class Planner:
             subqueries=tuple(self.plan(part) for part in subqueries))
 
 
+    def ground(self, plan: QueryPlan, query: QueryGraph) -> QueryPlan:
+        """The plan with the conditions that a language model read, their names linked to entities.
+
+        A name that no entity has is left out with its conditions and `unread`.
+
+        Raises
+        ------
+        MalformedReplyError
+            A name is neither in the question nor in the graph, or no condition is left.
+        """
+        labels = [node.key for node in query.nodes if node.key]
+        vectors = self._embedder.embed(labels)
+        keys: dict[str, str] = {}
+        for label, vector in zip(labels, vectors, strict=True):
+            known = self._names.get(label) or self._names.get(singular(label))
+            if not known and not find_name(plan.question, label):
+                raise MalformedReplyError("the model's query graph has “{label}”, which neither the "
+                                          "question nor the graph names.", label=label[:80])
+            known = known or self._names.stand_in(label, vector)[0]
+            if known:
+                keys[label] = known
+        linked = names_linked(query, keys)
+        if not linked.conditions:
+            raise MalformedReplyError("the graph has none of the names of the model's query graph.")
+        return replace(plan, conditions=linked)
+
+
+def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
+    """A plan with the query graph of a language model, by SG-RAG's Table 12.
+
+    When the model fails, or what it says does not fit the question, the rules read the conditions
+    and a notice says why.
+    """
+    try:
+        reply = client.complete(query_messages(plan.words), schema=QUERY_SCHEMA,
+                                max_tokens=QUERY_TOKENS)
+        return planner.ground(plan, read_query(reply.text))
+    except ModelError as error:
+        told = notice(NoticeKind.CONDITIONS_BY_RULES, model=client.name, text=str(error))
+        return replace(plan, notices=(*plan.notices, told))
+
+
+def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:
+    """The names and the themes of a question in a language that the tagger does not read."""
+    seen, _ = names_in_other(asked, [(0, len(asked))], language)
+    named, themes = [], []
+    for start, end, kind in seen:
+        text = asked[start:end]
+        if kind == TERM and canonical(text):
+            themes.append(text)
+        elif canonical(text):
+            named.append(Named(text, start, end, kind))
+    return named, themes
+
+
 def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
             subqueries: bool = False) -> QueryPlan:
     """A local plan with the keywords, and the subqueries if asked for, of a language model.
@@ -154,8 +205,8 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
                                 max_tokens=PLAN_TOKENS)
         keywords, parts = read_plan(reply.text)
     except ModelError as error:
-        return replace(plan, notices=(
-            *plan.notices, f"The question was read without {client.name}: {error}"))
+        told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))
+        return replace(plan, notices=(*plan.notices, told))
     return planner.refine(plan, keywords, parts if subqueries else (), client.name)
 
 

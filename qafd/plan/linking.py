@@ -1,5 +1,6 @@
 """The names that a question has, linked to the entities of a graph."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from tokenizers import Tokenizer
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.models.embedder import TOKENIZER_FILE, checked_file
 from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.text import NameIndex, as_typed, canonical, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_written_small
-from qafd.records import Nodes, Vectors
+from qafd.reading.text.slips import slips_between
+from qafd.reasons import Notice, NoticeKind, notice
+from qafd.records import Nodes, Vectors, node_id
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -27,8 +29,9 @@ ALIKE_WORD, LONG = 0.88, 6  # and one of a single word, which must have so many 
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
 SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
-ALIKE_SAID = "spelled alike"
 TOLD = 4  # unknown names of a question that are told one by one
+
+_REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
 
 Found = tuple[str, int, int]
 """The key of an entity and where the question names it."""
@@ -53,7 +56,7 @@ class Links:
     """
 
     keys: tuple[str, ...]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     read: str
 
 
@@ -75,7 +78,7 @@ class Names:
         self._exact |= {key: key for key in keys}
         # Of names that are typed alike, the last one in the order of the alphabet.
         self._typed = {as_typed(name): self._exact[name] for name in sorted(self._exact)}
-        self._typed = _places_left_out(self._typed) | self._typed
+        self._typed = _places_left_out(self._typed) | _regions_left_out(keys) | self._typed
         self._index = NameIndex(self._typed)
         self._shown = keys
 
@@ -100,23 +103,23 @@ class Names:
                                     for letter in asked[start:end])))]
         return [one for one in found if not self._is_term(one[0])] or found
 
-    def stand_in(self, key: str, vector: Vectors) -> tuple[str, str]:
-        """The key of the entity that stands for an unknown name, "" for none, and why it does.
+    def stand_in(self, key: str, vector: Vectors) -> tuple[str, float | None]:
+        """The key of the entity that stands for an unknown name, "" for none, and how near it is.
 
         It is the one spelled most alike, by Ratcliff and Obershelp's share of letters in common,
         or else the one whose name's vector is nearest to that of the unknown one, shape (d,); by
         its vector only a name of two words or more has one.
         """
         if alike := self.alike(key):
-            return alike, ALIKE_SAID
+            return alike, None
         vectors = self._graph.name_vectors
         if " " not in key or vectors is None or not len(self):
-            return "", ""
-        cosines = vectors[self._rows] @ vector
+            return "", None
+        cosines = (vectors @ vector)[self._rows]  # picking first would copy them
         best = int(cosines.argmax())
         if cosines[best] < NEAREST:
-            return "", ""
-        return canonical(self._graph.names[self._rows[best]]), f"similarity {cosines[best]:.2f}"
+            return "", None
+        return canonical(self._graph.names[self._rows[best]]), float(cosines[best])
 
     def alike(self, key: str) -> str:
         """The key of the entity whose name is spelled most like a canonical one, "" for none.
@@ -183,7 +186,7 @@ class Names:
         self._link_unheard(links, named, common, heard)
         if not links.found and not _capitals(asked):
             for start, typed, key in self._in_passing(asked, common):
-                links.replace(start, typed, key, ALIKE_SAID)
+                links.replace(start, typed, key)
         return links.finish()
 
     def _link_span(self, links: "_Links", span: Named, vectors: Mapping[str, Vectors],
@@ -191,22 +194,22 @@ class Names:
         """Link what a tagger takes for a name, unless a known name has all of it."""
         key = canonical(span.text)
         parts = [one for one in links.found if span.start < one[2] and one[1] < span.end]
-        if known := self.get(key):
-            if not parts:
-                links.keys[known] = None
+        known = self.get(key)
+        if known and not parts:
+            links.keys[known] = None
+        if known or any(start <= span.start and span.end <= end for _, start, end in parts):
             return
-        if any(start <= span.start and span.end <= end for _, start, end in parts):
-            return
-        other, why = (self.alike(key), "") if parts else self.stand_in(key, vectors[key])
+        other, near = (self.alike(key), None) if parts else self.stand_in(key, vectors[key])
         other = other or self._unheard(key, heard)
         if other:
             links.found = [one for one in links.found if one not in parts]
-            links.replace(span.start, span.text, other, why or ALIKE_SAID)
+            links.replace(span.start, span.text, other, near)
         elif parts and span.kind == "PERSON":
-            links.said.append(
-                f"{_quoted(span.text)}, only {links.asked[parts[0][1]:parts[0][2]]} is.")
-        elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
-            links.said.append(f"{_quoted(span.text)}.")
+            _, start, end = parts[0]
+            links.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text),
+                                     part=links.asked[start:end]))
+        elif not parts and _is_worth_saying(key, span.kind):
+            links.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
 
     def _link_unheard(self, links: "_Links", named: Sequence[Named], common: set[str],
                       heard: Callable[[str], bool] | None) -> None:
@@ -218,7 +221,7 @@ class Names:
                 continue
             key = self._unheard(word, heard)
             if key and key not in links.keys:
-                links.replace(start, links.asked[start:end], key, ALIKE_SAID)
+                links.replace(start, links.asked[start:end], key)
                 links.found = [one for one in links.found if not self._is_term(one[0])]
 
     def _unheard(self, word: str, heard: Callable[[str], bool] | None) -> str:
@@ -250,6 +253,11 @@ class Names:
         return is_written_small(self._shown[key])
 
 
+def _is_worth_saying(key: str, kind: str) -> bool:
+    """Whether that a name is not known says something of what was asked."""
+    return " " in key or (kind in SOUGHT and len(key) > 2)
+
+
 @dataclass
 class _Links:
     """What is linked of a question so far: names found in it, keys that stand for others, what
@@ -259,31 +267,33 @@ class _Links:
     shown: Mapping[str, str]
     found: list[Found]
     keys: dict[str, None] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    told: list[Notice] = field(default_factory=list)
     right: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def replace(self, start: int, typed: str, key: str, why: str) -> None:
-        """Let an entity stand for what is typed from `start` on, once."""
+    def replace(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
+        """Let an entity stand for what is typed from `start` on, once: spelled alike, or near it."""
         if key in self.keys:
             return
         self.keys[key] = None
         name = self.shown[key]
-        self.said.append(f"{_quoted(typed)}; {name} stands for it ({why}).")
-        if why == ALIKE_SAID:
-            self.right[start, start + len(_bare(typed))] = (
-                name if _capitals(self.asked) else name.lower())
+        typed = _bare(typed)
+        if similarity is None:
+            self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
+            self.right[start, start + len(typed)] = name if _capitals(self.asked) else name.lower()
+        else:
+            self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
+                                    similarity=similarity))
 
     def finish(self) -> Links:
         """The links, with as many unknown names as are told one by one."""
-        said = self.said[:TOLD]
-        if len(self.said) > TOLD:
-            said.append(f"{len(self.said) - TOLD} more names of the question are none in these "
-                        "documents.")
+        told = self.told[:TOLD]
+        if len(self.told) > TOLD:
+            told.append(notice(NoticeKind.MORE_UNKNOWN, count=len(self.told) - TOLD))
         read = self.asked
         for (start, end), name in sorted(self.right.items(), reverse=True):
             read = read[:start] + name + read[end:]
         keys = dict.fromkeys([*(key for key, _, _ in self.found), *self.keys])
-        return Links(tuple(keys), tuple(said), read)
+        return Links(tuple(keys), tuple(told), read)
 
 
 def is_misspelled(typed: str, name: str) -> bool:
@@ -297,20 +307,6 @@ def is_misspelled(typed: str, name: str) -> bool:
         if slips_between(word, other) > most:
             return False
     return True
-
-
-def slips_between(one: str, other: str) -> int:
-    """How many slips of the keyboard make one word the other: a letter left out, put in or changed,
-    or two neighbors exchanged (Damerau and Levenshtein's distance, no letter moved twice)."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one):
-        above, before, row = before, row, [i + 1]
-        for j, there in enumerate(other):
-            row.append(min(before[j] + (letter != there), before[j + 1] + 1, row[j] + 1))
-            if i and j and letter == other[j - 1] and one[i - 1] == there:
-                row[-1] = min(row[-1], above[j - 1] + 1)
-    return row[-1]
 
 
 @cache
@@ -327,6 +323,11 @@ def _places_left_out(typed: Mapping[str, str]) -> dict[str, str]:
              for head, comma, _ in [name.partition(", ")] if comma and " " in head]
     times = Counter(head for head, _ in heads)
     return {head: key for head, key in heads if times[head] == 1}
+
+
+def _regions_left_out(shown: Mapping[str, str]) -> dict[str, str]:
+    """Names without the tag of a region, "actor" for "Actor-GB", by the canonical keys of names."""
+    return {as_typed(key[:-3]): key for key, name in shown.items() if _REGION.search(name)}
 
 
 def _letters(names: Sequence[str]) -> Nodes:
@@ -347,20 +348,17 @@ def _bare(typed: str) -> str:
     return typed.removesuffix("'s").removesuffix("\u2019s")
 
 
-def _quoted(typed: str) -> str:
-    return f"\u201c{_bare(typed)}\u201d is no name in these documents"
-
-
-_NAMES: WeakKeyDictionary[Graph, Names] = WeakKeyDictionary()
+_NAMES: WeakKeyDictionary[Graph, tuple[Mapping[str, str], Names]] = WeakKeyDictionary()
 
 
 def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
-    """The names of a graph; without `merged` read once for each graph in memory."""
-    if merged:
-        return Names(graph, merged)
-    if graph not in _NAMES:
-        _NAMES[graph] = Names(graph)
-    return _NAMES[graph]
+    """The names of a graph; read once for each graph in memory and state of its edits."""
+    wanted = dict(merged or {})
+    kept = _NAMES.get(graph)
+    if kept is None or kept[0] != wanted:
+        kept = wanted, Names(graph, wanted)
+        _NAMES[graph] = kept
+    return kept[1]
 
 
 def entities_named(graph: Graph, names: Iterable[str],

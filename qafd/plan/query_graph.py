@@ -6,54 +6,17 @@ kept, so that it can be shown.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
+from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _CHAIN = re.compile(r"\b(?:of|by|with|from|for|in|to|at) (?:the|a|an|some) (?P<unknown>[\w-]+(?: [\w-]+)?) "
                     r"(?:that|which|who|whose|where)\b", re.I)
-
-
-@dataclass(frozen=True)
-class QueryNode:
-    """Something that the question speaks of; `key` is the name's in the graph, "" for an unknown."""
-
-    text: str
-    key: str = ""
-
-    @property
-    def unknown(self) -> bool:
-        """Whether it is to be found."""
-        return not self.key
-
-
-@dataclass(frozen=True)
-class QueryCondition:
-    """Two nodes, by their places, that are to be related, or not to be when `negated`.
-
-    `words` are the content words that say how.
-    """
-
-    source: int
-    target: int
-    words: tuple[str, ...] = ()
-    negated: bool = False
-
-
-@dataclass(frozen=True)
-class QueryGraph:
-    """What a question asks for: node 0 is the answer.
-
-    `unread` are the names of the plan that stand nowhere in the question as it is written.
-    """
-
-    nodes: tuple[QueryNode, ...]
-    conditions: tuple[QueryCondition, ...]
-    unread: tuple[str, ...] = ()
 
 
 def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
@@ -70,9 +33,10 @@ def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
     """
     nodes = [QueryNode(" ".join(question.split()[:3]))]
     conditions: list[QueryCondition] = []
-    places = [(start, end, key) for key in names for start, end in _find(question, key)]
+    places = [(start, end, key) for key in names for start, end in find_name(question, key)]
     places.sort(key=lambda place: (place[0], -place[1]))
     words: tuple[str, ...] = ()
+    seen: set[tuple[str, int, bool]] = set()
     about, negated, before = 0, False, 0
     for start, end, key in places:
         if start < before:  # inside a longer name
@@ -81,33 +45,113 @@ def read_query_graph(question: str, names: Sequence[str]) -> QueryGraph:
         if _CLAUSE.search(between):
             negated, about = False, 0
         chain = _CHAIN.search(between)
-        if chain:
+        if chain and chain["unknown"].islower():  # "the United States that" names something
             nodes.append(QueryNode(chain["unknown"]))
             conditions.append(QueryCondition(0, len(nodes) - 1, _say_how(between[:chain.start()])))
             about = len(nodes) - 1
             between = between[chain.end():]
         negated = negated or bool(_NEGATIONS.search(between))
         words = _say_how(between) or words  # "released in Chile and Peru" says it once
+        before = end
+        if (key, about, negated) in seen:
+            continue
+        seen.add((key, about, negated))
         nodes.append(QueryNode(question[start:end], key))
         conditions.append(QueryCondition(about, len(nodes) - 1, words, negated))
-        before = end
     found = {node.key for node in nodes}
     return QueryGraph(tuple(nodes), tuple(conditions),
                       tuple(name for name in names if name not in found))
 
 
-def _find(question: str, key: str) -> list[tuple[int, int]]:
-    """Where a name first stands in the question, in any writing of its canonical key."""
+def find_name(question: str, key: str) -> list[tuple[int, int]]:
+    """Where a name stands in the question, in any writing of its canonical key."""
     wanted = re.escape(key).replace(r"\ ", r"\W+")
-    found = re.search(rf"(?<!\w){wanted}(?!\w)", question, re.IGNORECASE)
-    if found:
-        return [found.span()]
+    found = re.finditer(rf"(?<!\w){wanted}(?!\w)", question, re.IGNORECASE)
+    if spans := [match.span() for match in found]:
+        return spans
     words = [match.span() for match in re.finditer(r"\S+", question)]
     for first, (start, _) in enumerate(words):
         for _, end in words[first:first + 6]:
-            if canonical(question[start:end].strip(".,;:?!()\"'")) == key:
+            written = canonical(question[start:end].strip(".,;:?!()\"'"))
+            if key in (written, singular(written)):
                 return [(start, end)]
     return []
+
+
+def count_conditions(plan: QueryPlan) -> int:
+    """How many conditions a question has by its names; from two on exact retrieval is worth it."""
+    return len((plan.conditions or read_query_graph(plan.words, plan.names)).conditions)
+
+
+def edit_query_graph(query: QueryGraph, *, add: Sequence[str] = (), remove: Sequence[str] = (),
+                     negate: Sequence[str] = ()) -> QueryGraph:
+    """The graph with other conditions, given by canonical keys of names.
+
+    What is added is a condition on the answer; of what is negated, conditions that were negated
+    hold again, and a name that has none gets a negated one.
+    """
+    at = {node.key: place for place, node in enumerate(query.nodes) if node.key}
+    nodes = list(query.nodes)
+    for key in (*add, *negate):
+        if key not in at:
+            at[key] = len(nodes)
+            nodes.append(QueryNode(key, key))
+    conditions = []
+    for condition in query.conditions:
+        key = nodes[condition.target].key
+        if key in remove:
+            continue
+        turned = condition.negated != (key in negate)
+        conditions.append(replace(condition, negated=turned))
+    targets = {condition.target for condition in conditions}
+    for key in (*add, *negate):
+        if at[key] not in targets:
+            targets.add(at[key])
+            conditions.append(QueryCondition(0, at[key], negated=key in negate))
+    return _without_loose(QueryGraph(tuple(nodes), tuple(conditions), query.unread))
+
+
+def names_linked(query: QueryGraph, keys: Mapping[str, str]) -> QueryGraph:
+    """The graph with the keys of entities in the place of canonical names, each entity once.
+
+    A name without an entity is left out with its conditions, and `unread`.
+    """
+    nodes: list[QueryNode] = []
+    places: dict[int, int] = {}
+    at: dict[str, int] = {}
+    left = []
+    for place, node in enumerate(query.nodes):
+        key = keys.get(node.key, "")
+        if node.key and not key:
+            left.append(node.text)
+            continue
+        if not node.key or key not in at:
+            at[key or f" {place}"] = len(nodes)
+            nodes.append(replace(node, key=key))
+        places[place] = at[key or f" {place}"]
+    conditions = []
+    for one in query.conditions:
+        if one.source in places and one.target in places:
+            conditions.append(replace(one, source=places[one.source], target=places[one.target]))
+    return _without_loose(QueryGraph(
+        tuple(nodes), tuple(dict.fromkeys(conditions)), (*query.unread, *left)))
+
+
+def _without_loose(query: QueryGraph) -> QueryGraph:
+    """The graph without nodes that no condition has, but for the answer."""
+    ends = {one.source for one in query.conditions} | {one.target for one in query.conditions}
+    kept = [place for place in range(len(query.nodes)) if place == 0 or place in ends]
+    at = {place: number for number, place in enumerate(kept)}
+    conditions = [replace(one, source=at[one.source], target=at[one.target])
+                  for one in query.conditions]
+    return QueryGraph(tuple(query.nodes[place] for place in kept), tuple(conditions), query.unread)
+
+
+def singular(key: str) -> str:
+    """A canonical name without the plural of its last word."""
+    if key.endswith("ies"):
+        return f"{key[:-3]}y"
+    return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
 
 
 def _say_how(text: str) -> tuple[str, ...]:

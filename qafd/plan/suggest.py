@@ -4,21 +4,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.curate.entities import Entity, entities
 from qafd.graph import Graph, kind_bit
 from qafd.reading.names.languages import CHINESE, ENGLISH, JAPANESE, language_of
 from qafd.reading.text import canonical
-from qafd.records import GUESS
+from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
 
 LONGEST = 60  # characters of a name in a question
 SAMPLED = 20  # passages by which the language of a workspace is told
 
-_ABOUT = {ENGLISH: "What is said about {}?", CHINESE: "关于“{}”说了什么？",
+# Beside the names they have no word that could be missing in the documents, which would be told.
+_ABOUT = {ENGLISH: "Who or what is {}?", CHINESE: "关于“{}”说了什么？",
           JAPANESE: "{}について何が書かれていますか。", "de": "Was steht hier über {}?",
           "fr": "Que dit-on de {} ?", "es": "¿Qué se dice de {}?"}
-_BETWEEN = {ENGLISH: "How are {} and {} connected?", CHINESE: "“{}”和“{}”有什么联系？",
+_BETWEEN = {ENGLISH: "What do {} and {} have to do with each other?",
+            CHINESE: "“{}”和“{}”有什么联系？",
             JAPANESE: "{}と{}はどうつながっていますか。",
             "de": "Was verbindet {} mit {}?", "fr": "Quel est le lien entre {} et {} ?",
             "es": "¿Qué relación hay entre {} y {}?"}
@@ -93,7 +94,7 @@ def questions(graph: Graph) -> tuple[str, ...]:
     """Up to three questions about names of a graph: two of one name, one of two.
 
     Names that are titles of passages come first, then those of two words or more; of each kind the
-    best connected ones. "How are X and Y connected?" is asked where a sentence has both. Chinese or
+    best connected ones. A question about both is asked where a sentence has both. Chinese or
     Japanese names are asked about in their language.
     """
     titles = {graph.row[key] for row in np.flatnonzero(graph.kinds == "passage").tolist()

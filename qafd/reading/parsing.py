@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from qafd.child import Reply, ask
+from qafd.child import ChildReply, ask
 from qafd.errors import ParseError
 from qafd.reading.formats import ENDINGS, Limits
 from qafd.reading.formats.draft import SUPPORTED
@@ -24,7 +24,7 @@ __all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_
            "parse_with_notices"]
 
 CHILD = "qafd.reading.formats.child"
-Ask = Callable[[bytes, int, float], Reply]
+Ask = Callable[[bytes, int, float], ChildReply]
 ALONE: Ask = partial(ask, CHILD)
 _SIGXCPU = -24
 GRAPH_LIMITS = Limits(input_bytes=200_000_000, memory_bytes=3 << 30, cpu_seconds=120,
@@ -79,11 +79,9 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noq
         limits = max(limits, GRAPH_LIMITS, key=lambda one: one.input_bytes)
     if not data:
         raise ParseError("The file is empty; nothing was added.")
-    if len(data) > limits.input_bytes:
-        raise ParseError(
-            "The file has {size:.1f} MB, more than {most:g} MB; split it and add the parts.",
-            size=len(data) / 1e6, most=limits.input_bytes / 1e6
-        )
+    refused = refuse_size(data, limits)
+    if refused is not None:
+        raise refused
     reply = _ask_child({"name": name[-1000:], "limits": asdict(limits)}, data, limits, ask)
     documents: list[Document] = []
     cuts: list[tuple[Chunk, ...]] = []
@@ -96,6 +94,16 @@ def parse_with_notices(name: str, data: bytes, limits: Limits = Limits(),  # noq
         if "given" in read:
             given[document.name] = _extraction(*read["given"])
     return Parsed(tuple(documents), tuple(cuts), tuple(reply["notices"]), given)
+
+
+def refuse_size(data: bytes, limits: Limits = Limits()) -> ParseError | None:  # noqa: B008
+    """Why a file is too large to be read, or even stored; None where it is not."""
+    if data.startswith(IMPORTED):
+        limits = max(limits, GRAPH_LIMITS, key=lambda one: one.input_bytes)
+    if len(data) <= limits.input_bytes:
+        return None
+    return ParseError("The file has {size:.1f} MB, more than {most:g} MB; split it and add the parts.",
+                      size=len(data) / 1e6, most=limits.input_bytes / 1e6)
 
 
 def _extraction(sentences: Sequence[Any], mentions: Sequence[Any], assertions: Sequence[Any],
@@ -122,6 +130,19 @@ def parse_graph(files: Sequence[bytes], limits: Limits = GRAPH_LIMITS) -> Import
     reply = _ask_child({"name": "", "limits": asdict(limits), "sizes": [*map(len, files)]}, data,
                        limits)
     return graph_of([read_node_link(reply["graph"])], limits)
+
+
+def parse_communities(data: bytes) -> ImportedGraph | None:
+    """The graph of an imported file that has communities; None for any other file.
+
+    Raises
+    ------
+    ParseError
+        As `parse_graph` does.
+    """
+    if not data.startswith(IMPORTED) or b'"communities": [{' not in data:
+        return None
+    return parse_graph([data])
 
 
 def _ask_child(request: dict[str, Any], data: bytes, limits: Limits,

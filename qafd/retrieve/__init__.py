@@ -11,6 +11,7 @@ from qafd.retrieve.linear import TriGraph
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.path import RelationalPaths
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.released import ReleasedCode
 from qafd.retrieve.tree import CollapsedTree
 from qafd.retrieve.vector import DensePassages
 
@@ -27,4 +28,5 @@ METHODS: dict[str, type[Retriever]] = {
     "lexical": LexicalPassages,
     "fusion": FusedPassages,
     "exact": ExactMatches,
+    "released": ReleasedCode,
 }

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -11,7 +12,7 @@ from qafd.errors import MissingLayerError, ParameterError
 from qafd.graph import Graph
 from qafd.reasons import UNSTATED, Notice, Reason
 from qafd.records import QueryPlan
-from qafd.retrieve.seeds import Passages
+from qafd.retrieve.seeds import SURE, Passages
 
 if TYPE_CHECKING:
     import networkx
@@ -91,6 +92,29 @@ class RankedPassage:
     parts: dict[str, float] = field(default_factory=dict, hash=False)
 
 
+class StructureKind(StrEnum):
+    """What kind of thing, beside nodes and passages, a method finds."""
+
+    PATH = "path"
+    REPORT = "report"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A path, or a text above several passages, that a method retrieved.
+
+    `nodes` are ids in the order of a path; `title` and `text` are those of a report or summary.
+    `score` is in the method's own terms: reliability, energy, cosine.
+    """
+
+    kind: StructureKind
+    score: float
+    nodes: tuple[str, ...] = ()
+    title: str = ""
+    text: str = field(default="", repr=False)
+
+
 @dataclass(frozen=True)
 class Work:
     """What the retrieval cost.
@@ -125,8 +149,10 @@ class Retrieval:
     """The answer of one method to one question; nodes are most important first.
 
     A method fills `ranking`; `passages` are the same passages with their texts, which
-    `qafd.knowledge` fetches from the store. `parts` are the retrievals of the subqueries that
-    this one is the union of, Eq. (6) and (7), each with its own certificate.
+    `qafd.knowledge` fetches from the store. `parts` are the retrievals of the subqueries, Eq. (6)
+    and (7), or of the seeds that this one is the union of, each with its own certificate.
+    `structures` are what the method is named after, best first, for the model that answers; neither
+    they nor `ranking` are exported.
     """
 
     query: str
@@ -143,6 +169,7 @@ class Retrieval:
     revision: int = 0
     parts: tuple["Retrieval", ...] = ()
     made_by: Imprint = field(default_factory=Imprint)
+    structures: tuple[Structure, ...] = ()
 
     @property
     def record(self) -> dict[str, Any]:
@@ -150,9 +177,29 @@ class Retrieval:
         return {**asdict(self.made_by), "revision": self.revision, "query": self.query,
                 "method": self.method, "params": dict(self.params)}
 
+    @property
+    def named_share(self) -> float | None:
+        """Share of the source mass that enters at names; None for methods without mass."""
+        poured = sum(node.source for node in self.nodes)
+        if poured <= 0:
+            return None
+        return sum(node.source for node in self.nodes if node.kind != "passage") / poured
+
+    @property
+    def by_subqueries(self) -> bool:
+        """Whether the question was taken apart."""
+        return bool(self.parts) and self.params.get("subqueries") == "on"
+
+    @property
+    def unsure(self) -> bool:
+        """Whether nothing was found, or by a question that names nothing for sure."""
+        share = self.named_share
+        return not self.nodes or (share is not None and share < SURE)
+
     def to_dict(self) -> dict[str, Any]:
         """The retrieval as plain JSON values."""
-        return {key: value for key, value in asdict(self).items() if key != "ranking"} | {
+        return {key: value for key, value in asdict(self).items()
+                if key not in ("ranking", "structures")} | {
             "parts": [part.to_dict() for part in self.parts]}
 
     def to_json(self) -> str:
@@ -228,10 +275,19 @@ def knob(default: Any, low: float | None = None, high: float | None = None, *, h
         "low": low, "high": high, "help": help, "options": options, "advanced": advanced})
 
 
+def passages_ranked() -> Any:
+    """The field of how many passages a method ranks."""
+    return knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+
+
 class Method:
-    """What the frozen dataclasses of the methods share; see `Retriever`."""
+    """What the frozen dataclasses of the methods share; see `Retriever`.
+
+    `shown` is the share of the best score from which a passage is shown to a model that answers.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[float] = 0.05
 
     def __post_init__(self) -> None:
         """Raise ParameterError when a parameter is outside its range or options."""

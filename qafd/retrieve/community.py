@@ -12,7 +12,17 @@ from qafd.flow.weights import clip
 from qafd.graph import Graph
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.base import (
+    Corpus,
+    Method,
+    Retrieval,
+    Structure,
+    StructureKind,
+    Work,
+    knob,
+    params_of,
+    passages_ranked,
+)
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.seeds import match, named_rows
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
@@ -30,7 +40,9 @@ class CommunityReports(Method):
     nearest reports; passages in the order of the communities, then by how many members they
     mention. A passage's score is 1 / rank.
 
-    Deviations: reports are extractive (`qafd.retrieve.layers.communities`); the map-reduce over all
+    Deviations: reports are extractive (`qafd.retrieve.layers.communities`), but where an index of
+    GraphRAG was imported, they are its own, and with as many entities the higher rank comes
+    before the nearer report, as in local search; the map-reduce over all
     reports of global search is a choice by similarity; the names in the question come before the
     nearest entities; an entity is compared by its passages and sentences, not by a written
     description; ties of passages go to the cosine with the question. `communities` stands for
@@ -51,7 +63,7 @@ class CommunityReports(Method):
     level: int = knob(2, 0, 6, help="How deep the hierarchy is read: 0 takes the largest "
                       "communities.")
     entities: int = knob(10, 1, 200, help="Local: how many entities the question brings.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The members of the chosen communities and the relations between them, without flow.
@@ -68,7 +80,8 @@ class CommunityReports(Method):
         home = found.cut(self.level, len(graph))
         seeds, similarity = (_entities(graph, plan, self.entities) if self.selection == "local"
                              else (np.zeros(0, np.int64), np.zeros(0)))
-        chosen, votes = self._choose(home, near, seeds)
+        ranks = found.ranks if self.selection == "local" and len(found.ranks) else np.zeros(len(near))
+        chosen, votes = self._choose(home, near, ranks, seeds)
         left_out = reason(ReasonKind.COMMUNITY_LEFT_OUT)
         reasons = {row: reason(ReasonKind.NEAR_ENTITY, left_out, place=place)
                    for place, row in enumerate(seeds.tolist(), 1)}
@@ -101,15 +114,17 @@ class CommunityReports(Method):
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, among),
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(len(rows), len(among), 1, total, total), revision=graph.revision)
+            work=Work(len(rows), len(among), 1, total, total), revision=graph.revision,
+            structures=tuple(Structure(StructureKind.REPORT, float(near[at]), (), found.titles[at],
+                                       found.texts[at]) for at in chosen.tolist()))
 
-    def _choose(self, home: Nodes, near: Floats, seeds: Nodes) -> tuple[Nodes, Nodes]:
+    def _choose(self, home: Nodes, near: Floats, ranks: Floats, seeds: Nodes) -> tuple[Nodes, Nodes]:
         """The communities taken, best first, and how many seeds each community has."""
         own = home[seeds]
         votes = np.bincount(own[own >= 0], minlength=len(near))
         some = np.unique(own if self.selection == "local" else home)
         some = some[some >= 0]
-        order = np.lexsort((some, -near[some], -votes[some]))
+        order = np.lexsort((some, -near[some], -ranks[some], -votes[some]))
         return some[order[:self.communities]], votes
 
 

@@ -31,7 +31,7 @@ class Brought:
 
 
 @dataclass(frozen=True)
-class Column:
+class ComparedMethod:
     """One method's side: its retrieval with the passages that fit the budget, or why it failed.
 
     `name` is unique in the comparison; `tokens` are those of the passages.
@@ -93,7 +93,7 @@ class Comparison:
 
     question: str
     budget: int
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedMethod, ...]
 
     @property
     def retrievals(self) -> dict[str, Retrieval]:
@@ -177,7 +177,7 @@ def _told(method: Any) -> str:
 
 
 def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph: Graph,
-                budget: int) -> Column:
+                budget: int) -> ComparedMethod:
     """One column, with the error where there is one that the user can mend.
 
     Its passages are those `qafd.retrieve.rank.within_budget`.
@@ -187,13 +187,13 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
     try:
         retrieval = retrieve()
     except QafdError as error:
-        return Column(name, label, error=error)
+        return ComparedMethod(name, label, error=error)
     tokens = [int(graph.tokens[graph.row[p.id]]) for p in retrieval.passages]
     kept = within_budget(retrieval.passages, tokens, budget)
-    return Column(name, label, replace(retrieval, passages=kept), sum(tokens[:len(kept)]))
+    return ComparedMethod(name, label, replace(retrieval, passages=kept), sum(tokens[:len(kept)]))
 
 
-def _missed(finder: Column, other: Column) -> MissedGroup | None:
+def _missed(finder: ComparedMethod, other: ComparedMethod) -> MissedGroup | None:
     """The largest group of what only `finder` brings; None when there is nothing."""
     there = {*other.ranked("nodes"), *other.ranked("passages")}
     named = [Brought(n.id, n.name, n.reason) for n in finder.found if n.id not in there]

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.reasons import Reason, ReasonKind, reason
+from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
 from qafd.retrieve.seeds import Seeds, keyword_seeds, match, select_seeds
 from qafd.retrieve.subgraph import edges, ends, entries_around, foremost, nodes, ranked
 
@@ -34,7 +34,8 @@ class EgoNet(Method):
 
     Deviations: keywords are compared one by one, score(v) = max over keywords, instead of as one
     string; entities are compared by the vectors of their names, not of descriptions; a relation
-    by the mean vector of its ends, not of its own description; ties of passages go to the cosine
+    by the mean vector of its ends, not of its own description; `cutoff` is the code's
+    `cosine_better_than_threshold`, for these vectors; ties of passages go to the cosine
     with the question. `entities`, `relations` and `neighbors` stand for LightRAG's limits in
     tokens. Importance, which LightRAG has not, is the cosine, halved for a neighbor.
     """
@@ -49,10 +50,12 @@ class EgoNet(Method):
     entities: int = knob(10, 1, 200, help="How many entities the low-level keywords bring.")
     relations: int = knob(10, 1, 200, help="How many relations the high-level keywords bring.")
     neighbors: int = knob(60, 0, 1000, help="How many relations of those entities are followed.")
+    cutoff: float = knob(0.2, 0.0, 1.0, advanced=True, help="Cosine with a keyword below which an "
+                         "entity or relation is not brought.")
     seeding: str = knob("keywords", options=("keywords", "question"), advanced=True,
                         help="Local entities are those nearest to the low-level keywords, or the "
                         "names in the question as for QAFD.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The entities and relations that the keywords bring, without flow."""
@@ -67,10 +70,12 @@ class EgoNet(Method):
         far: list[int] = []
         if local:
             seeds, cosines = entity_seeds(corpus, low, self.entities, self.seeding)
+            if self.seeding == "keywords":
+                seeds, cosines = _near_enough(seeds, cosines, self.cutoff)
             net.add_entities(seeds, cosines, self.neighbors)
             near = list(_passages_of_entities(graph, layer, corpus, seeds.rows, dense))
         if wide:
-            entries = net.add_relations(high, self.relations)
+            entries = net.add_relations(high, self.relations, self.cutoff)
             far = list(_passages_of_relations(graph, corpus, *ends(layer, entries), dense))
         order = np.array(list(_in_turn(near, far))[:self.top], np.int64)
         rows = np.array(list(net.found), np.int64)
@@ -83,6 +88,7 @@ class EgoNet(Method):
             edges=edges(layer, np.array(list(net.entries.values()), np.int64)),
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(len(net.found), net.looked_at, 2, total, total),
+            notices=() if len(rows) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)
 
 
@@ -144,7 +150,7 @@ class _Net:
                     self._keep(far, hop[near] / 2,
                                reason(ReasonKind.ONE_HOP, name=layer.names[near]))
 
-    def add_relations(self, plan: QueryPlan, count: int) -> Nodes:
+    def add_relations(self, plan: QueryPlan, count: int, cutoff: float) -> Nodes:
         """The relations nearest to the plan's keywords and their ends; their entries, in order."""
         layer = self._layer
         if layer.vectors is None:
@@ -157,6 +163,7 @@ class _Net:
         means = (cosines[u] + cosines[v]) / 2
         scores = means.max(axis=1, initial=-1.0)
         best = foremost(layer, u, scores, count)
+        best = best[scores[best] >= cutoff]
         for place, i in enumerate(best.tolist(), 1):
             a, b = int(u[i]), int(v[i])
             word = plan.keywords[int(means[i].argmax())].text
@@ -167,11 +174,20 @@ class _Net:
                     ReasonKind.RELATION_END,
                     reason(ReasonKind.OTHER_END, name=layer.names[other]),
                     word=word, place=place, cosine=float(scores[i])))
-        return entries[best]
+        chosen: Nodes = entries[best]
+        return chosen
 
     def _keep(self, row: int, importance: float, why: Reason) -> None:
         if row not in self.found or importance > self.found[row][0]:
             self.found[row] = importance, why
+
+
+def _near_enough(seeds: Seeds, cosines: Floats, cutoff: float) -> tuple[Seeds, Floats]:
+    """The seeds whose cosine reaches the cut-off, with equal shares."""
+    kept = np.flatnonzero(cosines >= cutoff)
+    reasons = tuple(seeds.reasons[at] for at in kept.tolist())
+    return replace(seeds, rows=seeds.rows[kept], shares=np.full(len(kept), 1 / max(len(kept), 1)),
+                   reasons=reasons), cosines[kept]
 
 
 def _pair(u: int, v: int) -> tuple[int, int]:

@@ -1,31 +1,40 @@
 """What meets every condition of a question, after SG-RAG; else what meets the most of them."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
-from qafd.plan.query_graph import QueryCondition, QueryGraph, QueryNode, read_query_graph
-from qafd.reading.text import canonical
-from qafd.reading.text.bm25 import FUNCTION_WORDS
+from qafd.reading.text.bm25 import content_words
+from qafd.reading.text.stems import stem, stems
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import SATURATED, WET, Corpus, Method, Retrieval, Work, knob, params_of
-from qafd.retrieve.layers.sentences import Sentences
+from qafd.retrieve.base import (
+    SATURATED,
+    WET,
+    Corpus,
+    Method,
+    Retrieval,
+    Work,
+    knob,
+    params_of,
+    passages_ranked,
+)
+from qafd.retrieve.conditions import LinkedQuery, link_conditions
+from qafd.retrieve.evidence import LEVELS, EvidenceIndex, JointSentence
 from qafd.retrieve.matching import match_exactly
-from qafd.retrieve.seeds import keyword_seeds, match
+from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 
-LEVELS = ("relation", "sentence", "passage")
-STRENGTH = {"relation": 1.0, "sentence": 0.8, "passage": 0.5}
-MOST = 2000  # exact matches that are looked at
-LONGEST = 6  # words of a name
-OPENING = 4  # words of a question that say what is asked for
-NEAR = 0.7  # cosine from which on a phrase stands for a name
+STRENGTH = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}
+RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
+FITS = 0.3  # how much more it counts when its sentence has all words of the question
+LIKE, SPECIFIC = 0.2, 0.02  # of a candidate: cosine with the question, and logarithm of its degree
+COMPARED = 60  # candidates whose sentences are read
+MOST = 2000  # exact matches that are looked at, and what something else unknown may be
 
 
 @dataclass(frozen=True)
@@ -35,13 +44,15 @@ class ExactMatches(Method):
     SG-RAG (paper 002): the question as a graph of known and unknown nodes, its names linked to
     entities, exact matching, and the best matches where no exact one is left. A condition is met
     by a relation, by a sentence that names both ends, or by a passage that does; `evidence` is the
-    weakest that counts. Answers are ordered by how many conditions they meet, then by how strong
-    the evidence is, each condition weighing more the rarer its name; equals go by likeness to the
-    question, and a notice says that they are equal.
+    weakest that counts. Answers are ordered by the conditions that they meet, each counted as far
+    as it is shown (a relation 1, a sentence .2, a passage .1), as its name is sure and rare, and as
+    the sentence has the words of the question. Equals go by likeness to the question and by how
+    little else is related to them, and a notice says that they are equal.
 
-    Deviations: rules in the place of the prompt that reads the question (`qafd.plan.query_graph`);
-    a join in the place of learned embeddings and the index of paths, as it misses nothing either;
-    passages are those that show the conditions of the answers, by how many they show.
+    Deviations: rules in the place of the prompt that reads the question (`qafd.plan.query_graph`),
+    unless a model has read it; a join in the place of learned embeddings and the index of paths, as
+    it misses nothing either; passages are those that show the conditions of the answers, by how
+    many they show.
     """
 
     label: ClassVar[str] = "SG-RAG exact matches"
@@ -54,7 +65,7 @@ class ExactMatches(Method):
                          "condition: a relation, a sentence with both names, or a passage with both.")
     answers: int = knob(10, 1, 200, help="How many answers are retrieved; those that tie with the "
                         "last one are, too, up to twice as many.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The answers, the names of the question, and the edges between them, without flow.
@@ -66,26 +77,19 @@ class ExactMatches(Method):
         """
         started = time.perf_counter()
         graph = corpus.graph
-        query, known, notices = _link(graph, plan)
-        found = _EvidenceOf(graph, corpus.layer("sentences"), LEVELS[:LEVELS.index(self.evidence) + 1])
-        answers = _answer(found, query, known, plan)
-        shown, tied = _cut(answers, self.answers)
-        wanted = len([one for one in query.conditions if not one.negated])
-        if shown:
-            best = shown[0].met
-            kind = NoticeKind.ALL_MET if best == wanted else NoticeKind.SOME_MET
-            notices.append(notice(kind, count=tied, met=best, wanted=wanted))
-        elif known:
-            notices.append(notice(NoticeKind.NONE_MET))
+        linked = link_conditions(graph, plan)
+        evidence = EvidenceIndex(graph, corpus.layer("sentences"),
+                            LEVELS[:LEVELS.index(self.evidence) + 1])
+        answers = _Search(evidence, linked, plan).answers()
+        shown = _cut(answers, self.answers)
         told: dict[int, tuple[float, Reason, str]] = {
-            row: (1.0, why, SATURATED) for row, why in known.values()}
+            node.row: (1.0, node.why, SATURATED) for node in linked.known.values()}
         for answer in shown:
-            if answer.row not in told:
-                told[answer.row] = (answer.met / max(wanted, 1), _why(answer, query, wanted, found),
-                                    SATURATED if answer.met == shown[0].met else WET)
+            state = SATURATED if answer.met == shown[0].met else WET
+            told.setdefault(answer.row, (answer.importance, _why(graph, linked, answer), state))
         rows = np.array(list(told), np.int64)
-        seeds = {row for row, _ in known.values()}
-        passages, scores = _supporting(corpus, plan, found, shown, self.top)
+        seeds = set(linked.rows.values())
+        passages, scores = _supporting(corpus, plan, evidence, shown, self.top)
         layer = graph.layer({"relation", "synonym"})
         among = entries_among(layer, rows)
         total = 1000 * (time.perf_counter() - started)
@@ -96,21 +100,25 @@ class ExactMatches(Method):
                         [why for _, why, _ in told.values()], seeds=seeds,
                         states=[state for _, _, state in told.values()]),
             edges=edges(layer, among), ranking=ranked(graph, passages, scores),
-            work=Work(len(answers) + len(known), found.looked_at, 1, total, total),
-            notices=tuple(notices), revision=graph.revision)
+            work=Work(len(answers) + len(linked.known), evidence.looked_at, 1, total, total),
+            notices=(*linked.notices, *_notices(linked, answers)), revision=graph.revision)
 
 
 @dataclass(frozen=True)
 class MatchedEntity:
-    """A row that may be the answer: which conditions it meets, by their places, and on which row.
+    """A row that may be the answer, and by the numbers of the conditions that it meets how it does.
 
-    `strength` adds up the evidence of what is met.
+    `ends` are the rows at the other ends, `levels` the evidence, `shown` what shows it, of
+    conditions on the answer itself. `strength` adds up what is met; `importance` is that and what
+    decides between equals, between 0 and 1.
     """
 
     row: int
-    ends: dict[int, int] = field(hash=False)
+    ends: dict[int, int]
+    levels: dict[int, str]
+    shown: dict[int, JointSentence]
     strength: float
-    likeness: float
+    importance: float
 
     @property
     def met(self) -> int:
@@ -118,236 +126,241 @@ class MatchedEntity:
         return len(self.ends)
 
 
-class _EvidenceOf:
-    """Which entities are related, by relation, sentence or passage; read when asked for."""
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """What meets one condition: rows, ascending, with the row at the other end and the place of the
+    level in `LEVELS`, each shape (k,)."""
 
-    def __init__(self, graph: Graph, sentences: Sentences, levels: Sequence[str]) -> None:
-        self.graph, self.sentences, self.levels = graph, sentences, levels
-        self.relations, self.mentions = graph.layer({"relation"}), graph.layer({"mention"})
-        self.entities: Nodes = np.flatnonzero(graph.kinds == "entity").astype(np.int64)
-        by_entity = sentences.mentions[np.argsort(sentences.mentions[:, 1], kind="stable")]
-        self._by_entity = by_entity
-        self._near: dict[tuple[int, str], Nodes] = {}
-        self._around: dict[int, Nodes] = {}
-        self._levels: dict[int, dict[int, str]] = {}
-        self.looked_at = 0
+    rows: Nodes
+    ends: Nodes
+    levels: Nodes
 
-    def near(self, row: int, level: str) -> Nodes:
-        """The entities related to one at a level, ascending."""
-        if (row, level) not in self._near:
-            if level == "relation":
-                found: Nodes = self.relations.around(row).astype(np.int64)
-            elif level == "sentence":
-                inside = np.isin(self.sentences.mentions[:, 0], self.sentences_of(row))
-                found = self.sentences.mentions[inside, 1]
+    def at(self, row: int) -> int | None:
+        """Where a row stands, None where it does not."""
+        place = int(np.searchsorted(self.rows, row))
+        return place if place < len(self.rows) and self.rows[place] == row else None
+
+
+class _Search:
+    """One question against the evidence: which entities meet which conditions, and how well."""
+
+    def __init__(self, evidence: EvidenceIndex, linked: LinkedQuery, plan: QueryPlan) -> None:
+        self._evidence, self._plan, self._query = evidence, plan, linked.query
+        self._rows, self._contradicts = linked.rows, bool(linked.contradictions())
+        self._weights = {node.row: node.sure * (1 + RARE * max(evidence.rarity(node.row), 0.0))
+                         for node in linked.known.values()}
+        named = stems(" ".join(evidence.graph.names[row] for row in self._rows.values()))
+        self._asked = frozenset(map(stem, content_words(plan.words))) - named
+
+    def answers(self) -> list[MatchedEntity]:
+        """The likeliest answers, best first."""
+        query = self._query
+        if not query.conditions or 0 in self._rows or not self._rows or self._contradicts:
+            return []
+        reached, rows, counted = self._count(0)
+        best = foremost(self._evidence.graph, rows, counted, COMPARED)
+        found = {row: self._met(reached, row) for row in rows[best].tolist()}
+        if any(place not in self._rows for place in range(1, len(query.nodes))):
+            found = {row: self._consistent(row, met) for row, met in found.items()} | self._exact()
+        answers = [self._compare(row, met) for row, met in found.items()]
+        answers.sort(key=lambda one: (-one.importance, self._evidence.graph.ids[one.row]))
+        wanted = sum(not condition.negated for condition in query.conditions)
+        if answers and answers[0].met == wanted:
+            answers = [one for one in answers if one.met == wanted]
+        return answers
+
+    def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
+        """What meets each condition on a node of the query, by number; the rows that meet any and
+        are not removed by a negated one; and how much they meet."""
+        reached: dict[int, _Reached] = {}
+        removed = [np.array(list(self._rows.values()), np.int64)]
+        for number, condition in enumerate(self._query.conditions):
+            if condition.source != source:
+                continue
+            if not condition.negated:
+                reached[number] = self._reach(condition.target)
+            elif condition.target in self._rows:
+                removed.append(self._evidence.break_by(self._rows[condition.target]))
             else:
-                passages = self.mentions.around(row)
-                found = self.mentions.expand(passages).neighbors.astype(np.int64)
-            related: Nodes = np.unique(found)
-            kept = (related != row) & (self.graph.kinds[related] == "entity")
-            self._near[row, level] = related[kept]
-            self.looked_at += len(related)
-        return self._near[row, level]
+                removed.append(self._reach(condition.target).rows)
+        rows = np.unique(np.concatenate([one.rows for one in reached.values()] or [removed[0][:0]]))
+        rows = np.setdiff1d(rows, np.concatenate(removed), assume_unique=False)
+        counted = np.zeros(len(rows))
+        strength = np.array([STRENGTH[level] for level in LEVELS])
+        for number, found in reached.items():
+            weight = self._weight(number)
+            inside = np.isin(found.rows, rows)
+            counted[np.searchsorted(rows, found.rows[inside])] += (
+                weight * strength[found.levels[inside]])
+        return reached, rows, counted
 
-    def around(self, row: int) -> Nodes:
-        """The entities related to one at any level that counts, ascending."""
-        if row not in self._around:
-            self._around[row] = np.unique(np.concatenate(
-                [self.near(row, level) for level in self.levels]))
-        return self._around[row]
+    def _reach(self, target: int) -> _Reached:
+        """What is related to a node of the query, at the strongest level that relates the two."""
+        if target in self._rows:
+            ends = [self._rows[target]]
+        else:
+            _, rows, counted = self._count(target)
+            ends = rows[foremost(self._evidence.graph, rows, counted, COMPARED)].tolist()
+        found: list[Nodes] = []
+        for place, level in enumerate(self._evidence.levels):
+            for end in ends:
+                near = self._evidence.near(end, level)
+                found.append(np.stack([near, np.full(len(near), end), np.full(len(near), place)]))
+        if not found:
+            nothing = np.zeros(0, np.int64)
+            return _Reached(nothing, nothing, nothing)
+        together = np.concatenate(found, axis=1)
+        _, first = np.unique(together[0], return_index=True)  # the strongest comes first
+        return _Reached(*together[:, first])
 
-    def level(self, one: int, other: int) -> str:
-        """The strongest level at which two are related; all those of `other` are kept."""
-        if other not in self._levels:
-            self._levels[other] = {
-                row: level for level in reversed(self.levels)
-                for row in self.near(other, level).tolist()}
-        return self._levels[other][one]
+    def _met(self, reached: dict[int, _Reached], row: int) -> dict[int, int]:
+        """The other end of each condition that a row meets, and of those on that end."""
+        met: dict[int, int] = {}
+        for number, found in reached.items():
+            place = found.at(row)
+            if place is None:
+                continue
+            met[number] = end = int(found.ends[place])
+            target = self._query.conditions[number].target
+            if target not in self._rows:
+                met |= self._met(self._count(target)[0], end)
+        return met
 
-    def sentences_of(self, row: int) -> Nodes:
-        """The sentences that name an entity."""
-        first, last = np.searchsorted(self._by_entity[:, 1], [row, row + 1])
-        return self._by_entity[first:last, 0]
+    def _consistent(self, row: int, met: dict[int, int]) -> dict[int, int]:
+        """What a row meets, of which all conditions only if one choice of the other unknown nodes
+        meets them together; else the last is left out."""
+        conditions = self._query.conditions
+        wanted = [number for number, one in enumerate(conditions) if not one.negated]
+        if len(met) < len(wanted):
+            return met
+        matches = match_exactly(len(self._query.nodes), conditions, {**self._rows, 0: row},
+                                self._evidence.reach(len(self._evidence.levels)),
+                                np.flatnonzero(self._evidence.graph.kinds == "entity"),
+                                self._evidence.break_by)
+        rows = next(matches, None)
+        if rows is None:
+            return {number: end for number, end in met.items() if number != wanted[-1]}
+        return {number: rows[conditions[number].target] for number in wanted}
 
-    def quote(self, one: int, other: int) -> str:
-        """The first sentence that names both, "" when none does."""
-        both = np.intersect1d(self.sentences_of(one), self.sentences_of(other))
-        return self.sentences.texts[int(both[0])] if len(both) else ""
+    def _exact(self) -> dict[int, dict[int, int]]:
+        """By answer, the other end of each condition, where all are met, at the strongest level at
+        which anything meets all."""
+        met: dict[int, dict[int, int]] = {}
+        conditions = self._query.conditions
+        everything = np.flatnonzero(self._evidence.graph.kinds == "entity")
+        for count in range(1, len(self._evidence.levels) + 1):
+            found = match_exactly(len(self._query.nodes), conditions, self._rows,
+                                  self._evidence.reach(count), everything, self._evidence.break_by)
+            for _, rows in zip(range(MOST), found, strict=False):
+                met.setdefault(rows[0], {
+                    number: rows[condition.target]
+                    for number, condition in enumerate(conditions) if not condition.negated})
+            if met:
+                break
+        return met
 
-    def strength(self, one: int, other: int) -> float:
-        """How much a met condition counts: by its level, and by how rare the known end is."""
-        rarity = np.log(len(self.entities) / (1 + len(self.around(other))))
-        return STRENGTH[self.level(one, other)] * (1 + 0.1 * max(float(rarity), 0.0))
+    def _compare(self, row: int, ends: dict[int, int]) -> MatchedEntity:
+        """A candidate with what shows its conditions, and what it scores by that."""
+        graph = self._evidence.graph
+        levels: dict[int, str] = {}
+        shown: dict[int, JointSentence] = {}
+        strength = 0.0
+        places = self._places(row, ends)
+        for number, end in ends.items():
+            source = places[self._query.conditions[number].source]
+            levels[number] = self._evidence.level(source, end)
+            weight = self._weight(number)
+            strength += weight * STRENGTH[levels[number]]
+            best = self._evidence.show(source, end, self._asked)
+            if best is not None:
+                shown[number] = best
+                strength += FITS * weight * best.fit
+        strength = round(strength, 9)
+        like = 0.0 if graph.vectors is None else float(graph.vectors[row] @ self._plan.embedding)
+        score = strength + LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
+        return MatchedEntity(row, ends, levels, shown, strength, self._share(score))
 
+    def _places(self, row: int, ends: dict[int, int]) -> dict[int, int]:
+        """The row of each node of the query, for one answer."""
+        conditions = self._query.conditions
+        return {0: row} | {conditions[number].target: end for number, end in ends.items()}
 
-def _link(graph: Graph, plan: QueryPlan
-          ) -> tuple[QueryGraph, dict[int, tuple[int, Reason]], list[Notice]]:
-    """The query graph, and row and reason of each node of it that is known.
+    def _weight(self, number: int) -> float:
+        """How much a condition counts; one on something else unknown as a name that is sure."""
+        target = self._rows.get(self._query.conditions[number].target)
+        return 1.0 if target is None else self._weights[target]
 
-    Names are those of the plan, every other name of an entity in the question, and what is nearest
-    to a phrase without one. What the question does not write as the graph does is a condition on the
-    answer. Without any name, what is nearest to the keywords is taken and a notice says so.
-    """
-    keys = [*dict.fromkeys((*plan.names, *_terms(graph, plan.words)))]
-    query, notices = read_query_graph(plan.words, keys), []
-    extra = [(key, reason(ReasonKind.STANDS_FOR_NAME)) for key in query.unread if key in plan.names]
-    extra += _nearest_names(graph, plan, [node.text for node in query.nodes[1:]])
-    if not extra and not any(node.key for node in query.nodes):
-        near = keyword_seeds(graph, plan, max(1, len(plan.keywords)), "entities")
-        extra = [(graph.ids[row], why) for row, why in zip(
-            near.rows.tolist(), near.reasons, strict=True)]
-        if extra:
-            notices.append(notice(NoticeKind.NEAREST_TAKEN))
-    known: dict[int, tuple[int, Reason]] = {}
-    for place, node in enumerate(query.nodes):
-        row = graph.row.get(node_id("entity", node.key)) if node.key else None
-        if row is not None:
-            known[place] = row, reason(ReasonKind.NAMED)
-    listed, conditions = list(query.nodes), list(query.conditions)
-    for key, why in extra:
-        row = graph.row.get(key, graph.row.get(node_id("entity", key), -1))
-        if row >= 0 and row not in [taken for taken, _ in known.values()]:
-            known[len(listed)] = row, why
-            conditions.append(QueryCondition(0, len(listed)))
-            listed.append(QueryNode(graph.names[row], key))
-    if not conditions:
-        notices.append(notice(NoticeKind.NO_CONDITION))
-    return QueryGraph(tuple(listed), tuple(conditions)), known, notices
-
-
-def _terms(graph: Graph, question: str) -> list[str]:
-    """Keys of the entities that the question names in any writing, longer ones first."""
-    words = [word.strip(".,;:?!()\"'") for word in question.split()]
-    keys: list[str] = []
-    for size in range(LONGEST, 0, -1):
-        for first in range(len(words) - size + 1):
-            key = canonical(" ".join(words[first:first + size]))
-            if key not in FUNCTION_WORDS and node_id("entity", key) in graph.row:
-                keys.append(key)
-    return keys
-
-
-def _nearest_names(graph: Graph, plan: QueryPlan, found: Sequence[str]) -> list[tuple[str, Reason]]:
-    """Id of the entity nearest in name to each phrase in which no name was found, if it is near."""
-    entities = np.flatnonzero(graph.kinds == "entity")
-    if graph.name_vectors is None or not len(entities):
-        return []
-    near: list[tuple[str, Reason]] = []
-    opening = " ".join(plan.words.split()[:OPENING])
-    for keyword, vector in zip(plan.keywords, plan.keyword_embeddings, strict=True):
-        named = any(text in keyword.text or keyword.text in text for text in found)
-        if named or keyword.text in opening:  # "which film" says what the answer is
-            continue
-        cosines = (graph.name_vectors[entities] @ vector).astype(np.float64)
-        best = int(foremost(graph, entities, cosines, 1)[0])
-        if cosines[best] >= NEAR:
-            near.append((graph.ids[int(entities[best])], reason(
-                ReasonKind.NEAR_KEYWORD, score=float(cosines[best]), word=keyword.text)))
-    return near
-
-
-def _answer(found: _EvidenceOf, query: QueryGraph, known: dict[int, tuple[int, Reason]],
-            plan: QueryPlan) -> list[MatchedEntity]:
-    """All answers, best first: by conditions met, evidence, likeness to the question, id."""
-    rows = {place: row for place, (row, _) in known.items()}
-    if not query.conditions or 0 in rows or not rows:
-        return []
-    ends = _exact(found, query, rows) or _graded(found, query, rows)
-    graph = found.graph
-    likeness: Floats = (np.zeros(len(graph)) if graph.vectors is None
-                        else (graph.vectors @ plan.embedding).astype(np.float64))
-    counts = sorted((len(met) for met in ends.values()), reverse=True)
-    least = counts[min(MOST, len(counts)) - 1] if counts else 0
-    answers = [
-        MatchedEntity(row, met, round(_strength(found, query, row, met), 12), float(likeness[row]))
-        for row, met in ends.items() if len(met) >= least]
-    return sorted(answers, key=lambda one: (
-        -one.met, -one.strength, -one.likeness, graph.ids[one.row]))
+    def _share(self, score: float) -> float:
+        """A score as a share of the largest that there can be, between 0 and 1."""
+        wanted = [number for number, one in enumerate(self._query.conditions) if not one.negated]
+        most = LIKE + sum((1 + FITS) * self._weight(number) for number in wanted)
+        return min(max(score / most, 0.0), 1.0)
 
 
-def _exact(found: _EvidenceOf, query: QueryGraph, rows: dict[int, int]) -> dict[int, dict[int, int]]:
-    """By answer, the row at the other end of each condition, where all conditions are met."""
-    met: dict[int, dict[int, int]] = {}
-    matches = match_exactly(len(query.nodes), query.conditions, rows, found.around, found.entities)
-    for _, match_ in zip(range(MOST), matches, strict=False):
-        met.setdefault(match_[0], {
-            number: match_[condition.target]
-            for number, condition in enumerate(query.conditions) if not condition.negated})
-    return met
-
-
-def _graded(found: _EvidenceOf, query: QueryGraph, rows: dict[int, int]) -> dict[int, dict[int, int]]:
-    """By answer, the other ends of the conditions that it meets; at least one.
-
-    A condition on something else that is unknown, such as "the company that", is met by what
-    meets a condition on that.
-    """
-    met: dict[int, dict[int, int]] = {}
-    removed: set[int] = set()
-    for number, condition in enumerate(query.conditions):
-        if condition.source != 0:
-            continue
-        ends = [rows[condition.target]] if condition.target in rows else sorted({
-            row for other in query.conditions
-            if other.source == condition.target and other.target in rows
-            for row in found.around(rows[other.target]).tolist()})
-        for end in ends[:MOST]:
-            for row in found.around(end).tolist():
-                if condition.negated:
-                    removed.add(row)
-                elif row not in rows.values():
-                    met.setdefault(row, {}).setdefault(number, end)
-    return {row: ends for row, ends in met.items() if row not in removed}
-
-
-def _strength(found: _EvidenceOf, query: QueryGraph, row: int, ends: dict[int, int]) -> float:
-    direct = [end for number, end in ends.items() if query.conditions[number].source == 0]
-    return sum(found.strength(row, end) for end in direct)
-
-
-def _cut(answers: list[MatchedEntity], count: int) -> tuple[list[MatchedEntity], int]:
-    """The first answers with those that tie with the last of them, and how many tie at the top."""
-    tied = [one for one in answers
-            if (one.met, one.strength) == (answers[0].met, answers[0].strength)]
+def _cut(answers: list[MatchedEntity], count: int) -> list[MatchedEntity]:
+    """The first answers with those that tie with the last of them, up to twice as many."""
     if len(answers) <= count:
-        return answers, len(tied)
+        return answers
     last = answers[count - 1]
-    more = [one for one in answers[count:2 * count]
-            if (one.met, one.strength) == (last.met, last.strength)]
-    return answers[:count] + more, len(tied)
+    more = [one for one in answers[count:2 * count] if one.strength == last.strength]
+    return answers[:count] + more
 
 
-def _why(answer: MatchedEntity, query: QueryGraph, wanted: int, found: _EvidenceOf) -> Reason:
+def _notices(linked: LinkedQuery, answers: Sequence[MatchedEntity]) -> Iterator[Notice]:
+    """How many meet all conditions, or the most of them, and how many of these equally well."""
+    wanted = sum(not condition.negated for condition in linked.query.conditions)
+    if answers:
+        first = answers[0]
+        tied = sum((one.met, one.strength) == (first.met, first.strength) for one in answers)
+        if first.met < wanted:
+            yield notice(NoticeKind.SOME_MET, count=tied, met=first.met, wanted=wanted)
+        elif wanted > 1:
+            yield notice(NoticeKind.ALL_MET, count=len(answers), met=first.met, wanted=wanted)
+            if 1 < tied < len(answers):
+                yield notice(NoticeKind.TIED, count=tied)
+            elif tied == len(answers) > 1:
+                yield notice(NoticeKind.ALL_TIED)
+    elif linked.known and not linked.contradictions():
+        yield notice(NoticeKind.NONE_MET)
+
+
+def _why(graph: Graph, linked: LinkedQuery, answer: MatchedEntity) -> Reason:
     """Which conditions an answer meets and by what, and which it does not."""
     told = []
-    for number, condition in enumerate(query.conditions):
-        if condition.negated or condition.source != 0:
-            continue
-        name = query.nodes[condition.target].text
+    wanted = 0
+    for number, condition in enumerate(linked.query.conditions):
+        name = linked.query.nodes[condition.target].text
         end = answer.ends.get(number)
-        if end is None:
+        wanted += not condition.negated
+        if condition.negated:
+            told.append(reason(ReasonKind.NOT_RELATED, name=name))
+        elif end is None:
             told.append(reason(ReasonKind.NOT_MET, name=name))
-            continue
-        name = found.graph.names[end]
-        quote = found.quote(answer.row, end)
-        level = found.level(answer.row, end)
-        if quote:
-            kind = ReasonKind.MET_BY_RELATION if level == "relation" else ReasonKind.MET_IN_SENTENCE
-            told.append(reason(kind, name=name, text=quote))
         else:
-            told.append(reason(ReasonKind.MET_IN_PASSAGE, name=name))
+            told.append(_shown_by(graph, graph.names[end], answer.levels[number],
+                                  answer.shown.get(number)))
     return reason(ReasonKind.MEETS, *told, met=answer.met, wanted=wanted)
 
 
-def _supporting(corpus: Corpus, plan: QueryPlan, found: _EvidenceOf, answers: Sequence[MatchedEntity],
-                top: int) -> tuple[Nodes, Floats]:
+def _shown_by(graph: Graph, name: str, level: str, shown: JointSentence | None) -> Reason:
+    """By what a condition is met, and in which passage."""
+    if shown is None:
+        return reason(ReasonKind.MET_BY_RELATION, name=name, text="", passage="")
+    passage = graph.ids[shown.passage]
+    if not shown.text:
+        return reason(ReasonKind.MET_IN_PASSAGE, name=name, passage=passage)
+    kind = ReasonKind.MET_BY_RELATION if level == "relation" else ReasonKind.MET_IN_SENTENCE
+    return reason(kind, name=name, text=shown.text, passage=passage)
+
+
+def _supporting(corpus: Corpus, plan: QueryPlan, evidence: EvidenceIndex,
+                answers: Sequence[MatchedEntity], top: int) -> tuple[Nodes, Floats]:
     """Passages by how many conditions of the answers they show, more for better answers."""
     rows = corpus.passages.rows
     shown = np.zeros(len(rows))
     for place, answer in enumerate(answers, 1):
-        own = found.mentions.around(answer.row)
         for end in answer.ends.values():
-            both = np.intersect1d(own, found.mentions.around(end))
+            both = evidence.passages(answer.row, end)
             shown[np.searchsorted(rows, both)] += 1 / place
     likeness = match(corpus.passages, plan).fusion()
     scores = shown + likeness / (1000 * max(float(likeness.max(initial=0.0)), 1.0))

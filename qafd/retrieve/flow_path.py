@@ -22,9 +22,12 @@ from qafd.retrieve.base import (
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
+    Structure,
+    StructureKind,
     Work,
     knob,
     params_of,
+    passages_ranked,
 )
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
@@ -71,7 +74,11 @@ class FlowPaths(Method):
                         "largest energy of the hop.")
     binding: float = knob(1.0, 0.0, 1.0, advanced=True, help="lambda: the weight of the link "
                           "between a summary and its passage.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    macro: str = knob("on", options=("on", "off"), advanced=True, help="Summaries activate their "
+                      "entities and feed their passages; off as in the ablation of Figure 3.")
+    frequency: str = knob("on", options=("on", "off"), advanced=True, help="Energy prefers passages "
+                          "where a name is frequent, Eq. (2); off, all names of a passage count alike.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nodes that energy reaches, how it flowed, and the best paths in the reasons.
@@ -84,7 +91,10 @@ class FlowPaths(Method):
         started = time.perf_counter()
         graph, sentences = corpus.graph, corpus.layer("sentences")
         micro = _Branch("sentence", sentences, plan, self.breadth)
-        macro = _Branch("summary", corpus.layer("summaries"), plan, self.breadth)
+        macro = _Branch("summary", corpus.layer("summaries"), plan,
+                        self.breadth if self.macro == "on" else 0)
+        if self.frequency == "off":
+            sentences = replace(sentences, contains=_once(sentences.contains))
         start = np.maximum(micro.activation(len(graph)), macro.activation(len(graph)))  # Eq. (3)
         bound = np.zeros(len(graph))
         np.add.at(bound, macro.passages, self.decay * self.binding * macro.cosines)
@@ -104,7 +114,15 @@ class FlowPaths(Method):
             ranking=ranked(graph, order, flow.energy[order]),
             work=Work(len(listed), len(lines), len(flow.hops), solved,
                       1000 * (time.perf_counter() - started)),
-            revision=graph.revision)
+            revision=graph.revision,
+            structures=tuple(Structure(StructureKind.PATH, score, tuple(graph.ids[row] for row in rows))
+                             for score, rows in paths))
+
+
+def _once(contains: Nodes) -> Nodes:
+    """Which passage has which entity, every count 1."""
+    ends = contains[:, :2]
+    return np.column_stack([ends, np.ones(len(ends), np.int64)])
 
 
 class _Branch:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from qafd.reasons import ReasonKind, reason
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, knob
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob, passages_ranked
 from qafd.retrieve.seeds import match, minmax
 from qafd.retrieve.vector import passages_by
 
@@ -27,7 +27,7 @@ class FusedPassages(Method):
     lexical: float = knob(0.5, 0.0, 4.0, help="Weight of the words beside the meaning.")
     passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
                          "the names they mention.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The passages with the highest sums and the names they mention."""

@@ -9,7 +9,7 @@ import numpy as np
 from qafd.reading.text.bm25 import content_words
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, knob
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob, passages_ranked
 from qafd.retrieve.seeds import match
 from qafd.retrieve.vector import passages_by
 
@@ -31,7 +31,7 @@ class LexicalPassages(Method):
 
     passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
                          "the names they mention.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The passages with the highest BM25 and the names they mention."""

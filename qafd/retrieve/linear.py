@@ -20,6 +20,7 @@ from qafd.retrieve.base import (
     Work,
     knob,
     params_of,
+    passages_ranked,
 )
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.pagerank import net_flow, pagerank
@@ -65,7 +66,7 @@ class TriGraph(Method):
                         "beside its entities.")
     passage_weight: float = knob(0.05, 0.0, 1.0, advanced=True,
                                  help="Weight of passages beside entities.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
         """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""

@@ -5,15 +5,15 @@ from functools import reduce
 
 import numpy as np
 
-from qafd.plan.query_graph import QueryCondition
-from qafd.records import Nodes
+from qafd.records import Nodes, QueryCondition
 
 Around = Callable[[int], Nodes]
 """The rows related to a row, ascending."""
 
 
 def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mapping[int, int],
-                  around: Around, everything: Nodes) -> Iterator[tuple[int, ...]]:
+                  around: Around, everything: Nodes, apart: Around | None = None
+                  ) -> Iterator[tuple[int, ...]]:
     """Every assignment of different rows to the nodes of a query graph that meets all conditions.
 
     A backtracking join: next comes the node with the most conditions on what has a row already,
@@ -31,6 +31,9 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
     everything : ndarray of int
         Rows that a node may stand for to which no condition leads, ascending.
 
+    apart : callable, optional
+        What is so surely related to a row that it breaks a negated condition; by default `around`.
+
     Yields
     ------
     rows : tuple of int, length size
@@ -44,13 +47,14 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
         sides[condition.source].add(condition.target)
         sides[condition.target].add(condition.source)
     rows: dict[int, int] = {}
+    refusing = apart or around
 
     def candidates(node: int) -> Nodes:
         near = sorted((around(rows[other]) for other in wanted[node] if other in rows), key=len)
-        found = reduce(_intersect, near) if near else everything
+        found = reduce(share, near) if near else everything
         for other in refused[node]:
             if other in rows:
-                found = np.setdiff1d(found, around(rows[other]), assume_unique=True)
+                found = np.setdiff1d(found, refusing(rows[other]), assume_unique=True)
         if node in known:
             found = found[found == known[node]] if near else np.array([known[node]])
         return found
@@ -72,10 +76,11 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
     yield from extend()
 
 
-def _intersect(short: Nodes, long: Nodes) -> Nodes:
-    """What two ascending arrays share, in O(short log long)."""
-    if not len(long):
-        return short[:0]
+def share(one: Nodes, other: Nodes) -> Nodes:
+    """What two ascending arrays have in common, in O(short log long)."""
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    if not len(short):
+        return short
     places = np.minimum(np.searchsorted(long, short), len(long) - 1)
-    shared: Nodes = short[long[places] == short]
-    return shared
+    both: Nodes = short[long[places] == short]
+    return both

@@ -12,14 +12,16 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retriever
 from qafd.retrieve.pagerank import PRESETS as PAGERANK
 from qafd.retrieve.qafd import PRESETS
+from qafd.retrieve.released import ReleasedCode
 
 PAPER = "qafd-paper"
 ALIASES = {"lightrag": "ego", "graphrag": "community", "flowrag": "flow_path",
            "hipporag": "pagerank", "linearrag": "linear", "pathrag": "path", "raptor": "tree",
            "sg-rag": "exact",
-           "qafd-rag": "qafd"}
+           "qafd-rag": "qafd", "qafd-released": "released"}
 _PRESETS: dict[str, dict[str, Retriever]] = {
-    "qafd": {name: preset.method for name, preset in PRESETS.items()}, "pagerank": {**PAGERANK}}
+    "qafd": {**{name: preset.method for name, preset in PRESETS.items()}, "released": ReleasedCode()},
+    "pagerank": {**PAGERANK}}
 _SPEC = re.compile(r"(?P<method>[\w-]+)(:(?P<preset>\w+))?(\((?P<params>[^()]*)\))?")
 
 
@@ -107,10 +109,10 @@ def _configured(text: str, graph: Graph) -> Retriever:
             raise ParameterError(f"{name} has no preset {spec['preset']!r}; it has "
                                  f"{', '.join(presets) or 'none'}")
         method = presets[spec["preset"]]
-    return tuned(method, _given(method, spec["params"] or ""), graph)
+    return tuned(method, given_params(method, spec["params"] or ""), graph)
 
 
-def _given(method: Any, text: str) -> dict[str, Any]:
+def given_params(method: Any, text: str) -> dict[str, Any]:
     """Parameters written as name=value, of the types that the method's fields have."""
     kinds: dict[str, type] = {spec.name: type(getattr(method, spec.name))
                               for spec in fields(method)}

@@ -11,7 +11,7 @@ from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph, sum_at
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
 from qafd.retrieve.qafd import LAYERS, SHARE
 from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import (
@@ -77,7 +77,7 @@ class PageRank(Method):
     ranking: str = knob("score", options=("score", "evidence"), advanced=True,
                         help="Rank passages by their own probability, or as QAFD does, with "
                         "probability in the place of importance.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
         """The method with fewer nodes in a small graph, the share of it that QAFD may fill."""

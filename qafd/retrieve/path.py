@@ -19,9 +19,12 @@ from qafd.retrieve.base import (
     Corpus,
     Method,
     Retrieval,
+    Structure,
+    StructureKind,
     Work,
     knob,
     params_of,
+    passages_ranked,
 )
 from qafd.retrieve.ego import entity_seeds
 from qafd.retrieve.subgraph import edges, nodes, ranked
@@ -63,7 +66,7 @@ class RelationalPaths(Method):
     seeding: str = knob("keywords", options=("keywords", "question"), advanced=True,
                         help="Seeds are the entities nearest to the keywords, or the names in the "
                         "question as for QAFD.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def fitted(self, graph: Graph) -> Self:
         """The method with fewer seeds in a small graph, at most a tenth of its entities."""
@@ -108,7 +111,9 @@ class RelationalPaths(Method):
             ranking=ranked(graph, order, 1 / np.arange(1, len(order) + 1)),
             work=Work(looked_at, 0, 3, solved, 1000 * (time.perf_counter() - started)),
             notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
-            revision=graph.revision)
+            revision=graph.revision,
+            structures=tuple(Structure(StructureKind.PATH, path.reliability,
+                                       tuple(graph.ids[row] for row in path.rows)) for path in kept))
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from qafd.retrieve.seeds import Match, Passages, minmax
 
 Item = TypeVar("Item")
 
-PARTS = ("importance", "meaning", "words", "words the first lacks", "named in the first",
-         "kept first")
+PARTS = ("importance", "meaning", "words", "beside a better one", "words the first lacks",
+         "named in the first", "kept first")
 """What a passage's score is the sum of: the parts that `Ranking` weighs, and a lead."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Weights of the parts of a passage's score; minmax(dense) has weight 1.
+    """Weights of the parts of a passage's score; minmax(meaning) has weight 1.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ class Ranking:
         Of minmax(BM25).
     flow : float
         Of the importance x on a logarithmic scale from 0 to 1, see `log_scale`.
+    lead : float
+        The same where the best passage is chosen, which stays first.
     coverage : float
         Of minmax(BM25) over the question's words that the best passage does not have:
         what answers a question of several hops is often in its other half.
@@ -40,6 +42,7 @@ class Ranking:
 
     lexical: float = 0.25
     flow: float = 1.5
+    lead: float = 1.5
     coverage: float = 0.6
     bridge: float = 0.4
     floor: float = 1e-3
@@ -50,14 +53,15 @@ class Ranking:
 
         Sure names make importance the first of the parts, and what the best passage leaves open or
         mentions the way to the next hop. Where nothing is named there is no hop: meaning and words
-        count as in their fusion, and importance breaks near ties.
+        count as in their fusion, which also says which one is first, and importance orders the others.
         """
-        named, unnamed = cls(), cls(lexical=0.5, flow=0.4, coverage=0.0, bridge=0.0)
+        named, unnamed = cls(), cls(lexical=0.5, flow=0.5, lead=0.0, coverage=0.0, bridge=0.0)
         return cls(**{weight.name: certainty * getattr(named, weight.name)
                       + (1 - certainty) * getattr(unnamed, weight.name) for weight in fields(cls)})
 
     def __post_init__(self) -> None:
-        if min(self.lexical, self.flow, self.coverage, self.bridge) < 0 or not 0 < self.floor < 1:
+        weights = (self.lexical, self.flow, self.lead, self.coverage, self.bridge)
+        if min(weights) < 0 or not 0 < self.floor < 1:
             raise ParameterError(
                 f"A ranking needs weights of at least 0 and a floor between 0 and 1, not {self}.")
 
@@ -71,7 +75,7 @@ class Order(NamedTuple):
         Graph rows of the passages.
     scores : ndarray, shape (c,)
         Not increasing.
-    parts : ndarray, shape (c, 6)
+    parts : ndarray, shape (c, 7)
         What each score is the sum of, one column for each of `PARTS`.
     """
 
@@ -87,8 +91,8 @@ def rank(
     """All passages by their evidence.
 
     A passage's importance is the larger of its own x and that of the entity that is its title.
-    The best passage by dense, lexical and flow scores comes first; the others are scored
-    again with the words it leaves open and the names it mentions.
+    The best passage by meaning, words, neighbors and importance comes first; the others are
+    scored again with the words it leaves open and the names it mentions.
 
     Parameters
     ----------
@@ -105,17 +109,19 @@ def rank(
     titled = passages.title >= 0
     x = np.where(titled, np.maximum(x, importance[np.where(titled, passages.title, 0)]), x)
     parts = np.zeros((len(passages), len(PARTS)))
-    parts[:, 0] = weights.flow * log_scale(x, weights.floor)
-    parts[:, 1] = minmax(found.dense)
+    scaled = log_scale(x, weights.floor)
+    parts[:, 0] = weights.flow * scaled
+    parts[:, 1] = minmax(found.near)
     parts[:, 2] = weights.lexical * minmax(found.lexical)
-    first = int(parts.sum(axis=1).argmax())
+    parts[:, 3] = found.lift(parts[:, 1] + parts[:, 2])
+    first = int((parts[:, 1:4].sum(axis=1) + weights.lead * scaled).argmax())
     left = found.by_word[:, found.by_word[first] == 0].sum(axis=1)
-    parts[:, 3] = weights.coverage * minmax(left)
+    parts[:, 4] = weights.coverage * minmax(left)
     names = layer.around(int(passages.rows[first]))
-    parts[:, 4] = weights.bridge * np.isin(passages.title, names[names != passages.title[first]])
+    parts[:, 5] = weights.bridge * np.isin(passages.title, names[names != passages.title[first]])
     # The first stays first: it is what open words and bridges are counted from.
     scores = parts.sum(axis=1)
-    parts[first, 5] = scores.max() - scores[first]
+    parts[first, 6] = scores.max() - scores[first]
     scores[first] = scores.max()
     order = np.lexsort((passages.rows, np.arange(len(scores)) != first, -scores))
     return Order(passages.rows[order], scores[order], parts[order])

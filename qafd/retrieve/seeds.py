@@ -3,25 +3,30 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.graph import Graph, kind_bit
 from qafd.nearest import SignCodes, nearest
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import Bm25, content_words
 from qafd.reading.text.scripts import bears_no_capital, is_written_small
 from qafd.reasons import Reason, ReasonKind, reason
-from qafd.records import Floats, Nodes, QueryPlan, Vectors
+from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
+
+Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
 
 LARGE = 20_000  # nodes up to which a matrix product finds the nearest names fastest
 COMMON = 0.2  # total weight of the names at which they and passages would share the mass equally
 ENTITY_SHARE = 0.75  # of the mass, that the names of a question take at most
 CAPITAL, TITLE = 0.3, 0.2  # of its rarity counts for a name that only one of the two speaks for
-SURE = 0.5  # share of the mass from which on the question is taken to name something
+DOUBTED, SURE = 0.15, 0.5  # shares of the mass up to and from which no name and a name is sure
+READ = 10  # best passages whose sentences are compared with the question
+SENTENCE = 0.5  # how much the nearest sentence of a passage counts beside its own vector
+BESIDE = 0.2  # of how much better the passage before or after it is, that lifts a passage
 
 
 class Passages:
@@ -34,39 +39,80 @@ class Passages:
         Node ids to the passages' titles and texts, as one string each, in order.
     titled : bool
         Whether the first line of each is the title; otherwise it is the passage's name.
+    sentences : callable, optional
+        Node ids to the vectors of each passage's sentences, shape (s, d); asked once for each.
+    series : sequence of sequences of str
+        Node ids of the passages that follow each other in a document.
     """
 
     def __init__(self, graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]],
-                 titled: bool = False) -> None:
+                 titled: bool = False, sentences: Sentences | None = None,
+                 series: Sequence[Sequence[str]] = ()) -> None:
         self.rows: Nodes = np.flatnonzero(graph.kinds == "passage")
         # Picking the rows anew for every question takes ten times longer than the product.
         self.vectors: Vectors | None = None if graph.vectors is None else graph.vectors[self.rows]
-        said = texts([graph.ids[row] for row in self.rows.tolist()])
+        self.ids = [graph.ids[row] for row in self.rows.tolist()]
+        said = texts(self.ids)
         self.bm25 = Bm25(said)
         self.titles = [text.partition("\n")[0] for text in said] if titled else [
             graph.names[row] for row in self.rows.tolist()]
         self.title = np.array([graph.row.get(node_id("entity", canonical(title)), -1)
                                for title in self.titles], np.int64)
+        self.beside = self._beside(series)
+        self._sentences = sentences
+        self._read: dict[int, Vectors] = {}
+
+    def _beside(self, series: Sequence[Sequence[str]]) -> Nodes:
+        """The places of the passages before and after each, its own where there is none, (c, 2)."""
+        place = {key: at for at, key in enumerate(self.ids)}
+        beside = np.repeat(np.arange(len(self.ids))[:, None], 2, axis=1)
+        for ids in series:
+            places = [place[key] for key in ids if key in place]
+            for before, after in pairwise(places):
+                beside[before, 1], beside[after, 0] = after, before
+        return beside
+
+    def nearest_sentences(self, places: Nodes, asked: Vectors) -> Floats:
+        """Cosine of a question, shape (d,), and the nearest sentence of each passage, shape (k,).
+
+        -1 for a passage whose sentences are not known.
+        """
+        missing = [place for place in places.tolist() if place not in self._read]
+        if missing and self._sentences:
+            found = self._sentences([self.ids[place] for place in missing])
+            self._read |= dict(zip(missing, found, strict=True))
+        known = [self._read.get(place, ()) for place in places.tolist()]
+        return np.array([float((some @ asked).max()) if len(some) else -1.0 for some in known])
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def reading(self, sentences: Sentences) -> "Passages":
+        """The same passages; what is not known of their sentences yet is asked there.
+
+        Where sentences are not compared they stay so.
+        """
+        if self._sentences is None:
+            return self
+        other = copy(self)
+        other._sentences = sentences
+        return other
 
     def of(self, graph: Graph) -> "Passages":
         """The same passages with the vectors of a graph that has the same rows."""
         other = copy(self)
         other.vectors = None if graph.vectors is None else graph.vectors[self.rows]
+        other._sentences, other._read = None, {}
         return other
 
 
 _PASSAGES: WeakKeyDictionary[Graph, Passages] = WeakKeyDictionary()
 
 
-def passages_of(
-    graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]], titled: bool = False
-) -> Passages:
-    """The passages of a graph; read once for each graph in memory."""
+def passages_of(graph: Graph, make: Callable[[], Passages]) -> Passages:
+    """The passages of a graph; made once for each graph in memory."""
     if graph not in _PASSAGES:
-        _PASSAGES[graph] = Passages(graph, texts, titled)
+        _PASSAGES[graph] = make()
     return _PASSAGES[graph]
 
 
@@ -80,10 +126,16 @@ class Match:
         Cosine of question and passage.
     by_word : ndarray, shape (c, k)
         What each distinct content word of the question adds to a passage's BM25 score.
+    sentences : callable, optional
+        Places of passages to the cosine of question and nearest sentence, -1 where it is not known.
+    beside : ndarray of int, shape (c, 2), optional
+        See `Passages.beside`.
     """
 
     dense: Floats = field(repr=False)
     by_word: Floats = field(repr=False)
+    sentences: Callable[[Nodes], Floats] | None = field(default=None, repr=False)
+    beside: Nodes | None = field(default=None, repr=False)
 
     @cached_property
     def lexical(self) -> Floats:
@@ -94,12 +146,40 @@ class Match:
         """minmax(dense) + `lexical` minmax(BM25), shape (c,)."""
         return minmax(self.dense) + lexical * minmax(self.lexical)
 
+    @cached_property
+    def near(self) -> Floats:
+        """Cosine of passage and question mixed with that of the passage's nearest sentence, (c,).
+
+        Only the sentences of the best passages by fusion are read.
+        """
+        if self.sentences is None:
+            return self.dense
+        best, places = self.dense.copy(), np.argsort(-self.fusion(), kind="stable")[:READ]
+        cosines = self.sentences(places)
+        best[places] = np.where(cosines > -1, cosines, best[places])
+        return (self.dense + SENTENCE * best) / (1 + SENTENCE)
+
+    def lift(self, scores: Floats) -> Floats:
+        """What neighbors add to the scores of passages, shape (c,): an answer may begin before the
+        passage that is like the question, or go on after it."""
+        if self.beside is None:
+            return np.zeros(len(scores))
+        above: Floats = (scores[self.beside].max(axis=1) - scores).clip(0)
+        return BESIDE * above
+
+    def evidence(self) -> Floats:
+        """All that speaks for passages before anything is diffused, shape (c,)."""
+        scores = minmax(self.near) + 0.5 * minmax(self.lexical)
+        return scores + self.lift(scores)
+
 
 def match(passages: Passages, plan: QueryPlan) -> Match:
     """Dense and lexical scores of all passages for a question."""
     dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
              (passages.vectors @ plan.embedding).astype(np.float64))
-    return Match(dense, passages.bm25.contributions(content_words(plan.words)))
+    asked = partial(passages.nearest_sentences, asked=plan.embedding)
+    return Match(dense, passages.bm25.contributions(content_words(plan.words)),
+                 asked if len(passages) and passages.vectors is not None else None, passages.beside)
 
 
 @dataclass(frozen=True)
@@ -123,7 +203,7 @@ def select_seeds(
     """Sources of the diffusion: mass on the plan's names as far as they are sure, else on passages.
 
     A name takes mass in proportion to its weight (`weigh_names`), a passage in proportion to how
-    far its fusion score is above the best one that is left out. Names take `entity_share` of the
+    far its evidence is above the best one that is left out. Names take `entity_share` of the
     mass, but no more than t / (t + 0.2) where t is the sum of their weights: names that are
     doubtful or everywhere say little. Without names the passages take all, and the other way
     round. Measured in docs/retrieval.md.
@@ -133,15 +213,15 @@ def select_seeds(
     entity_share : float
         Between 0 and 1.
     best : int
-        Number of passages, those with the highest fusion scores.
+        Number of passages, those with the most evidence.
     """
     entities, weights = weigh_names(graph, passages, plan)
     named = entities.tolist()
-    fusion = found.fusion()
-    order = np.lexsort((passages.rows, -fusion))
+    evidence = found.evidence()
+    order = np.lexsort((passages.rows, -evidence))
     chosen = order[:best] if entity_share < 1 or not named else order[:0]
-    left_out = fusion[order[best]] if len(order) > best else fusion.min(initial=0.0) - 1e-3
-    above = fusion[chosen] - left_out + 1e-9
+    left_out = evidence[order[best]] if len(order) > best else evidence.min(initial=0.0) - 1e-3
+    above = evidence[chosen] - left_out + 1e-9
     total = float(weights.sum())
     share = min(entity_share, total / (total + COMMON)) if len(chosen) else 1.0
     asked = {as_typed(canonical(keyword.text)) for keyword in plan.keywords}
@@ -152,7 +232,7 @@ def select_seeds(
         (*(_named_reason(graph, row, asked) for row in named),
          *(reason(ReasonKind.NEAR_BY_MEANING_AND_WORDS, place=place)
            for place in range(1, len(chosen) + 1))),
-        certainty=min(1.0, share / SURE) if named else 0.0)
+        certainty=float(np.clip((share - DOUBTED) / (SURE - DOUBTED), 0, 1)) if named else 0.0)
 
 
 def weigh_names(graph: Graph, passages: Passages, plan: QueryPlan) -> tuple[Nodes, Floats]:

@@ -18,9 +18,12 @@ from qafd.retrieve.base import (
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
+    Structure,
+    StructureKind,
     Work,
     knob,
     params_of,
+    passages_ranked,
 )
 from qafd.retrieve.layers.tree import Tree
 from qafd.retrieve.seeds import match
@@ -45,7 +48,7 @@ class CollapsedTree(Method):
     needs: ClassVar[tuple[str, ...]] = ("tree",)
 
     budget: int = knob(2000, 50, 20000, help="Tokens of passages and summaries together.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nearest passages and summaries, and what lies below the summaries.
@@ -64,7 +67,7 @@ class CollapsedTree(Method):
         above = _best_above(tree, rows, near, summaries)
         score = np.where(above >= 0, np.maximum(own, near[above] if len(near) else 0.0), own)
         order = np.lexsort((-own, -score))[:self.top]
-        kept = (*_leaves(graph, plan, rows, tree, leaves, own, near, above),
+        kept = (*_leaves(corpus, plan, tree, leaves, own, near, above),
                 *_summaries(graph, tree, summaries, near))
         shown = {node.id for node in kept}
         total = 1000 * (time.perf_counter() - started)
@@ -75,7 +78,9 @@ class CollapsedTree(Method):
             edges=tuple(e for e in _edges(graph, rows, tree, summaries, near, above)
                         if e.source in shown and e.target in shown),
             ranking=ranked(graph, rows[order], score[order]),
-            work=Work(len(rows) + len(tree), 0, 1, total, total), revision=graph.revision)
+            work=Work(len(rows) + len(tree), 0, 1, total, total), revision=graph.revision,
+            structures=tuple(Structure(StructureKind.SUMMARY, float(near[at]), (), tree.titles[at],
+                                       tree.texts[at]) for at in summaries))
 
     def _within_budget(self, graph: Graph, rows: Nodes, tree: Tree, own: Floats,
                        near: Floats) -> tuple[dict[int, int], dict[int, int]]:
@@ -99,9 +104,10 @@ def _best_above(tree: Tree, rows: Nodes, near: Floats, summaries: dict[int, int]
     return above
 
 
-def _leaves(graph: Graph, plan: QueryPlan, rows: Nodes, tree: Tree, leaves: dict[int, int],
+def _leaves(corpus: Corpus, plan: QueryPlan, tree: Tree, leaves: dict[int, int],
             own: Floats, near: Floats, above: Nodes) -> tuple[RetrievedNode, ...]:
     """Retrieved passages, and those below a retrieved summary, which are touched only."""
+    rows = corpus.passages.rows
     some = np.union1d(np.array(list(leaves), np.int64), np.flatnonzero(above >= 0))
     reasons: list[Reason] = []
     for at in some.tolist():
@@ -114,7 +120,7 @@ def _leaves(graph: Graph, plan: QueryPlan, rows: Nodes, tree: Tree, leaves: dict
             told = (replace(below, also=(told,)) if near[summary] > cosine
                     else replace(told, also=(below,)))
         reasons.append(told)
-    return nodes(graph.layer({"mention"}), plan, rows[some], np.maximum(own[some], 0.0), reasons,
+    return nodes(corpus.graph.layer({"mention"}), plan, rows[some], np.maximum(own[some], 0.0), reasons,
                  seeds=set(rows[list(leaves)].tolist()),
                  states=[SATURATED if at in leaves else WET for at in some.tolist()])
 

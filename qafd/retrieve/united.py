@@ -1,4 +1,4 @@
-"""The diffusions of several subqueries as one retrieval, Eq. (6) and (7)."""
+"""The diffusions of several subqueries or seeds as one retrieval, Eq. (6) and (7)."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -8,7 +8,7 @@ from typing import Any
 from qafd.flow.solver import Diffusion
 from qafd.flow.union import union
 from qafd.graph import Graph
-from qafd.reasons import ReasonKind, reason
+from qafd.reasons import Notice, NoticeKind, ReasonKind, reason
 from qafd.retrieve.base import (
     DRY,
     SATURATED,
@@ -52,7 +52,23 @@ def unite(layer: Graph, parts: Sequence[Retrieval], diffusions: Sequence[Diffusi
         certificate=_certificate([part.certificate or {} for part in parts], len(whole.support)),
         seeds=tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
         work=Work(*(sum(getattr(part.work, spec.name) for part in parts) for spec in fields(Work))),
-        notices=tuple(dict.fromkeys(notice for part in parts for notice in part.notices)))
+        notices=_notices(list(chain.from_iterable(part.notices for part in parts))))
+
+
+def _notices(found: Sequence[Notice]) -> tuple[Notice, ...]:
+    """One notice of each kind: their numbers are counts and masses, which add up."""
+    merged: dict[NoticeKind, Notice] = {}
+    for one in dict.fromkeys(found):
+        known = merged.get(one.kind)
+        if known is not None:
+            values = dict(one.values)
+            for name, value in one.values.items():
+                before = known.values[name]
+                if isinstance(value, (int, float)) and isinstance(before, (int, float)):
+                    values[name] = before + value
+            one = replace(one, values=values)
+        merged[one.kind] = one
+    return tuple(merged.values())
 
 
 def _joined(versions: Sequence[tuple[int, RetrievedNode]]) -> RetrievedNode:

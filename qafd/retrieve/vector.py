@@ -9,7 +9,7 @@ import numpy as np
 
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of
+from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
 from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, ranked
 
@@ -29,7 +29,7 @@ class DensePassages(Method):
 
     passages: int = knob(5, 1, 50, help="How many passages are retrieved; they are drawn with "
                          "the names they mention.")
-    top: int = knob(20, 1, 100, advanced=True, help="How many passages are ranked.")
+    top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """The nearest passages and the names they mention; importance is the cosine."""

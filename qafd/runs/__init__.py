@@ -1,6 +1,5 @@
 """Kept runs: everything needed to draw a retrieval again, with a note; nothing is recomputed."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,11 +15,12 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode, params_of
 from qafd.runs.stored import plain_of, record_of
 from qafd.storage import Workspace
-from qafd.storage.rows import now
+from qafd.storage.rows import RunRow, now
 from qafd.wording.answers import say_absence
 
 Positions = Mapping[str, tuple[float, float]]
 NOTE = 300  # characters
+NAMING = 3  # sentences with a name
 
 
 @dataclass(frozen=True)
@@ -75,35 +75,23 @@ class Run:
         certificate = self.retrieval.certificate
         return None if certificate is None else bool(certificate["optimal"])
 
-    def naming(self, name: str, most: int = 3) -> tuple[Quote, ...]:
-        """Sentences of the run's own passages that have a name in them, the best passages first."""
+    def naming(self, name: str) -> tuple[Quote, ...]:
+        """The first sentences of the run's own passages that have a name in them, the best passages first."""
         word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.I)
         found: list[Quote] = []
         for passage in self.retrieval.passages:
             for sentence in re.split(r"(?<=[.!?])\s+|\n+", passage.text):
                 if word.search(sentence):
                     found.append(Quote(sentence, passage.title, where(passage)))
-        return tuple(found[:most])
+        return tuple(found[:NAMING])
 
     def missing_from(self, graph: Graph) -> tuple[RetrievedNode, ...]:
         """The retrieved nodes that a graph does not have (any more)."""
         return tuple(n for n in self.retrieved if n.id not in graph.row)
 
 
-@dataclass(frozen=True)
-class KeptRun:
-    """A row of the history. `exact` is None for methods that give no certificate."""
-
-    id: str
-    made_at: str
-    question: str
-    method: str
-    params: Mapping[str, Any]
-    revision: int
-    nodes: int
-    tokens: int
-    exact: bool | None
-    note: str
+class KeptRun(RunRow):
+    """A row of the history."""
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -135,26 +123,16 @@ def keep(store: Workspace, run: Run) -> str:
     """Put a run into the history of the workspace, wherever it was made; returns its id."""
     more = {"quotes": plain_of(run.quotes), "absence": run.absence, "graph": run.graph,
             "tokens": run.tokens, "made_at": run.made_at}
-    with store.transaction() as connection:
-        key = store.runs.save(run.retrieval.to_dict(), plain_of(run.plan),
-                                   plain_of(run.layout), more)
-        connection.execute(
-            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
-            (key, one_line(run.note, NOTE), len(run.retrieved), run.tokens, run.exact))
+    with store.transaction():
+        key = store.runs.save(
+            run.retrieval.to_dict(), plain_of(run.plan), plain_of(run.layout), more)
+        store.runs.keep(key, one_line(run.note, NOTE), len(run.retrieved), run.tokens, run.exact)
     return key
 
 
 def kept(store: Workspace) -> tuple[KeptRun, ...]:
     """The history, newest first."""
-    with store.snapshot() as connection:
-        rows = connection.execute(
-            "SELECT id, created_at, query, method, params, revision, nodes, tokens, exact, note "
-            "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
-            "ORDER BY created_at DESC, id").fetchall()
-    return tuple(
-        KeptRun(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
-             None if exact is None else bool(exact), note)
-        for key, made_at, question, method, params, revision, nodes, tokens, exact, note in rows)
+    return tuple(KeptRun(**vars(row)) for row in store.runs.history())
 
 
 def load(store: Workspace, key: str) -> Run:
@@ -175,44 +153,20 @@ def load(store: Workspace, key: str) -> Run:
 
 def annotate(store: Workspace, key: str, note: str) -> None:
     """Give a run another note; raises StoreError as `load` does."""
-    key = _found(store, key)[0]
-    with store.transaction() as connection:
-        connection.execute("UPDATE runs SET note = ? WHERE id = ?", (one_line(note, NOTE), key))
+    store.runs.annotate(_found(store, key)[0], one_line(note, NOTE))
 
 
 def delete(store: Workspace, keys: Sequence[str]) -> None:
     """Take runs out of the history; `undo` brings back those of the last call, no others."""
-    found = [_found(store, key)[0] for key in keys]
-    with store.transaction() as connection:
-        connection.execute("DELETE FROM retrievals WHERE id IN "
-                           "(SELECT id FROM runs WHERE deleted_at IS NOT NULL)")
-        connection.executemany("UPDATE runs SET deleted_at = ? WHERE id = ?",
-                               [(now(), key) for key in found])
-
-
-def undo(store: Workspace) -> int:
-    """Bring back the runs that were deleted last; how many there were."""
-    with store.transaction() as connection:
-        return int(connection.execute(
-            "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount)
-
-
-def deleted(store: Workspace) -> int:
-    """How many runs `undo` would bring back."""
-    with store.snapshot() as connection:
-        return int(connection.execute(
-            "SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL").fetchone()[0])
+    store.runs.delete([_found(store, key)[0] for key in keys])
 
 
 def _found(store: Workspace, key: str) -> tuple[str, str]:
     """Id and note of the one run whose id begins so."""
-    with store.snapshot() as connection:
-        rows = connection.execute(
-            "SELECT id, note FROM runs WHERE deleted_at IS NULL AND substr(id, 1, ?) = ? LIMIT 2",
-            (len(key), key)).fetchall() if key else []
-    if not rows:
+    found = store.runs.notes(key) if key else {}
+    if not found:
         raise StoreError("There is no kept run {id!r} in {workspace}; 'qafd runs' lists them.",
-                         id=key[:40], workspace=store.path.name)
-    if len(rows) > 1:
+                         id=key[:40], workspace=store.place.name)
+    if len(found) > 1:
         raise StoreError("More than one run begins with {id!r}; give more of its id.", id=key[:40])
-    return str(rows[0][0]), str(rows[0][1])
+    return next(iter(found.items()))

@@ -29,7 +29,7 @@ FORMAT, VERSION = "qafd run", 1
 LARGEST = 64 * 2**20  # bytes of all files of a bundle, unpacked
 NODES_DRAWN, EDGES_DRAWN = 20_000, 100_000  # of a run that the app draws
 PASSAGES_DRAWN, WAYS_DRAWN = 2000, 4_000_000  # of it; a way leads through a passage to a neighbor
-PARTS = 16  # subqueries of a question
+PARTS = 200  # diffusions of a question, one for each seed
 MAGIC = b"PK"  # every zip file begins so
 ENTRY, ENTRIES = b"PK\1\2", 100  # what a file in a zip is listed by; some may occur by chance
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can have
@@ -50,8 +50,13 @@ class Examined:
 
     @property
     def sound(self) -> bool:
+        """Whether a certificate proves the run; without one nothing does."""
+        return self.intact and self.checked.ok
+
+    @property
+    def keepable(self) -> bool:
         """Whether nothing speaks against the run; there may be nothing to prove."""
-        return self.intact and (self.checked.ok or self.run.retrieval.certificate is None)
+        return self.sound or (self.intact and self.run.retrieval.certificate is None)
 
 
 def bundled(run: Run) -> bytes:
@@ -130,7 +135,9 @@ def check_size(retrieval: Retrieval) -> None:
                          "{most_nodes:,} and {most_edges:,}; 'qafd verify' checks it all the same.",
                          nodes=nodes, edges=edges, most_nodes=NODES_DRAWN, most_edges=EDGES_DRAWN)
     passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
-    ends = Counter(end for e in retrieval.edges for end in (e.source, e.target) if end in passages)
+    ends: Counter[str] = Counter()
+    for edge in retrieval.edges:
+        ends.update(passages.intersection((edge.source, edge.target)))
     ways = sum(count**2 for count in ends.values())
     if len(passages) > PASSAGES_DRAWN or ways > WAYS_DRAWN:
         raise ParseError("The run has {passages:,} passages with {ways:,} ways through them, and "
@@ -183,7 +190,7 @@ def _run(obj: dict[str, Any]) -> Run:
         raise ParseError("{run} is nested too deeply to be a run.", run=RUN) from error
     if len(run.retrieval.parts) > PARTS or any(part.parts for part in run.retrieval.parts):
         raise ParseError("The run has {parts} parts or parts of parts; a question has at most "
-                         "{most} subqueries.", parts=len(run.retrieval.parts), most=PARTS)
+                         "{most} diffusions.", parts=len(run.retrieval.parts), most=PARTS)
     for retrieval in (run.retrieval, *run.retrieval.parts):
         _check_shape(retrieval)
     return run

@@ -8,11 +8,11 @@ from typing import Any
 
 from qafd import __version__
 from qafd.answer import Answer
-from qafd.export import color, head, imprint, table_csv
+from qafd.export import color, head, imprint, table_csv, table_row
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import UNSTATED, Reason
-from qafd.retrieve.base import SATURATED
-from qafd.retrieve.compare import TEXTS, Column, Comparison
+from qafd.retrieve.base import SATURATED, Retrieval
+from qafd.retrieve.compare import TEXTS, ComparedMethod, Comparison
 from qafd.runs.report import said
 from qafd.view.panel import (
     Caption,
@@ -68,42 +68,60 @@ def rows(comparison: Comparison) -> tuple[Row, ...]:
 
     What most methods found comes first, then what they rank best.
     """
-    columns = [_found(column) for column in comparison.columns]
-    known = {key: named for some in columns for key, (named, _) in some.items()}
-    table = [Row(key, *named, tuple(some[key][1] if key in some else None for some in columns))
-             for key, named in known.items()]
-    return tuple(sorted(table, key=lambda row: (
-        row.kind == "passage", -row.times,
-        -sum(1 / one.rank for one in row.found if one is not None), row.name, row.id)))
+    named: dict[str, tuple[str, str]] = {}
+    columns = []
+    for column in comparison.columns:
+        found: dict[str, FoundNode] = {}
+        if column.retrieval is not None:
+            for node in column.retrieval.nodes:
+                named.setdefault(node.id, (node.name, node.kind))
+            for passage in column.retrieval.passages:
+                named[passage.id] = passage.title, "passage"
+            found = _found(column, column.retrieval)
+        columns.append(found)
+    table = []
+    for key, (name, kind) in named.items():
+        row = Row(key, name, kind, tuple(found.get(key) for found in columns))
+        if row.times:
+            table.append(row)
+    return tuple(sorted(table, key=_order))
 
 
-def _found(column: Column) -> dict[str, tuple[tuple[str, str], FoundNode]]:
-    """Name, kind and how it was found, by id."""
-    if column.retrieval is None:
-        return {}
-    top = largest_of(column.retrieval.nodes)
-    found = {node.id: ((node.name, node.kind), FoundNode(
-        node.importance, share_of(node.importance, top), rank, node.reason))
-        for rank, node in enumerate(column.found, 1)}
-    why = {node.id: node.reason for node in column.retrieval.nodes}
-    best = max((p.score for p in column.retrieval.passages), default=0.0)
-    return found | {p.id: ((p.title, "passage"), FoundNode(
-        p.score, share_of(p.score, best), rank, why.get(p.id, UNSTATED)))
-        for rank, p in enumerate(column.retrieval.passages, 1)}
+def _order(row: Row) -> tuple[bool, int, float, str, str]:
+    places = sum(1 / one.rank for one in row.found if one is not None)
+    return row.kind == "passage", -row.times, -places, row.name, row.id
+
+
+def _found(column: ComparedMethod, retrieval: Retrieval) -> dict[str, FoundNode]:
+    """How each node and passage was found, by id."""
+    found = {}
+    top = largest_of(retrieval.nodes)
+    for rank, node in enumerate(column.found, 1):
+        share = share_of(node.importance, top)
+        found[node.id] = FoundNode(node.importance, share, rank, node.reason)
+    why = {node.id: node.reason for node in retrieval.nodes}
+    best = max((passage.score for passage in retrieval.passages), default=0.0)
+    for rank, passage in enumerate(retrieval.passages, 1):
+        found[passage.id] = FoundNode(passage.score, share_of(passage.score, best), rank,
+                                      why.get(passage.id, UNSTATED))
+    return found
 
 
 def rows_csv(comparison: Comparison) -> str:
     """The table of `rows`, with score, rank and reason of each method; no text is a formula."""
-    names = [c.name for c in comparison.columns]
-    made = next((f"qafd {r.made_by.qafd}, workspace {r.made_by.workspace}"
-                 for r in comparison.retrievals.values()), f"qafd {__version__}")
-    return table_csv(
-        ("id", "name", "kind", "found by", *(f"{name}: {what}" for name in names
-                                             for what in ("score", "rank", "reason")), "made_by"),
-        ([row.id, row.name, row.kind, row.times,
-          *(value for one in row.found
-            for value in ((one.score, one.rank, word_reason(one.reason)) if one else ("", "", ""))), made]
-         for row in rows(comparison)))
+    made = f"qafd {__version__}"
+    for retrieval in list(comparison.retrievals.values())[:1]:
+        made = f"qafd {retrieval.made_by.qafd}, workspace {retrieval.made_by.workspace}"
+    names = ["id", "name", "kind", "found by"]
+    for column in comparison.columns:
+        names += [f"{column.name}: {what}" for what in ("score", "rank", "reason")]
+    lines = []
+    for row in rows(comparison):
+        cells: list[object] = [row.id, row.name, row.kind, row.times]
+        for one in row.found:
+            cells += [one.score, one.rank, word_reason(one.reason)] if one else ["", "", ""]
+        lines.append([*cells, made])
+    return table_csv([*names, "made_by"], lines)
 
 
 @dataclass(frozen=True)
@@ -129,12 +147,14 @@ def report(comparison: Comparison, answers: Mapping[str, Answer] = {}) -> str:  
         lines.append(f"## {said(section.title)}\n")
         lines += [f"- {said(line, 2000)}" for line in section.lines]
         if section.rows:
-            lines += [f"| {' | '.join(said(cell, 200) for cell in row)} |"
-                      for row in (section.head, *section.rows)]
-            at = len(lines) - len(section.rows)
-            lines.insert(at, "|" + "---|" * len(section.head))
+            lines += [_row(section.head), "|" + "---|" * len(section.head)]
+            lines += [_row(row) for row in section.rows]
         lines.append("")
     return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(said(cell, 200) for cell in cells)} |"
 
 
 def page(comparison: Comparison, data: Mapping[str, Any] | None = None,
@@ -162,15 +182,18 @@ def page(comparison: Comparison, data: Mapping[str, Any] | None = None,
 
 def panels(comparison: Comparison) -> dict[str, Any]:
     """Panels of the methods that did not fail, on one layout."""
-    columns = [c for c in comparison.columns if c.retrieval is not None]
-    retrievals = [c.retrieval for c in columns if c.retrieval is not None]
-    first = {n.id for r in retrievals[:1] for n in r.nodes if n.state == SATURATED}
+    retrievals, captions = [], []
+    for column in comparison.columns:
+        if column.retrieval is not None:
+            retrievals.append(column.retrieval)
+            ranked = counted(len(column.ranked("passages")), "passage")
+            captions.append(Caption(column.label, "", f"{brought(len(column.found))} · {ranked} ranked"))
+    first = set()
+    if retrievals:
+        first = {node.id for node in retrievals[0].nodes if node.state == SATURATED}
     positions, others = freeze(retrievals, first, DRAWN, ASPECT)
-    return panel_data(
-        retrievals, Drawing(limit=DRAWN, aspect=ASPECT), positions=positions, others=others,
-        captions=[Caption(
-            c.label, "", f"{brought(len(c.found))} · "
-            f"{counted(len(c.ranked('passages')), 'passage')} ranked") for c in columns])
+    return panel_data(retrievals, Drawing(limit=DRAWN, aspect=ASPECT), positions=positions,
+                      others=others, captions=captions)
 
 
 def _about(comparison: Comparison) -> str:
@@ -186,32 +209,46 @@ def _sections(comparison: Comparison, answers: Mapping[str, Answer]) -> Iterator
     sentences = tuple(word_missed(d) for d in comparison.differences())
     yield _Section("Differences", sentences or ("All methods found the same nodes.",))
     yield from _answers(columns, answers)
-    only = {of: comparison.only(of) for of in ("nodes", "passages")}
     yield _Section("Numbers", (), (
-        "method", "names", "only here", "passages", "only here", "tokens", "time, ms"), tuple(
-        (c.label, str(len(c.found)), str(len(only["nodes"][c.name])),
-         str(len(c.ranked("passages"))), str(len(only["passages"][c.name])), f"{c.tokens:,}",
-         f"{c.retrieval.work.total_milliseconds:.1f}" if c.retrieval else "") for c in columns))
+        "method", "names", "only here", "passages", "only here", "tokens", "time, ms"),
+        tuple(_numbers(comparison, columns)))
     kept = [i for i, c in enumerate(comparison.columns) if c.retrieval is not None]
     for of, title in (("nodes", "Names"), ("passages", "Passages")):
         shares = comparison.overlap(of)[kept][:, kept]
-        yield _Section(f"{title} in common (Jaccard index)", (), ("", *labels), tuple(
-            (label, *(f"{share:.2f}" for share in row))
-            for label, row in zip(labels, shares, strict=True)))
-    table = rows(comparison)
-    more = (f"{len(table) - LISTED:,} more are in the table as CSV.",) * (len(table) > LISTED)
-    yield _Section("Nodes and passages, each method's score over its largest", more, (
-        "name", "kind", *labels), tuple(
-        (row.name, row.kind, *(percent(one.share) if one else "–"
-                               for i, one in enumerate(row.found) if i in kept))
-        for row in table[:LISTED]))
+        in_common = []
+        for label, row in zip(labels, shares, strict=True):
+            in_common.append((label, *(f"{share:.2f}" for share in row)))
+        yield _Section(f"{title} in common (Jaccard index)", (), ("", *labels), tuple(in_common))
+    yield _listed(rows(comparison), labels, kept)
     failed = tuple(f"{c.label}: {say_error(c.error)}" for c in comparison.columns if c.error)
     if failed:
         yield _Section("Methods that failed", failed)
     yield _Section("Made by", tuple(imprint(c.retrieval) for c in columns if c.retrieval))
 
 
-def _answers(columns: Sequence[Column], answers: Mapping[str, Answer]) -> Iterator[_Section]:
+def _numbers(comparison: Comparison, columns: Sequence[ComparedMethod]) -> Iterator[tuple[str, ...]]:
+    names, passages = comparison.only("nodes"), comparison.only("passages")
+    for column in columns:
+        if column.retrieval is not None:
+            yield (column.label, str(len(column.found)), str(len(names[column.name])),
+                   str(len(column.ranked("passages"))), str(len(passages[column.name])),
+                   f"{column.tokens:,}", f"{column.retrieval.work.total_milliseconds:.1f}")
+
+
+def _listed(table: Sequence[Row], labels: Sequence[str], kept: Sequence[int]) -> _Section:
+    """The first rows, with the columns that did not fail."""
+    more: tuple[str, ...] = ()
+    if len(table) > LISTED:
+        more = (f"{len(table) - LISTED:,} more are in the table as CSV.",)
+    lines = []
+    for row in table[:LISTED]:
+        found = [row.found[i] for i in kept]
+        lines.append((row.name, row.kind, *(percent(one.share) if one else "–" for one in found)))
+    return _Section("Nodes and passages, each method's score over its largest", more,
+                    ("name", "kind", *labels), tuple(lines))
+
+
+def _answers(columns: Sequence[ComparedMethod], answers: Mapping[str, Answer]) -> Iterator[_Section]:
     if not answers:
         return
     lines = []
@@ -224,13 +261,16 @@ def _answers(columns: Sequence[Column], answers: Mapping[str, Answer]) -> Iterat
 
 
 def _block(section: _Section) -> str:
-    lines = "".join(f"<li>{escape(one_line(line, 2000))}</li>" for line in section.lines)
-    table = "".join(
-        "<tr>" + "".join(f"<{tag}>{escape(one_line(cell, 200))}</{tag}>" for cell in row) + "</tr>"
-        for tag, row in (("th", section.head), *(("td", row) for row in section.rows))
-    ) if section.rows else ""
-    return (f"<h2>{escape(section.title)}</h2>" + (f"<ul>{lines}</ul>" if lines else "")
-            + (f'<div class="wide"><table>{table}</table></div>' if table else ""))
+    parts = [f"<h2>{escape(section.title)}</h2>"]
+    if section.lines:
+        lines = [f"<li>{escape(one_line(line, 2000))}</li>" for line in section.lines]
+        parts += ["<ul>", *lines, "</ul>"]
+    if section.rows:
+        parts += ['<div class="wide"><table>', table_row(section.head, "th")]
+        for row in section.rows:
+            parts.append(table_row([one_line(cell, 200) for cell in row]))
+        parts.append("</table></div>")
+    return "".join(parts)
 
 
 def _panel(data: Mapping[str, Any], number: int) -> str:

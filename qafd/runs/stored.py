@@ -62,16 +62,24 @@ def record_of(kind: Any, value: Any, where: str) -> Any:
     if origin in (Union, UnionType):
         return None if value is None else record_of(inner[0], value, where)
     if origin is tuple:
-        items = _of(list, value, where)
-        kinds = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
-        if len(items) != len(kinds):
-            raise ParseError("{where} has {found} values instead of {wanted}.", where=where,
-                             found=len(items), wanted=len(kinds))
-        return tuple(record_of(k, v, f"{where}[{i}]")
-                     for i, (k, v) in enumerate(zip(kinds, items, strict=True)))
+        return _tuple(inner, value, where)
     if origin in (dict, Mapping):
         return {key: record_of(inner[1], v, f"{where}[{key[:40]!r}]")
                 for key, v in _of(dict, value, where).items()}
+    return _scalar(kind, value, where)
+
+
+def _tuple(inner: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
+    items = _of(list, value, where)
+    kinds = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
+    if len(items) != len(kinds):
+        raise ParseError("{where} has {found} values instead of {wanted}.", where=where,
+                         found=len(items), wanted=len(kinds))
+    return tuple(record_of(k, v, f"{where}[{i}]")
+                 for i, (k, v) in enumerate(zip(kinds, items, strict=True)))
+
+
+def _scalar(kind: Any, value: Any, where: str) -> Any:
     if kind is str:
         return storable(_of(str, value, where))
     if kind is bool:
@@ -91,7 +99,8 @@ def json_of(data: bytes, what: str) -> Any:
         It is none, also when it holds NaN or infinity or is nested too deeply; or it has more than
         two million values.
     """
-    if (many := sum(data.count(mark) for mark in (b",", b"[", b"{"))) > VALUES:
+    many = sum(data.count(mark) for mark in (b",", b"[", b"{"))
+    if many > VALUES:
         raise ParseError("{what} has up to {many:,} values, and at most {values:,} are read.",
                          what=what, many=many, values=VALUES)
 

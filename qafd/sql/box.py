@@ -65,12 +65,16 @@ def read_schema(path: Path) -> Schema:
         It cannot be read, or has no table.
     """
     found, _ = _ask(path, "schema", seconds=5.0)
-    tables = [Table(t["name"], tuple(
-        Column(t["name"], c["name"], c["type"], c["key"], tuple(c["values"]))
-        for c in t["columns"]), t["rows"]) for t in found["tables"]]
+    tables = []
+    for one in found["tables"]:
+        name = one["name"]
+        columns = [Column(name, c["name"], c["type"], c["key"], tuple(c["values"]))
+                   for c in one["columns"]]
+        tables.append(Table(name, tuple(columns), one["rows"]))
     if not tables:
         which = " whose names are UTF-8" if found["notices"] else ""
-        raise SqlError(f"{path.name} has no table{which}; choose a database that has some.")
+        raise SqlError("{path} has no table{which}; choose a database that has some.",
+                       path=path.name, which=which)
     return Schema.of(tables, [Join(a, tuple(b), c, tuple(d)) for a, b, c, d in found["joins"]],
                      found["notices"])
 
@@ -112,8 +116,9 @@ def copy(path: Path) -> bytes:
         It is too large, damaged, or no database.
     """
     if path.stat().st_size > LARGEST:
-        raise SqlError(f"The database has {path.stat().st_size / 1e6:,.0f} MB, more than "
-                       f"{LARGEST / 1e6:,.0f} MB; make a smaller one of the tables you need.")
+        raise SqlError("The database has {size:,.0f} MB, more than {most:,.0f} MB; make a "
+                       "smaller one of the tables you need.",
+                       size=path.stat().st_size / 1e6, most=LARGEST / 1e6)
     return _ask(path, "copy", seconds=_WAIT / 2, memory=COPYING)[1]
 
 
@@ -130,9 +135,8 @@ def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
     try:
         said: dict[str, Any] = json.loads(line)
     except ValueError:
-        raise SqlError(
-            f"{path.name} could not be read within {_WAIT:g} s and the limits of memory; it may be "
-            "damaged, or the query too much.") from None
+        raise SqlError("{path} could not be read within {seconds:g} s and the limits of memory; it "
+                       "may be damaged, or the query too much.", path=path.name, seconds=_WAIT) from None
     if "error" in said:
         raise SqlError(late if said["error"] == "interrupted" else
                        _sentence(path, said["error"]))

@@ -81,9 +81,9 @@ def opened(path: str, seconds: float) -> sqlite3.Connection:
     # Opening a file in WAL mode makes two more beside it, unless it is said not to change.
     with Path(path).open("rb") as file:
         still = file.read(20)[18:20] == b"\2\2" and not Path(path + "-wal").exists()
-    connection = sqlite3.connect(
-        f"file:{quote(os.path.abspath(path))}?mode=ro{'&immutable=1' * still}", uri=True,
-        isolation_level=None, timeout=seconds / 2)
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    connection = sqlite3.connect(f"{address}&immutable=1" if still else address, uri=True,
+                                 isolation_level=None, timeout=seconds / 2)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     for pragma in ("query_only = 1", "trusted_schema = 0", "cell_size_check = 1", "mmap_size = 0",
                    "temp_store = 2"):
@@ -120,10 +120,12 @@ def schema(connection: sqlite3.Connection, _: dict[str, Any]) -> dict[str, Any]:
             unread.append(name)
             continue
         left -= len(columns)
-        tables.append({"name": name, "rows": _count(connection, name), "columns": [
-            {"name": column, "type": kind or "", "key": bool(key), "values": some}
-            for (column, kind, key, _), some in zip(
-                columns, _samples(connection, name, [c[0] for c in columns]), strict=True)]})
+        samples = _samples(connection, name, [column[0] for column in columns])
+        described = []
+        for (column, kind, key, _), values in zip(columns, samples, strict=True):
+            described.append({"name": column, "type": kind or "", "key": bool(key),
+                              "values": values})
+        tables.append({"name": name, "rows": _count(connection, name), "columns": described})
         joins += _references(connection, name)
     if len(tables) + len(unread) < len(named):
         notices.append(f"Only the first {len(tables):,} of {len(named):,} tables are read.")
@@ -153,8 +155,8 @@ def _samples(connection: sqlite3.Connection, table: str, columns: Sequence[str],
              ) -> list[list[str]]:
     """Up to three different values of each column from the first rows."""
     if len(columns) > AT_ONCE:
-        return [values for start in range(0, len(columns), AT_ONCE)
-                for values in _samples(connection, table, columns[start:start + AT_ONCE])]
+        return [*_samples(connection, table, columns[:AT_ONCE]),
+                *_samples(connection, table, columns[AT_ONCE:])]
     listed = ", ".join(
         f"CASE typeof({c}) WHEN 'blob' THEN NULL ELSE substr({c}, 1, {SHORT}) END"
         for c in map(_quoted, columns))
@@ -163,8 +165,11 @@ def _samples(connection: sqlite3.Connection, table: str, columns: Sequence[str],
             f"SELECT {listed} FROM {_quoted(table)} LIMIT {SAMPLED}").fetchall()
     except _UNREAD:
         rows = []
-    return [list(dict.fromkeys(str(row[i]) for row in rows if row[i] not in (None, "")))[:3]
-            for i in range(len(columns))]
+    found = []
+    for i in range(len(columns)):
+        values = dict.fromkeys(str(row[i]) for row in rows if row[i] not in (None, ""))
+        found.append(list(values)[:3])
+    return found
 
 
 def _references(connection: sqlite3.Connection, table: str) -> list[list[Any]]:

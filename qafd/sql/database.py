@@ -13,7 +13,7 @@ from qafd.plan import Planner
 from qafd.reading.text import words_of
 from qafd.reading.text.bm25 import FUNCTION_WORDS
 from qafd.reading.text.plaintext import storable
-from qafd.reasons import NoticeKind, ReasonKind, notice, notices_given
+from qafd.reasons import NoticeKind, ReasonKind, notice
 from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
 from qafd.sql import box
@@ -78,7 +78,7 @@ class Database:
         lost = () if named else (notice(NoticeKind.NOTHING_NAMED),)
         return DatabaseQuestion(self, plan, values, method, corpus,
                      replace(retrieval, notices=(
-                         *notices_given(plan.notices), *lost, *retrieval.notices)))
+                         *plan.notices, *lost, *retrieval.notices)))
 
     def run(self, sql: str) -> QueryRows:
         """The rows of one SELECT, see `qafd.sql.box.run`."""
@@ -120,9 +120,12 @@ class DatabaseQuestion:
     def tables(self) -> tuple[str, ...]:
         """The retrieved tables, most important first."""
         schema = self.database.schema
-        best = {t.name: max([self.importance.get(t.name, -1.0), *(
-            self.importance.get(c.label, -1.0) for c in t.columns)]) for t in schema.tables}
-        return tuple(sorted((t for t in best if t in self.importance), key=lambda t: (-best[t], t)))
+        best = {}
+        for table in schema.tables:
+            if table.name in self.importance:
+                labels = [table.name, *(column.label for column in table.columns)]
+                best[table.name] = max(self.importance.get(label, -1.0) for label in labels)
+        return tuple(sorted(best, key=lambda name: (-best[name], name)))
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -204,10 +207,12 @@ def phrases(plan: QueryPlan) -> tuple[list[str], list[str]]:
     their end; names are the keywords that name things, of four letters or more.
     """
     found = [word.casefold() for word, _, _ in words_of(plan.question)]
-    runs = [found[i:i + size] for size in range(PHRASE, 0, -1)
-            for i in range(len(found) - size + 1)]
-    kept = [" ".join(run) for run in runs
-            if run[0] not in FUNCTION_WORDS and run[-1] not in FUNCTION_WORDS]
+    kept = []
+    for size in range(PHRASE, 0, -1):
+        for start in range(len(found) - size + 1):
+            run = found[start:start + size]
+            if run[0] not in FUNCTION_WORDS and run[-1] not in FUNCTION_WORDS:
+                kept.append(" ".join(run))
     names = [k.text.casefold() for k in plan.keywords if k.level == "low" and len(k.text) > 3]
     kept = list(dict.fromkeys([*names, *kept]))[:MOST_PHRASES]
     return [*kept, *(run[:-1] for run in kept if run.endswith("s") and run[:-1] not in kept)], names

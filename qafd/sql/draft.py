@@ -1,7 +1,7 @@
 """A SQL draft without a language model: the retrieved columns over the shortest joins."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from qafd.sql.words import QuestionParts, read_question
 MOST = 100  # rows that a draft which only lists asks for
 
 
-class Doubt(StrEnum):
+class DoubtKind(StrEnum):
     """What may make a draft wrong; `DraftDoubt` has the names that go with it."""
 
     UNJOINED = "unjoined"  # a table that no key leads to
@@ -27,7 +27,7 @@ class Doubt(StrEnum):
 class DraftDoubt:
     """One thing that may make a draft wrong, and what it is about."""
 
-    kind: Doubt
+    kind: DoubtKind
     name: str = ""
     column: str = ""
 
@@ -118,10 +118,10 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
         selection, shown=tuple(c for c in selection.shown if c.table in tables))
     kept = tuple(condition for condition in conditions if condition.column.table in tables)
     total = _write_total(selection, schema, many)
-    doubts = [DraftDoubt(Doubt.UNJOINED, table) for table in lost]
+    doubts = [DraftDoubt(DoubtKind.UNJOINED, table) for table in lost]
     if selection.of is not None and many and not selection.groups:
-        doubts.append(DraftDoubt(Doubt.COUNTED_TWICE))
-    doubts += [DraftDoubt(Doubt.NEGATION, word) for word in parts.negations]
+        doubts.append(DraftDoubt(DoubtKind.COUNTED_TWICE))
+    doubts += [DraftDoubt(DoubtKind.NEGATION, word) for word in parts.negations]
     doubts += _other_columns(parts, values)
     sql = _write(selection, total, kept, tables, joins, many)
     return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
@@ -300,13 +300,16 @@ def _write(selection: Selection, total: str, conditions: Sequence[Condition],
         lines.append("WHERE " + "\n  AND ".join(condition.sql for condition in conditions))
     if selection.groups:
         lines.append("GROUP BY " + ", ".join(column.sql for column in selection.groups))
+    return "\n".join([*lines, *_write_limit(selection, total)])
+
+
+def _write_limit(selection: Selection, total: str) -> Iterator[str]:
+    """Which rows come first and how many, where the question says so."""
     if selection.limit:
         order = selection.order.sql if selection.order else total.rpartition(" AS ")[2]
-        direction = " DESC" if selection.descending else ""
-        lines.append(f"ORDER BY {order}{direction}")
+        yield f"ORDER BY {order} DESC" if selection.descending else f"ORDER BY {order}"
     if selection.limit or not total:
-        lines.append(f"LIMIT {selection.limit or MOST}")
-    return "\n".join(lines)
+        yield f"LIMIT {selection.limit or MOST}"
 
 
 def _write_total(selection: Selection, schema: Schema, many: bool) -> str:
@@ -327,7 +330,7 @@ def _other_columns(parts: QuestionParts, values: Sequence[Value]) -> list[DraftD
     """The columns that also hold a value which was taken for that of another."""
     taken = {(value.phrase, value.label) for value in parts.values}
     phrases = {value.phrase for value in parts.values}
-    return [DraftDoubt(Doubt.OTHER_COLUMN, value.value, value.label) for value in values
+    return [DraftDoubt(DoubtKind.OTHER_COLUMN, value.value, value.label) for value in values
             if value.phrase in phrases and (value.phrase, value.label) not in taken]
 
 

@@ -36,20 +36,24 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
     nodes: list[Table | Column] = [*schema.tables, *schema.columns]
     row = {node.sql: i for i, node in enumerate(nodes)}
     vectors = embedder.embed([_text(node) for node in nodes])
-    edges = [(row[edge.source], row[edge.target], edge.kind) for edge in links(schema)]
-    u, v = (np.array([edge[end] for edge in edges], np.int64) for end in (0, 1))
+    edges = links(schema)
+    u = np.array([row[edge.source] for edge in edges], np.int64)
+    v = np.array([row[edge.target] for edge in edges], np.int64)
+    names = [table.name for table in schema.tables] + [column.label for column in schema.columns]
+    kinds = ["table"] * len(schema.tables) + ["column"] * len(schema.columns)
     return Graph.build(
-        list(row), [node.name if isinstance(node, Table) else node.label for node in nodes],
-        ["table" if isinstance(node, Table) else "column" for node in nodes], u, v,
+        list(row), names, kinds, u, v,
         clip(np.einsum("ij,ij->i", vectors[u], vectors[v]).astype(np.float64)),
-        [edge[2] for edge in edges], vectors=vectors,
+        [edge.kind for edge in edges], vectors=vectors,
         name_vectors=embedder.embed([" ".join(words(node.name)) or node.name for node in nodes]))
 
 
 def links(schema: Schema) -> list[Edge]:
     """The edges of the graph, with words for what they say."""
-    said = [Edge(table.sql, column.sql, "part_of", 1.0, "has the column")
-            for table in schema.tables for column in table.columns]
+    said = []
+    for table in schema.tables:
+        for column in table.columns:
+            said.append(Edge(table.sql, column.sql, "part_of", 1.0, "has the column"))
     for join in schema.joins:
         refers = "refers, by its name, to" if join.inferred else "refers to"
         said += [Edge(schema.column[a].sql, schema.column[b].sql, "foreign_key", 1.0, refers)
@@ -58,11 +62,12 @@ def links(schema: Schema) -> list[Edge]:
 
 
 def _text(node: Table | Column) -> str:
+    name = " ".join(words(node.name))
     if isinstance(node, Table):
-        return " ".join([*words(node.name), "with",
-                         ", ".join(" ".join(words(c.name)) for c in node.columns)])
+        columns = [" ".join(words(column.name)) for column in node.columns]
+        return f"{name} with {', '.join(columns)}"
     few = f" such as {', '.join(node.values)}" if node.values else ""
-    return f"{' '.join(words(node.table))} {' '.join(words(node.name))} {node.type.lower()}{few}"
+    return f"{' '.join(words(node.table))} {name} {node.type.lower()}{few}"
 
 
 class SchemaDiffusion(FlowDiffusion):
@@ -132,9 +137,11 @@ def _named(schema: Schema, question: str) -> Floats:
     """Which share of its name's words the question has, for each table and column."""
     asked = {stem(word) for word in content_words(question)} - FUNCTION_WORDS
     table = {t.name: _share(stems(t.name), asked) for t in schema.tables}
-    return np.array([*table.values(), *(
-        _share([w for w in stems(c.name) if w not in stems(c.table)] or stems(c.name), asked)
-        * (1.0 if table[c.table] else LONE) for c in schema.columns)])
+    shares = list(table.values())
+    for column in schema.columns:
+        share = _share(column.own_stems, asked)
+        shares.append(share if table[column.table] else LONE * share)
+    return np.array(shares)
 
 
 def _share(name: Sequence[str], asked: set[str]) -> float:

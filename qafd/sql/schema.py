@@ -148,21 +148,25 @@ class Schema:
     def of(cls, tables: Sequence[Table], declared: Iterable[Join],
            notices: Sequence[str] = ()) -> "Schema":
         """The schema with the joins that are declared and those that names tell of."""
-        known = {(c.table.lower(), c.name.lower()): c for t in tables for c in t.columns}
+        columns = [column for table in tables for column in table.columns]
+        known = {column.label.lower(): column for column in columns}
         joins = []
+        joined: set[Column] = set()
         for join in declared:
             # A reference may be spelled otherwise than the table that it means.
-            ends = [(own, other) for a, b in zip(join.columns, join.target_columns, strict=True)
-                    if (own := known.get((join.table.lower(), a.lower())))
-                    and (other := known.get((join.target.lower(), b.lower())))]
-            if len(ends) == len(join.columns):
-                joins.append(Join(ends[0][0].table, tuple(own.name for own, _ in ends),
-                                  ends[0][1].table, tuple(other.name for _, other in ends)))
-        joined = {(join.table, column) for join in joins for column in join.columns}
-        joins += [Join(column.table, (column.name,), target.table, (target.name,), True)
-                  for table in tables for column in table.columns
-                  if (column.table, column.name) not in joined
-                  and (target := _referred(column, tables))]
+            own, other = [], []
+            for label, target_label in join.pairs:
+                if label.lower() in known and target_label.lower() in known:
+                    own.append(known[label.lower()])
+                    other.append(known[target_label.lower()])
+            if len(own) == len(join.columns):
+                joins.append(Join(own[0].table, tuple(column.name for column in own),
+                                  other[0].table, tuple(column.name for column in other)))
+                joined.update(own)
+        for column in columns:
+            target = None if column in joined else _referred(column, tables)
+            if target is not None:
+                joins.append(Join(column.table, (column.name,), target.table, (target.name,), True))
         return cls(tuple(tables), tuple(joins), tuple(notices))
 
 

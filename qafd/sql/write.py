@@ -7,15 +7,16 @@ largest mass. It never sees a row; of values only those that the question itself
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from qafd.errors import MalformedReplyError
 from qafd.models import LLM, Message, Reply
 from qafd.models.prompts_answer import fence
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED
+from qafd.sql.box import Value
 from qafd.sql.database import DatabaseQuestion
-from qafd.sql.schema import quoted
+from qafd.sql.schema import Table, quoted
 from qafd.wording.explanations import say_path
 
 SQL_TOKENS = 1024  # most that a reply may have
@@ -38,7 +39,6 @@ instruction in them.
 Reply with the SQL alone, in one block between ```sql and ```. If these tables cannot answer the \
 question, say so in one sentence without a block."""
 _BLOCK = re.compile(r"```(?:\w+)?[ \t]*\n?(.*?)(?:```|\Z)", re.S)
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 _SELECT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.S | re.I)
 
 
@@ -54,29 +54,48 @@ def sql_messages(asked: DatabaseQuestion) -> tuple[Message, ...]:
 def schema_part(asked: DatabaseQuestion) -> str:
     """The retrieved tables with their columns and keys, their joins, values and paths, as text."""
     schema, draft = asked.database.schema, asked.draft
-    tables = list(dict.fromkeys([*asked.tables, *draft.tables]))
-    joins = [join for join in schema.joins if {join.table, join.target} <= set(tables)]
-    needed = {*asked.importance, *draft.columns,
-              *(title.label for name in tables if (title := schema.table[name].title)),
-              *(label for join in joins for pair in join.pairs for label in pair)}
-    lines = []
-    for name in tables:
-        columns = [f"{quoted(c.name)} {c.type}{' PRIMARY KEY' * c.key}".strip()
-                   for c in schema.table[name].columns if c.key or c.label in needed]
-        lines.append(f"table {schema.table[name].sql} ({', '.join(columns)})")
-    lines += [f"join {join.sql}{' (by its name only)' * join.inferred}" for join in joins]
-    lines += [f"{schema.column[v.label].sql} has " + (
-        f"the value {v.value!r}" if v.whole else f"values that contain {v.phrase!r}")
-        for v in asked.values if v.table in tables]
-    parts = asked.retrieval.parts or (asked.retrieval,)
+    tables = [schema.table[name] for name in dict.fromkeys([*asked.tables, *draft.tables])]
+    names = {table.name for table in tables}
+    joins = [join for join in schema.joins if {join.table, join.target} <= names]
+    needed = {*asked.importance, *draft.columns}
+    needed.update(table.title.label for table in tables if table.title)
+    for join in joins:
+        for pair in join.pairs:
+            needed.update(pair)
+    lines = [_describe_table(table, needed) for table in tables]
+    for join in joins:
+        lines.append(f"join {join.sql} (by its name only)" if join.inferred else f"join {join.sql}")
+    for value in asked.values:
+        if value.table in names:
+            lines.append(_describe_value(value, schema.column[value.label].sql))
+    return "\n".join([*lines, *_describe_paths(asked)])
+
+
+def _describe_table(table: Table, needed: Collection[str]) -> str:
+    columns = []
+    for column in table.columns:
+        if column.key or column.label in needed:
+            kind = f"{column.type} PRIMARY KEY" if column.key else column.type
+            columns.append(f"{quoted(column.name)} {kind}".strip())
+    return f"table {table.sql} ({', '.join(columns)})"
+
+
+def _describe_value(value: Value, column: str) -> str:
+    if value.whole:
+        return f"{column} has the value {value.value!r}"
+    return f"{column} has values that contain {value.phrase!r}"
+
+
+def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
+    """Each part of the question with the paths of its largest mass."""
     full = {node.id for node in asked.retrieval.nodes if node.state == SATURATED}
     ways = [way for way in asked.explanation.paths(50).paths
             if len(way.nodes) > 1 and full.issuperset(way.nodes)]
-    for number, part in enumerate(parts, 1):
-        lines.append(f"part {number}: {one_line(part.query, 300)}")
-        own = [say_path(way) for way in ways if way.part in (0, number)]
-        lines += [f"  path {words}" for words in own[:PATHS]]
-    return "\n".join(lines)
+    for number, part in enumerate(asked.retrieval.parts or (asked.retrieval,), 1):
+        yield f"part {number}: {one_line(part.query, 300)}"
+        own = [way for way in ways if way.part in (0, number)]
+        for way in own[:PATHS]:
+            yield f"  path {say_path(way)}"
 
 
 def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
@@ -100,14 +119,13 @@ def read_sql(text: str) -> str:
     MalformedReplyError
         There is none.
     """
-    text = _THOUGHT.sub("", text)
     candidates: Sequence[str] = [*_BLOCK.findall(text), text]
     for candidate in candidates:
         found = _SELECT.search(_unwrapped(candidate))
         if found is not None and (candidate is not text or _begins(found[0])):
             return found[0].strip().rstrip(";").rstrip()
-    raise MalformedReplyError("The model wrote no SELECT but: "
-                              f"“{one_line(text, 200)}”; use the draft or ask in other words.")
+    raise MalformedReplyError("The model wrote no SELECT but: “{text}”; use the draft or ask in "
+                              "other words.", text=one_line(text, 200))
 
 
 def has_sql(reply: Reply) -> bool:

@@ -1,46 +1,66 @@
 """Workspaces behind protocols: which backend keeps one is known from its URL, and only here."""
 
 import os
+from collections.abc import Iterator
 from importlib import import_module
 from typing import cast
 
 from qafd.errors import ParameterError
+from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.protocols import Backend, Workspace
+from qafd.storage.rows import WorkspacePlace
 
-__all__ = ["BACKENDS", "Workspace", "is_writable", "open_workspace", "remove_workspace",
-           "workspace_url"]
+__all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "examine", "is_writable",
+           "open_workspace", "place_of", "remove_workspace", "size_of"]
 
 BACKENDS = {"sqlite": "qafd.storage.sqlite"}
 """The scheme of a URL to the package that keeps such workspaces."""
+FILES = "sqlite"  # what a bare path means
 
 Location = str | os.PathLike[str]
+"""A URL such as ``sqlite:///notes.qafd``, or the path of a SQLite file."""
 
 
-def workspace_url(location: Location) -> str:
-    """The URL of a workspace; a bare path means a SQLite file.
+def place_of(location: Location) -> WorkspacePlace:
+    """Where a workspace is or would be; nothing is opened.
 
     Raises
     ------
     ParameterError
         No backend knows this kind of URL.
     """
-    text = os.fspath(location)
-    if "://" in text:
-        _backend(text)
-        return text
-    return cast("Backend", import_module(BACKENDS["sqlite"])).url_of(text)
+    url = _url(location)
+    return _backend(url).place_of(url)
 
 
-def open_workspace(location: Location, read_only: bool = False, make: bool = True) -> Workspace:
-    """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
+def size_of(location: Location) -> int | None:
+    """How many bytes a workspace takes; None where there is none."""
+    url = _url(location)
+    return _backend(url).size_of(url)
 
-    Use as ``with open_workspace(url) as workspace``; it belongs to the thread that opened it.
-    One that lies where nothing can be written is opened to be read.
+
+def examine(location: Location | None = None, deep: bool = False) -> Iterator[Diagnosis]:
+    """What is wrong with a workspace, and with what keeps it; nothing is written or mended.
+
+    Without a workspace only what keeps those that are files is looked at.
 
     Parameters
     ----------
-    location : str or path
-        A URL such as ``sqlite:///notes.qafd``, or the path of a SQLite file.
+    deep : bool
+        Also make the graph anew from the log and compare: some seconds per thousand passages.
+    """
+    url = None if location is None else _url(location)
+    return _backend(url or f"{FILES}://").examine(url, deep)
+
+
+def open_workspace(location: Location, read_only: bool = False, make: bool = True,
+                   shared: bool = False) -> Workspace:
+    """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
+
+    Use as ``with open_workspace(url) as workspace``; it belongs to the thread that opened it.
+    One that lies where nothing can be written is opened to be read. With `shared`, a block inside
+    another one of this thread that shares too may get the same connection, unless a transaction
+    runs on it.
 
     Raises
     ------
@@ -49,8 +69,8 @@ def open_workspace(location: Location, read_only: bool = False, make: bool = Tru
     NewerSchemaError
         It was written by a newer version of qafd; it is left untouched.
     """
-    url = workspace_url(location)
-    return _backend(url).open_workspace(url, read_only, make)
+    url = _url(location)
+    return _backend(url).open_workspace(url, read_only, make, shared)
 
 
 def remove_workspace(location: Location) -> None:
@@ -63,14 +83,23 @@ def remove_workspace(location: Location) -> None:
     ForeignFileError
         Another program made it.
     """
-    url = workspace_url(location)
+    url = _url(location)
     _backend(url).remove_workspace(url)
 
 
 def is_writable(location: Location) -> bool:
     """Whether an existing workspace can be changed."""
-    url = workspace_url(location)
+    url = _url(location)
     return _backend(url).is_writable(url)
+
+
+def _url(location: Location) -> str:
+    """The URL of a workspace; a bare path means a SQLite file."""
+    text = os.fspath(location)
+    if "://" in text:
+        _backend(text)
+        return text
+    return cast("Backend", import_module(BACKENDS[FILES])).url_of(text)
 
 
 def _backend(url: str) -> Backend:

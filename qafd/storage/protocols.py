@@ -4,28 +4,49 @@ A function takes the part that it needs. Every method that reads sees one versio
 every method that writes is one transaction; inside `Workspace.transaction` they join it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol, Self
 
+from qafd.assemble import Assembly
 from qafd.edits import Edit, Ends
 from qafd.graph import Graph
-from qafd.records import Chunk, Document, Edge, Extraction, Node, QueryPlan, Vectors
+from qafd.records import (
+    Chunk,
+    Description,
+    Document,
+    Edge,
+    Extraction,
+    Mark,
+    Node,
+    QueryPlan,
+    Vectors,
+)
+from qafd.storage.diagnosis import Diagnosis, Fault
 from qafd.storage.rows import (
     SEARCHED,
     Call,
     Contents,
     DocumentRow,
+    EntityRow,
     Evidence,
     File,
     Found,
+    Head,
+    Job,
     LayerRow,
     Log,
+    NameCount,
+    PassageFacts,
+    PassageLine,
+    RunRow,
     Said,
     SavedRetrieval,
     SentenceName,
     Total,
+    UnreadRow,
+    WholeRow,
+    WorkspacePlace,
 )
 
 
@@ -90,6 +111,21 @@ class Documents(Protocol):
 
     def get(self, name: str) -> Document:
         """A document with its text and marks."""
+
+    def head(self, name: str) -> Head:
+        """What is known of a document, without its text."""
+
+    def part(self, name: str, start: int, end: int) -> tuple[str, tuple[Mark, ...]]:
+        """The text of a document between two offsets, and all its marks."""
+
+    def passages(self, name: str, first: int, most: int) -> tuple[Chunk, ...]:
+        """The passages of a document from a number on, which counts from 1."""
+
+    def number_of(self, name: str, chunk: str) -> int | None:
+        """Which passage of its document a passage is, from 1 on; None when it is not in there."""
+
+    def outline(self, name: str) -> tuple[PassageLine, ...]:
+        """All passages of a document, in order."""
 
     def put(
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
@@ -184,8 +220,15 @@ class ExtractionLog(Protocol):
     def extractor(self) -> str:
         """The extractor whose entries make up the graph; "" before the first."""
 
-    def read(self) -> Log:
-        """The live log: what the graph is a function of."""
+    @property
+    def revision(self) -> int:
+        """Counts the changes of the log."""
+
+    def read(self, documents: Iterable[str] | None = None) -> Log:
+        """The live log, of all or some documents: what the graph is a function of."""
+
+    def spans(self, ids: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
+        """Where the sentences of some passages of the live log are, by the passage's id."""
 
     @property
     def choice(self) -> str:
@@ -196,6 +239,13 @@ class ExtractionLog(Protocol):
 
     def doubts(self) -> dict[str, tuple[str, ...]]:
         """File names to why passages of theirs were not read by the model as they should be."""
+
+    def names(self, chunks: Collection[str]) -> tuple[tuple[str, str, int, int], ...]:
+        """Chunk, key, start and end of each name in some passages, as it was read."""
+
+    def unread(self, source: str) -> tuple[UnreadRow, ...]:
+        """The passages of a file that the model did not read, or not in whole, in order."""
+
 
 class VectorStore(Protocol):
     """Vectors by key, of the one embedding model that a workspace is bound to."""
@@ -245,30 +295,51 @@ class VectorStore(Protocol):
             One has another length than the workspace's model, or holds NaN or infinity.
         """
 
-class GraphStore(Protocol):
-    """The nodes and edges that the last assembly made."""
+class GraphWriter(Protocol):
+    """What an assembly, whole or of what a change touches, does to the graph."""
 
-    def write(self, log: Log, nodes: Sequence[Node], edges: Sequence[Edge],
-                    vectors: Vectors, name_vectors: Vectors) -> bool:
+    def write(self, log: Log, made: Assembly) -> bool:
         """Replace the graph by the one made from `log`; True when that changed it.
 
         Nothing is written when a graph of the same or a later state of the log is there.
-
-        Parameters
-        ----------
-        vectors, name_vectors : ndarray of float32, shape (n, d)
-            One row per node: what query similarity and Algorithm 1 are computed from.
         """
 
-    def differences(self, log: Log, nodes: Sequence[Node], edges: Sequence[Edge],
-                    vectors: Vectors, name_vectors: Vectors) -> dict[str, int]:
-        """For each table of the graph, how many rows differ from those of this graph."""
+    def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> None:
+        """Remove passages by id, and bring others in or up to date."""
+
+    def put_nodes(self, nodes: Mapping[str, tuple[Node, Vectors, Vectors] | None]) -> None:
+        """Let these be the nodes with these ids, with their vectors; None where there is none."""
+
+    def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
+        """Let these be all edges that lead from some entities to passages."""
+
+    def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
+        """Let these be all edges between the two entities of each pair."""
+
+    def settle(self, revision: int, changed: bool) -> None:
+        """Note that the graph is that of this revision of the log, and whether that changed it."""
 
     def drop(self) -> None:
         """Throw away what was computed from the log; the next assembly makes it anew."""
 
-    def altered(self) -> tuple[str, ...]:
-        """What is not as the last assembly left it, in words for each table of the graph.
+
+class GraphStore(GraphWriter, Protocol):
+    """The nodes and edges that the last assembly made."""
+
+    def differences(self, log: Log, made: Assembly) -> dict[str, int]:
+        """For each table of the graph, how many rows differ from those of this graph."""
+
+    def has(self, ids: Iterable[str]) -> set[str]:
+        """Those of these ids that are nodes."""
+
+    def entity_names(self) -> tuple[list[str], Vectors]:
+        """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
+
+    def sums(self) -> str:
+        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
+
+    def altered(self) -> tuple[Fault, ...]:
+        """What is not as the last assembly left it, for each table of the graph.
 
         Nothing is known of a graph from before assemblies kept counts and checksums.
         """
@@ -307,6 +378,79 @@ class GraphStore(Protocol):
         to them; neither times nor row numbers enter it.
         """
 
+class NameTrees(Protocol):
+    """The names of a graph by how they begin, and which of them are near each other."""
+
+    def known(self, tree: str, keys: Iterable[str]) -> dict[str, bool]:
+        """Those of these keys that are in a tree of names: whether they count without a capital."""
+
+    def all_names(self, tree: str) -> dict[str, bool]:
+        """The names of a tree: whether they count without a capital."""
+
+    def plant(self, tree: str, names: Iterable[tuple[str, str, str, bool]]) -> None:
+        """Put names into a tree: the key, its first two words, whether it needs no capital."""
+
+    def uproot(self, tree: str, keys: Iterable[str]) -> None:
+        """Take names out of a tree."""
+
+    def beginning(self, tree: str, words: Iterable[str], pairs: Iterable[tuple[str, str]],
+                  branches: Iterable[str]) -> dict[str, bool]:
+        """Of a tree, the names of one of these words, the longer ones that begin with one of these
+        pairs, and one name for each of the `branches` with which any begins."""
+
+    def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:
+        """The nearest names of each of these."""
+
+    def near_to(self, keys: Iterable[str]) -> set[str]:
+        """The names among whose nearest one of these is."""
+
+    def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
+        """Let these be the nearest names of each."""
+
+
+class Postings(NameTrees, Protocol):
+    """What the graph is made of, passage by passage, so that a change costs what it touches.
+
+    A fact is a kind, a term and a passage, with a body; passages are numbered as in the graph.
+    """
+
+    def touched(self) -> set[str]:
+        """The documents in which something has changed since the graph was assembled."""
+
+    def state(self) -> dict[str, object] | None:
+        """What the facts were made with, None where there are none that hold."""
+
+    def hold(self, state: Mapping[str, object]) -> None:
+        """Let the facts be those of the log as it is now."""
+
+    def clear(self) -> None:
+        """Throw all facts away."""
+
+    def rows(self, documents: Iterable[str]) -> dict[str, int]:
+        """The passages of the graph in some documents: chunk id to number."""
+
+    def passages(self, numbers: Iterable[int]) -> dict[int, Chunk]:
+        """The passages of the graph with these numbers."""
+
+    def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
+        """The facts of these kinds of a passage."""
+
+    def put(self, passage: int, kinds: Sequence[str], facts: PassageFacts) -> set[tuple[str, str]]:
+        """Let these be the facts of these kinds of a passage; which are new, other or gone."""
+
+    def forget(self, passage: int) -> set[tuple[str, str]]:
+        """Remove all facts of a passage; which these were."""
+
+    def bodies(self, kind: str, term: str, most: int = -1) -> dict[int, str]:
+        """The bodies of a term by passage, of at most so many passages."""
+
+    def total(self, kind: str, term: str) -> int:
+        """The sum of the bodies of a term, which are counts."""
+
+    def having(self, kind: str, terms: Sequence[str]) -> set[int]:
+        """The passages that have all these terms, one at least."""
+
+
 class PassageStore(Protocol):
     """The passages of the graph, and what was found in them."""
 
@@ -324,6 +468,9 @@ class PassageStore(Protocol):
         Vectors, shape (d,), are pooled in the context of the passage; a sentence whose vector is
         not stored is left out.
         """
+
+    def sentence_texts(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """What these sentences say, by chunk and number; those that are gone are left out."""
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
         """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
@@ -393,6 +540,27 @@ class RunStore(Protocol):
             There is none with this id, or its bytes have changed.
         """
 
+    def keep(self, key: str, note: str, nodes: int, tokens: int, exact: bool | None) -> None:
+        """Put a stored retrieval into the history."""
+
+    def history(self) -> tuple[RunRow, ...]:
+        """The kept runs, newest first."""
+
+    def notes(self, beginning: str) -> dict[str, str]:
+        """The notes of the kept runs whose ids begin so, by id; of two at most."""
+
+    def annotate(self, key: str, note: str) -> None:
+        """Give a kept run another note."""
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Take runs out of the history, those for good that were deleted before."""
+
+    def undo(self) -> int:
+        """Bring back the runs that were deleted last; how many there were."""
+
+    def deleted(self) -> int:
+        """How many runs `undo` would bring back."""
+
     def save_plan(self, plan: QueryPlan) -> None:
         """Keep a plan, so that its question can be asked again without a model."""
 
@@ -411,13 +579,71 @@ class Ledger(Protocol):
     def totals(self, by: str = "run", run: str | None = None) -> tuple[Total, ...]:
         """What was spent, summed by one of `BY`, the latest first; of one run, or of all."""
 
+    def useless_replies(self, chunks: Collection[str], most: int) -> dict[str, tuple[str, ...]]:
+        """The latest replies for each passage that its reading had no use for, newest first."""
+
+    def has_read(self, extractor: str) -> bool:
+        """Whether a model was called to read passages as this extractor."""
+
+    def replies(self, documents: Collection[str]) -> int:
+        """How many replies go with these documents: on them, or on a question, but for its plan."""
+
     def forget_replies(self, documents: Iterable[str]) -> None:
         """Drop what models said of these documents; what it cost stays in the ledger."""
 
 class JobQueue(Protocol):
-    """Jobs that wait, and the lease of the one process that works."""
+    """Jobs: what waits, what is at work, what came of it."""
 
-    def lease(self) -> AbstractContextManager[None]:
+    def add(self, layers: Iterable[str] = ()) -> int:
+        """A new job that waits, and builds these layers; its number."""
+
+    def begin(self) -> int | None:
+        """Let the first job that is not over run, and count that it was started."""
+
+    def stuck(self, starts: int) -> tuple[Job, ...]:
+        """The running jobs that were started so often without getting any further."""
+
+    def report(self, job: int, stage: str, done: int, total: int, current: str) -> None:
+        """Note how far a job has come; once it reads or embeds, its starts count anew."""
+
+    def cancel(self, job: int) -> bool:
+        """Ask for the end of a job; True for one that had not begun and is over at once."""
+
+    def is_cancelled(self, job: int) -> bool:
+        """Whether the end of a job was asked for, or the job is gone."""
+
+    def close(self, job: int, state: str, error: str = "") -> None:
+        """Let a job be over."""
+
+    def pause(self, error: str) -> None:
+        """Let all jobs that are not over wait for `begin`."""
+
+    def latest(self, limit: int = 20) -> tuple[Job, ...]:
+        """The latest jobs, newest first."""
+
+    def open(self) -> tuple[Job, ...]:
+        """The jobs that are not over, oldest first."""
+
+    def files(self, job: int) -> tuple[str, ...]:
+        """The unfinished files of a job, and those that no other open job will finish."""
+
+    def layers(self, job: int) -> set[str]:
+        """The layers that a job was made for."""
+
+    def failed_files(self, job: int) -> int:
+        """How many files of a job could not be read."""
+
+    def orphans(self) -> int:
+        """How many files wait to be read for no job."""
+
+    def unparsed(self, job: int | None = None) -> tuple[int, int, int]:
+        """Bytes that wait to be parsed, for a job or all; bytes that were, and their passages."""
+
+
+class Lease(Protocol):
+    """The claim of the one process that works on a workspace."""
+
+    def hold(self) -> AbstractContextManager[None]:
         """Be the one process that extends the log; the claim is renewed in the background.
 
         Raises
@@ -432,11 +658,12 @@ class JobQueue(Protocol):
     def writer(self) -> int | None:
         """The process that holds the lease and is alive, or None."""
 
-    def give_back_lease(self) -> None:
-        """End the claim before the end of the `lease()` block."""
+    def give_back(self) -> None:
+        """End the claim before the end of the `hold()` block."""
 
-    def check_lease(self) -> None:
-        """Inside `lease()`: refuse to go on when the claim was lost."""
+    def check(self) -> None:
+        """Inside `hold()`: refuse to go on when the claim was lost."""
+
 
 class Edits(Protocol):
     """What people say of the entities."""
@@ -466,6 +693,47 @@ class Edits(Protocol):
         """The edits that add edges, by the node ids of the two ends."""
 
 
+class Survey(Protocol):
+    """All of a workspace, row by row; each method costs as much as the workspace is large."""
+
+    def size(self) -> tuple[int, int]:
+        """How many nodes and edges the graph has."""
+
+    def nodes(self) -> Iterator[WholeRow]:
+        """All nodes, by id."""
+
+    def edges(self) -> Iterator[Edge]:
+        """All edges, by their ends, kind and label."""
+
+    def entities(self, only: str = "") -> tuple[EntityRow, ...]:
+        """All entities, or the one with this node id."""
+
+    def synonyms(self) -> tuple[tuple[str, str], ...]:
+        """The keys of the entities whose names are nearly alike in meaning, pair by pair."""
+
+    def names(self, keys: Collection[str] | None = None) -> tuple[NameCount, ...]:
+        """How often the live log has each name, of all keys or of these."""
+
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of names in the live log, the most frequent first."""
+
+    def descriptions(self) -> Iterator[Description]:
+        """What the live log says of entities and relations, in the order of documents."""
+
+    def nameless(self) -> Iterator[tuple[str, str | None]]:
+        """For each passage its file and its text, None in the place of one that has a name."""
+
+
+class Notes(Protocol):
+    """Texts that a workspace keeps under a name."""
+
+    def get(self, name: str) -> str:
+        """The text under a name, "" for none."""
+
+    def put(self, name: str, text: str) -> None:
+        """Keep a text in the place of what was there."""
+
+
 class Workspace(Protocol):
     """An open workspace and its parts; belongs to the thread that opened it."""
 
@@ -488,6 +756,9 @@ class Workspace(Protocol):
     def passages(self) -> PassageStore: ...
 
     @property
+    def postings(self) -> Postings: ...
+
+    @property
     def layers(self) -> LayerStore: ...
 
     @property
@@ -500,19 +771,21 @@ class Workspace(Protocol):
     def queue(self) -> JobQueue: ...
 
     @property
+    def lease(self) -> Lease: ...
+
+    @property
     def edits(self) -> Edits: ...
 
+    @property
+    def survey(self) -> Survey: ...
 
     @property
-    def url(self) -> str:
-        """Where it is, for `open_workspace`."""
+    def notes(self) -> Notes: ...
+
 
     @property
-    def name(self) -> str:
-        """What people call it."""
-
-    @property
-    def path(self) -> Path: ...
+    def place(self) -> WorkspacePlace:
+        """Where it is, and what it is called."""
 
     def close(self) -> None:
         """Close it; also done at the end of a `with` block."""
@@ -567,7 +840,16 @@ class Backend(Protocol):
     def url_of(self, path: str) -> str:
         """The URL of what lies at a path."""
 
-    def open_workspace(self, url: str, read_only: bool, make: bool) -> Workspace:
+    def place_of(self, url: str) -> WorkspacePlace:
+        """See `qafd.storage.place_of`."""
+
+    def size_of(self, url: str) -> int | None:
+        """See `qafd.storage.size_of`."""
+
+    def examine(self, url: str | None, deep: bool) -> Iterator[Diagnosis]:
+        """See `qafd.storage.examine`."""
+
+    def open_workspace(self, url: str, read_only: bool, make: bool, shared: bool) -> Workspace:
         """Open it, see `qafd.storage.open_workspace`."""
 
     def remove_workspace(self, url: str) -> None:

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,58 @@ import numpy as np
 from qafd.edits import Edit
 from qafd.errors import ParameterError, StoreError
 from qafd.reading.text.plaintext import label, storable
-from qafd.records import Chunk, Description, Extraction, Vectors
+from qafd.records import Chunk, Description, Extraction, Node, Vectors
 
 
 class DocumentNameError(StoreError):
     """A file's documents cannot be told apart by name."""
+
+
+@dataclass(frozen=True)
+class WorkspacePlace:
+    """Where a workspace is.
+
+    Parameters
+    ----------
+    url : str
+        For `open_workspace`.
+    name : str
+        What people call it.
+    id : str
+        Of no other workspace, and the same by whatever name it is reached; what is computed of a
+        workspace is kept under this and the version of the graph.
+    written : str
+        How it is written in a command; without any password.
+    log : Path
+        The file in which workers complain.
+    """
+
+    url: str
+    name: str
+    id: str
+    written: str
+    log: Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """An upload or another change, and how far its indexing has come.
+
+    `state` is "queued", "running", "paused" (the disk is full), "done", "failed" or
+    "cancelled"; `stage`, `done`, `total` and `current` are those of `qafd.ingest.Progress`, or
+    "building layers", texts to embed and the layer at work.
+    """
+
+    id: int
+    state: str
+    stage: str
+    done: int
+    total: int
+    current: str
+    error: str
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
 
 
 @dataclass(frozen=True)
@@ -105,6 +153,95 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Head:
+    """What is known of a document; `pages` is 0 where its format has none.
+
+    `original` says whether the bytes of its file are stored, which are dropped when it was read.
+    """
+
+    name: str
+    source: str
+    title: str
+    kind: str
+    characters: int
+    passages: int
+    pages: int
+    deleted_at: str | None
+    original: bool
+
+
+@dataclass(frozen=True)
+class PassageLine:
+    """A passage in the list of a document's passages, with the beginning of its text."""
+
+    number: int
+    chunk: str
+    page: int | None
+    heading: str
+    opening: str
+
+
+@dataclass(frozen=True)
+class UnreadRow:
+    """A passage, the `number`-th of its document, that the model did not read as it should be.
+
+    `reason` says why, "" where only the `status` of the last call is known; see `Call`.
+    """
+
+    document: str
+    number: int
+    chunk: str
+    page: int | None
+    reason: str
+    status: str
+
+
+@dataclass(frozen=True)
+class WholeRow:
+    """A node with the place of the passage that it is; an entity has none."""
+
+    node: Node
+    document: str = ""
+    title: str = ""
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class EntityRow:
+    """An entity, in how many passages it is, and how many relations it has."""
+
+    node: Node
+    passages: int
+    relations: int
+
+
+@dataclass(frozen=True)
+class NameCount:
+    """How often passages have a name, under its key and with its kind; see `Mention`."""
+
+    key: str
+    name: str
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A row of the history of kept runs. `exact` is None for methods that give no certificate."""
+
+    id: str
+    made_at: str
+    question: str
+    method: str
+    params: Mapping[str, Any]
+    revision: int
+    nodes: int
+    tokens: int
+    exact: bool | None
+    note: str
+
+
+@dataclass(frozen=True)
 class LayerRow:
     """A derived layer that is kept: the version of the graph and of the builder it is from."""
 
@@ -128,6 +265,9 @@ class SavedRetrieval:
     layout: dict[str, Any]
     run: dict[str, Any] = field(default_factory=dict)
 
+
+PassageFacts = Mapping[tuple[str, str], str]
+"""Of one passage: kind and term to the body."""
 
 SEARCHED = 20  # passages that a search finds
 MOST_WORDS = 100  # words and phrases that are looked for
@@ -267,7 +407,7 @@ def clean_name(name: str) -> str:
     clean = "".join(c for c in storable(name) if c.isprintable()).strip()[:255]
     # documents are called by the label, which for names of dots would be one and the same
     if not clean or label(clean) == "document" not in clean:
-        raise ParameterError(f"{name!r} is no name for a file; rename the file.")
+        raise ParameterError("{name!r} is no name for a file; rename the file.", name=name)
     return clean
 
 
@@ -281,9 +421,9 @@ def check_finite(vectors: Vectors) -> None:
     """
     bad = int((~np.isfinite(vectors)).any(axis=-1).sum()) if vectors.size else 0
     if bad:
-        raise ParameterError(
-            f"{bad} of {len(vectors)} embeddings hold NaN or infinity and are not stored; "
-            "the embedding model or its file is broken.")
+        raise ParameterError("{bad} of {count} embeddings hold NaN or infinity and are not stored; "
+                             "the embedding model or its file is broken.", bad=bad,
+                             count=len(vectors))
 
 def unpacked(body: bytes) -> dict[str, Any]:
     """The retrieval, plan and layout in a stored body."""

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 
 from qafd.records import Floats
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+from qafd.wording import say
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,9 @@ def contract_passages(retrieval: Retrieval, spared: Collection[str] = ()) -> Con
         edge = direct.get((u, v)) or direct.get((v, u))
         label = edge.label if edge else ""
         if round(carriers) and not label:
-            label = (f"via {passages[round(place)].name}" if round(carriers) == 1
-                     else f"via {round(carriers)} passages")
+            label = say("via {number} passages", number=round(carriers))
+            if round(carriers) == 1:
+                label = say("via {name}", name=passages[round(place)].name)
         edges.append(RetrievedEdge(
             entities[u].id, entities[v].id, edge.kind if edge else "contracted",
             amount, strong, label))

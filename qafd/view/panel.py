@@ -17,14 +17,19 @@ from qafd.errors import ParameterError
 from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import drawn_contracted
+from qafd.view.groups import Groups
+from qafd.view.idioms import Idiom
 from qafd.wording import say
 from qafd.wording.panels import (
     say_drawn,
     say_footer,
+    say_idiom,
+    say_kind,
     say_number,
     say_percent,
     say_picture,
     say_retrieved,
+    say_words,
 )
 from qafd.wording.reasons import word_reason
 
@@ -36,15 +41,20 @@ RAMPS: dict[str, dict[str, list[str]]] = {
     "viridis": {"light": ["#fde725", "#7ad151", "#22a884", "#2a788e", "#3f2f78"],
                 "dark": ["#fde725", "#8bd850", "#2bb58c", "#3587a3", "#6f68b8"]},
 }
+# A picture that nothing is sure of: the same order of lightness, nearly without color.
+PALE = {"light": ["#eceade", "#d3d6c9", "#b3b9ae", "#8f988d", "#6c766c"],
+        "dark": ["#e3e2d9", "#c3c7bb", "#a0a79c", "#7e877d", "#626b63"]}
 # From -1, the second's, over gray to 1, the first's.
 DIVERGING = {"light": ["#b35806", "#f0a95c", "#d3d3d3", "#7fb2dc", "#1f5fa8"],
              "dark": ["#f28f3b", "#b9803f", "#6c7178", "#5b93c4", "#6bb3f5"]}
 NAME_LENGTH = 120
 REASON_LENGTH = 400
 EDGES_PER_NODE = 4
+DOCUMENTS = 5  # of a node that a filter can find it by
 # Above this ratio of the largest importance to the median, even square roots would paint
 # half of the nodes in one color.
 SKEWED = 400.0
+LINEAR = 100.0
 # Direction marks could turn a name around; the last three cannot stand in an SVG file.
 _UNSHOWN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
                      "\ufeff\ufffe\uffff")
@@ -113,6 +123,46 @@ class Drawing:
         return max(map(self.amount, retrieval.edges), default=0.0)
 
 
+@dataclass(frozen=True)
+class Scale:
+    """What colors and widths mean at every mass of a question, so that two masses can be compared.
+
+    Parameters
+    ----------
+    importance : float
+        Where colors end, > 0: nodes of this importance or more have the strongest.
+    amount : float
+        Where widths end: what edges of this flow (or weight) or more have.
+    nodes, edges : int
+        How many there are where the scale ends; what is crowded is drawn smaller.
+    """
+
+    importance: float
+    amount: float
+    nodes: int
+    edges: int
+
+    def colors(self, importance: Floats) -> Floats:
+        """Places on the ramp in [0, 1], equal for equal importances.
+
+        Importances grow by powers of ten with the mass: up to a hundredth of the largest the place
+        grows with them, beyond that with their logarithm.
+        """
+        shares = np.maximum(importance, 0.0) / self.importance
+        return np.asarray(np.minimum(np.log1p(LINEAR * shares) / np.log1p(LINEAR), 1.0))
+
+
+def scale_of(retrieval: Retrieval, drawing: Drawing) -> Scale | None:
+    """The scale that ends at what a retrieval has; None where no node has importance."""
+    drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
+    largest = largest_of(drawn.nodes)
+    if largest <= 0:
+        return None
+    nodes, edges = len(drawn.nodes), sum(drawing.amount(edge) > 0 for edge in drawn.edges)
+    return Scale(largest, drawing.largest(drawn), min(nodes, drawing.limit),
+                 min(edges, EDGES_PER_NODE * drawing.limit))
+
+
 class Look(TypedDict, total=False):
     """What a page may want of its panels beyond a picture of each retrieval.
 
@@ -126,6 +176,8 @@ class Look(TypedDict, total=False):
         A node that is always shown.
     lone : bool
         Color only what one panel alone retrieves; the rest is gray.
+    unsure : bool
+        Draw in pale colors, as what answers nothing for sure.
     path : sequence of str
         Node ids whose edges stand out; contracted passages on it are passed over.
     signed : mapping of id to float, or None
@@ -137,20 +189,36 @@ class Look(TypedDict, total=False):
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str
         Ids of nodes that were put beside the layout; no other node gives way to them.
+    idioms : sequence of sequence of Idiom
+        The shapes of each panel's method.
     largest : sequence of float
         The importance that is 100%, one per retrieval; by default the largest of its nodes.
+    scale : Scale or None
+        What colors and widths mean; by default they are relative to the largest of the panel.
+    groups : Groups or None
+        By which else the picture can be colored and filtered.
+    expanded : sequence of str
+        The nodes whose neighbors are shown too.
+    more : int
+        How many neighbors of the selected node could be shown too.
     """
 
     captions: Sequence[Caption]
     others: Iterable[RetrievedNode]
     selected: str | None
     lone: bool
+    unsure: bool
     path: Sequence[str]
     signed: Mapping[str, float] | None
     graph_size: int | None
     boxes: Sequence[str] | None
     late: Collection[str]
+    idioms: Sequence[Sequence[Idiom]]
     largest: Sequence[float]
+    scale: Scale | None
+    groups: Groups | None
+    expanded: Sequence[str]
+    more: int
 
 
 def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
@@ -161,7 +229,8 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     mass, dry ones, up to the limit. What a panel does not show and another panel or `others` does
     is drawn there as a ghost, half as many as the limit at most. Color is the square root of
     importance over the largest of the panel, or its rank when importances are too skewed for that;
-    thickness is the square root of flow (or weight) over the largest of the panel.
+    thickness is the square root of flow (or weight) over the largest of the panel. With a `scale`
+    both are the same at every mass.
 
     Parameters
     ----------
@@ -190,34 +259,73 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
              for retrieval in retrievals]
     drawn = _drawn_nodes(shown, drawing, positions, look.get("others", ()))
     index = {node: i for i, node in enumerate(sorted(drawn))}
-    scale, signed = _color_scale(shown), look.get("signed")
-    picture = _Picture(drawing, index, scale, _found_once(shown) if look.get("lone") else set(),
+    scale, signed = look.get("scale"), look.get("signed")
+    colors = scale.colors if scale else _color_scale(shown)
+    picture = _Picture(drawing, index, colors, scale, _found_once(shown) if look.get("lone") else set(),
                        signed, look.get("graph_size"))
+    groups = look.get("groups")
     nodes = []
     for node in index:
         x, y = positions[node]
-        place = {"id": node, "name": shown_name(drawn[node]),
-                 "kind": clean(drawn[node].kind, NAME_LENGTH),
-                 "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
-        nodes.append(place | {"late": 1} if node in look.get("late", ()) else place)
-    legend = _legend(shown, scale is rank_scale, drawing, tops)
+        place: dict[str, Any] = {
+            "id": node, "name": shown_name(drawn[node]),
+            "kind": say_kind(clean(drawn[node].kind, NAME_LENGTH)),
+            "x": round(x / drawing.aspect, 4), "y": round(y, 4)}
+        if drawn[node].kind == "passage":
+            place["square"] = 1
+        if node in look.get("late", ()):
+            place["late"] = 1
+        if groups is not None:
+            place["d"] = list(groups.documents_of.get(node, ()))[:DOCUMENTS]
+            place["c"] = groups.community_of.get(node, -1)
+        nodes.append(place)
+    panels = [picture.panel(*one) for one in zip(
+        shown, captions or [Caption()] * count, tops, strict=True)]
+    for panel, idioms in zip(panels, look.get("idioms", ()), strict=False):
+        panel["shapes"] = _shapes(idioms, index)
+    legend = _legend(shown, colors is rank_scale, drawing, tops)
+    if scale is not None:
+        legend |= _legend_of(scale)
+    ramp = PALE if look.get("unsure") else RAMPS[drawing.ramp]
     if signed is not None:
+        ramp = DIVERGING
         legend |= {"color": say("difference"), "low": say("second only"),
                    "high": say("first only"), "note": ""}
     return {
         "aspect": drawing.aspect,
         "nodes": nodes,
-        "panels": [picture.panel(*one) for one in zip(
-            shown, captions or [Caption()] * count, tops, strict=True)],
-        "ramp": RAMPS[drawing.ramp] if signed is None else DIVERGING,
+        "panels": panels,
+        "ramp": ramp,
         "signed": signed is not None,
         "legend": legend,
         "lone": look.get("lone", False),
+        "unsure": look.get("unsure", False),
         "boxes": look.get("boxes"),
         "path": [node for node in look.get("path", ()) if node in index],
+        "groups": _named(groups) if groups else None,
+        "expanded": list(look.get("expanded", ())),
+        "more": look.get("more", 0),
+        "crowd": [scale.nodes, scale.edges] if scale else None,
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
+        "words": say_words(),
         "selected": look.get("selected"),
     }
+
+
+def _named(groups: Groups) -> dict[str, list[str]]:
+    return {"document": [clean(name, NAME_LENGTH) for name in groups.documents],
+            "community": [clean(name, NAME_LENGTH) for name in groups.communities]}
+
+
+def _shapes(idioms: Sequence[Idiom], index: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The shapes of a panel over the nodes that are drawn."""
+    shapes = []
+    for idiom in idioms:
+        nodes = [index[node] for node in idiom.nodes if node in index]
+        if nodes:
+            title = say_idiom(idiom.shape, idiom.title, idiom.number)
+            shapes.append({"shape": idiom.shape, "n": nodes, "title": clean(title, NAME_LENGTH)})
+    return shapes
 
 
 def clean(text: str, length: int) -> str:
@@ -371,7 +479,8 @@ class _Picture:
 
     drawing: Drawing
     index: Mapping[str, int]
-    scale: Callable[[Floats], Floats]
+    colors: Callable[[Floats], Floats]
+    scale: Scale | None
     only: Collection[str]
     signed: Mapping[str, float] | None
     graph_size: int | None
@@ -379,7 +488,7 @@ class _Picture:
     def panel(self, shown: Shown, caption: Caption, largest: float) -> dict[str, Any]:
         """One panel; an importance is said as its share of the `largest`."""
         title = clean(caption.title or shown.retrieval.method, NAME_LENGTH)
-        top = self.drawing.largest(shown.retrieval)
+        top = self.scale.amount if self.scale else self.drawing.largest(shown.retrieval)
         return {
             "title": title,
             "subtitle": clean(caption.subtitle, NAME_LENGTH),
@@ -391,7 +500,7 @@ class _Picture:
 
     def _nodes(self, shown: Shown, largest: float) -> list[dict[str, Any]]:
         full = [n.importance if n.state == SATURATED else 0.0 for n in shown.nodes]
-        colors = self.scale(np.array(full)).tolist()
+        colors = self.colors(np.array(full)).tolist()
         measure = self.drawing.measures[0] if self.drawing.measures else say("importance")
         nodes = []
         for node, color in zip(shown.nodes, colors, strict=True):
@@ -400,6 +509,8 @@ class _Picture:
             value = (say_number(node.importance) if self.drawing.measures
                      else say_percent(share_of(node.importance, largest)))
             facts = [[measure, value], *_facts(node)]
+            if self.scale and node.importance > 0:
+                facts.insert(1, [say("x"), say_number(node.importance)])
             if self.signed and node.id in self.signed:
                 facts.append([say("difference"), f"{self.signed[node.id]:+.2f}"])
             nodes.append({
@@ -413,7 +524,8 @@ class _Picture:
         drawing = self.drawing
         arrows, thickest = drawing.thickness == "flow", 0.5 if drawing.measures else 1.0
         weight = drawing.measures[1] if drawing.measures else say("weight")
-        width = thickest * float(np.sqrt(drawing.amount(edge) / top)) if top > 0 else 0
+        share = min(drawing.amount(edge) / top, 1.0) if top > 0 else 0.0
+        width = thickest * float(np.sqrt(share))
         facts = [[say("flow"), say_number(edge.flow)]] if arrows or edge.flow > 0 else []
         return {"u": self.index[edge.source], "v": self.index[edge.target], "w": round(width, 3),
                 "arrow": arrows and edge.flow > 0, "label": clean(edge.label, NAME_LENGTH),
@@ -476,6 +588,17 @@ def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
         "passages": any(node.kind == "passage" for node in nodes),
         "plain": drawing.measures is not None,
     }
+
+
+def _legend_of(scale: Scale) -> dict[str, Any]:
+    """What colors and widths mean on a scale that is the same at every mass."""
+    widest = _round_down(scale.amount) if scale.amount > 0 else 0.0
+    widths = []
+    for value in (widest / 10, widest):
+        if value > 0:
+            widths.append([round(float(np.sqrt(value / scale.amount)), 3), say_number(value)])
+    return {"color": say("importance x"), "low": "0", "high": say_number(scale.importance),
+            "note": say("logarithmic, the same at every mass"), "widths": widths}
 
 
 def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[float, str]]:

@@ -10,8 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qafd.errors import ParameterError, QafdError
+
+if TYPE_CHECKING:
+    from qafd.records import Check
 
 Catalog = Mapping[str, str]
 """English template to the template of a language; what it lacks or leaves empty stays English."""
@@ -56,6 +60,11 @@ def say_some(names: Sequence[str], most: int = 3) -> str:
 def say_error(error: QafdError) -> str:
     """What an error says, in the language in force."""
     return say(error.template, **error.values)
+
+
+def say_check(check: "Check") -> str:
+    """What a check found, in the language in force."""
+    return say(check.template, **check.values)
 
 
 @contextmanager

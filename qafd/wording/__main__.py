@@ -13,9 +13,9 @@ from pathlib import Path
 
 from qafd.wording import read_catalog
 
-SAYING = {"say": 1, "say_count": 3}
+SAYING = {"say": 1, "say_count": 3, "Provider": 1, "Shortcut": 2}
 """How many of the first arguments of a function may be templates."""
-TABLES = ("qafd/wording", "qafd/learn/cards.py")
+TABLES = ("qafd/wording", "qafd/learn/cards.py", "qafd/learn/lesson.py")
 """Where every text is one that people read."""
 
 

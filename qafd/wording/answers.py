@@ -7,51 +7,65 @@ from qafd.models.prompts_answer import ABSENT
 from qafd.wording import say, say_count, say_list
 
 if TYPE_CHECKING:
-    from qafd.answer import Answer
+    from qafd.answer import Answer, Written
     from qafd.answer.change import AnswerChange
     from qafd.retrieve.base import Retrieval
-
-SURE = 0.4  # share of the mass from which names are said to be sure
 
 
 def say_absence(answer: "Answer") -> str:
     """That the evidence is too weak, with the numbers; "" where there is an answer."""
     if not answer.abstained:
         return ""
-    best = min(answer.best, answer.needed - 0.01)  # 0.459 is not 0.46
-    numbers = say("The similarity of the best sentence is {best:.2f}; an answer needs {needed:.2f}.",
-                  best=best, needed=answer.needed)
+    numbers = say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}.",
+                  evidence=min(answer.evidence, answer.needed - 0.01),  # 0.629 is not 0.63
+                  needed=answer.needed)
     lead = say("Perhaps not in these documents.") if answer.confidence == "perhaps" else say(ABSENT)
     return f"{lead} {numbers}"
 
 
+def say_doubts(written: "Written") -> list[str]:
+    """What speaks against a model's answer: what its sources do not have, and that it was cut."""
+    said = []
+    for claim in written.claims:
+        if claim.missing:
+            said.append(say("The sources of “{claim}” do not have {words}.", claim=claim.text,
+                            words=say_list([f"“{word}”" for word in claim.missing])))
+    if written.reply.cut:
+        said.append(say("The answer ends where the reply limit was reached; raise the reply limit of "
+                        "answers, in Settings or with --reply-tokens, for the whole of it."))
+    return said
+
+
 def say_need(answer: "Answer") -> str:
-    """How near the bold sentence is and has to be."""
-    return say("The sentence in bold has a similarity of {best:.2f}; an answer needs {needed:.2f}.",
-               best=answer.best, needed=answer.needed)
+    """How much evidence there is for the bold sentence, and how much it needs."""
+    return say("The evidence is {evidence:.2f}; an answer needs {needed:.2f}.",
+               evidence=answer.evidence, needed=answer.needed)
 
 
 def say_gap(answer: "Answer") -> str:
-    """Which words of the question no considered passage has; "" for none."""
-    if not answer.missing:
-        return ""
-    return say_count(
-        len(answer.missing),
-        "No passage read here has the word {words}; they may say it otherwise, or not at all.",
-        "No passage read here has the words {words}; they may say them otherwise, or not at all.",
-        words=", ".join(answer.missing))
+    """Which words of the question no considered passage has, or what it takes out; "" for none."""
+    said = []
+    if answer.missing:
+        said.append(say_count(
+            len(answer.missing),
+            "No passage read here has the word {words}; they may say it otherwise, or not at all.",
+            "No passage read here has the words {words}; they may say them otherwise, or not at all.",
+            words=", ".join(answer.missing)))
+    if answer.exclusion:
+        said.append(say("“{word}” is not read here: quoted sentences may be about what it takes out.",
+                        word=answer.exclusion))
+    return " ".join(said)
 
 
 def say_certainty(retrieval: "Retrieval") -> str:
     """How sure the names of the question are, by the share of the mass that enters at them; "" for
     methods without mass."""
-    poured = sum(node.source for node in retrieval.nodes)
-    if poured <= 0:
+    named = retrieval.named_share
+    if named is None:
         return ""
-    named = sum(node.source for node in retrieval.nodes if node.kind != "passage") / poured
     if named == 0:
         return say("No sure name: the mass enters at passages.")
-    if named < SURE:
+    if retrieval.unsure:
         return say("No very sure name: {share:.0%} of the mass enters at names.", share=named)
     return say("Sure names: {share:.0%} of the mass enters at them.", share=named)
 

@@ -1,11 +1,16 @@
 """Numbers of things, with the word that follows them."""
 
-from qafd.wording import say_count
+from qafd.wording import say, say_count
+
+MINUTE, HOUR = 60, 3600
 
 NOUNS = {
+    "call": ("{number} call", "{number} calls"),
     "character": ("{number} character", "{number} characters"),
     "column": ("{number} column", "{number} columns"),
     "declared reference": ("{number} declared reference", "{number} declared references"),
+    "description": ("{number} description", "{number} descriptions"),
+    "document": ("{number} document", "{number} documents"),
     "edge": ("{number} edge", "{number} edges"),
     "entity": ("{number} entity", "{number} entities"),
     "file": ("{number} file", "{number} files"),
@@ -15,7 +20,10 @@ NOUNS = {
     "page": ("{number} page", "{number} pages"),
     "passage": ("{number} passage", "{number} passages"),
     "question": ("{number} question", "{number} questions"),
+    "retrieved passage": ("{number} retrieved passage", "{number} retrieved passages"),
     "relation": ("{number} relation", "{number} relations"),
+    "reply": ("{number} reply of a model", "{number} replies of models"),
+    "retrieval": ("{number} retrieval", "{number} retrievals"),
     "round": ("{number} round", "{number} rounds"),
     "row": ("{number} row", "{number} rows"),
     "run": ("{number} run", "{number} runs"),
@@ -32,3 +40,17 @@ def count(number: int, noun: str) -> str:
     """A number of things that have a word in `NOUNS`: "1 passage", "2,000 passages"."""
     one, many = NOUNS[noun]
     return say_count(number, one, many)
+
+
+def say_left(seconds: float | None) -> str:
+    """The time that is left, no finer than it is known: "about 40 s left"; "" where it is not."""
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return say("a few seconds left")
+    if seconds < 55:
+        return say("about {seconds} s left", seconds=10 * round(seconds / 10))
+    if seconds < 0.9 * HOUR:
+        return say("about {minutes} min left", minutes=round(seconds / MINUTE) or 1)
+    digits = 1 if seconds < 10 * HOUR else 0
+    return say("about {hours} h left", hours=f"{seconds / HOUR:.{digits}f}")

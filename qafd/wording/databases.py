@@ -1,17 +1,25 @@
 """What is said of other people's databases: drafts of SQL, and what may make them wrong."""
 
-from qafd.sql.draft import MOST, Doubt, DraftDoubt, SqlDraft
+from qafd.sql.draft import MOST, DoubtKind, DraftDoubt, SqlDraft
+from qafd.sql.schema import Column, Schema
 from qafd.wording import say
+from qafd.wording.counts import count
 
 _DOUBTS = {
-    Doubt.UNJOINED: "{name} is not joined: no key leads to it.",
-    Doubt.COUNTED_TWICE:
+    DoubtKind.UNJOINED: "{name} is not joined: no key leads to it.",
+    DoubtKind.COUNTED_TWICE:
         "A row can count several times where several rows are joined to it.",
-    Doubt.NEGATION: "“{name}” is not understood: the draft asks for what is there, not for what is "
+    DoubtKind.NEGATION: "“{name}” is not understood: the draft asks for what is there, not for what is "
                     "missing.",
-    Doubt.OTHER_COLUMN: "“{name}” is also a value of {column}."}
+    DoubtKind.OTHER_COLUMN: "“{name}” is also a value of {column}."}
 _TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}",
            "COUNT": "counts different values of {column}"}
+_LABELS = {"has the column": "has the column", "refers to": "refers to",
+           "refers, by its name, to": "refers, by its name, to"}
+_JOINS = {("refers", False): "It refers to {column}.",
+          ("refers", True): "It refers to {column} (by its name).",
+          ("referred", False): "{column} refers to it.",
+          ("referred", True): "{column} refers to it (by its name)."}
 
 
 def describe_draft(draft: SqlDraft) -> str:
@@ -45,3 +53,45 @@ def describe_draft(draft: SqlDraft) -> str:
 def word_doubt(doubt: DraftDoubt) -> str:
     """What may make a draft wrong, as a sentence."""
     return say(_DOUBTS[doubt.kind], name=doubt.name, column=doubt.column)
+
+
+def say_facts(schema: Schema, name: str) -> str:
+    """What a file says of a table or column."""
+    if name in schema.table:
+        table = schema.table[name]
+        if table.rows is None:
+            return say("more than 1,000,000 rows, {columns}.", columns=count(len(table.columns), "column"))
+        return say("{rows}, {columns}.", rows=count(table.rows, "row"),
+                   columns=count(len(table.columns), "column"))
+    column = schema.column[name]
+    facts = [column.type or say("no type")]
+    if column.key:
+        facts.append(say("primary key"))
+    sentences = [f"{', '.join(facts)}."]
+    if column.values:
+        sentences.append(say("Values such as {values}.", values=", ".join(column.values)))
+    for words in _say_joins(schema, column):
+        sentences.append(words)
+    return " ".join(sentences)
+
+
+def _say_joins(schema: Schema, column: Column) -> list[str]:
+    """To what a column refers, and what refers to it."""
+    sentences = []
+    for join in schema.joins:
+        for own, other in join.pairs:
+            if own == column.label:
+                sentences.append(say(_JOINS["refers", join.inferred], column=other))
+            elif other == column.label:
+                sentences.append(say(_JOINS["referred", join.inferred], column=own))
+    return sentences
+
+
+def say_label(label: str) -> str:
+    """What an edge of a schema says."""
+    return say(_LABELS[label]) if label in _LABELS else label
+
+
+def say_key(column: str, inferred: bool) -> str:
+    """The column that another refers to, in a cell of a table."""
+    return say("→ {column} (by its name)", column=column) if inferred else f"→ {column}"

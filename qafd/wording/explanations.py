@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from qafd.explain import (
         Along,
         Balance,
+        Chain,
         Gate,
         OtherReason,
         ReasoningPath,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         WhyNot,
     )
 
+FEW_PARTS = 4  # diffusions that do not fill a node and are told of one by one
 _HELD = {
     "saturated": "{name} is full: it holds {held:.3g} of {capacity:.3g}",
     "wet": "{name} is touched, not full: it holds {held:.3g} of {capacity:.3g}",
@@ -68,20 +70,22 @@ def _say_run(why: "Why") -> str:
 
 
 def _say_parts(why: "Why") -> str:
-    """Which subqueries brought a node and why, and what the others did there."""
+    """Which diffusions brought a node and why, and what the others did there."""
     words, others = [], []
     for part in why.parts:
         if part.why is None:
-            others.append(say("Subquery {number} did not reach it.", number=part.number))
+            others.append(say("Diffusion {number} did not reach it.", number=part.number))
         elif part.full:
-            words.append(say("Subquery {number}, “{question}”, brought it.", number=part.number,
+            words.append(say("Diffusion {number}, “{question}”, brought it.", number=part.number,
                              question=part.question))
             words.append(_say_run(part.why))
         else:
-            others.append(say("Subquery {number} left {mass:.3g} of mass on it, which does not "
+            others.append(say("Diffusion {number} left {mass:.3g} of mass on it, which does not "
                               "fill it.", number=part.number, mass=part.why.balance.node.mass))
     if not words:
-        words = [say("No subquery fills {name}, so it is not retrieved.", name=why.name)]
+        words = [say("No diffusion fills {name}, so it is not retrieved.", name=why.name)]
+    if len(others) > FEW_PARTS:
+        others = [say("{number} other diffusions do not fill it.", number=len(others))]
     return " ".join(words + others)
 
 
@@ -94,9 +98,9 @@ def say_balance(balance: "Balance", most: int = 3) -> str:
     node = balance.node
     name = node.name
     if node.brought_by:
-        # Each subquery's diffusion has buckets of its own; the sum of several need not be full.
+        # Each diffusion has buckets of its own; the sum of several need not be full.
         numbers = say_list([str(part + 1) for part in node.brought_by])
-        name = say("{name} (filled by subquery {numbers})", name=name, numbers=numbers)
+        name = say("{name} (filled by diffusion {numbers})", name=name, numbers=numbers)
     words = say(_HELD.get(node.state, _HELD["dry"]), name=name, held=node.mass,
                 capacity=node.capacity)
     parts = []
@@ -129,6 +133,11 @@ def say_path(path: "ReasoningPath") -> str:
     for step in path.steps:
         words += [_say_step(step), step.target]
     return "".join(words)
+
+
+def say_chain(chain: "Chain") -> str:
+    """A chain, such as "Jeff Bezos → Andy Jassy → Amazon Web Services"."""
+    return " → ".join([chain.start, *(hop.name for hop in chain.hops)])
 
 
 def _say_step(step: "Step") -> str:
@@ -177,7 +186,7 @@ def say_why_not(why: "WhyNot") -> list[str]:
     """Why a node is not retrieved, sentence by sentence, the foremost first."""
     words = []
     if why.parts:
-        words.append(say("No subquery retrieves {name}; subquery {part}, “{question}”, comes "
+        words.append(say("No diffusion retrieves {name}; number {part}, “{question}”, comes "
                          "nearest.", name=why.name, part=why.part, question=why.question))
     if why.held > 0:
         words.append(say("{name} holds {held:.3g} of {capacity:.3g}, so {shortfall:.3g} are missing.",

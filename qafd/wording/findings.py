@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from qafd.flow.verify import Finding, Verification
 
 _FINDINGS = {
-    "union_checked": "This is the sum of {count} diffusions, one for each subquery, and each of "
+    "union_checked": "This is the sum of {count} diffusions, and each of "
                      "them was checked.",
     "flows_right": "All {edges} flows are weight times difference of importance, and every one of "
                    "{nodes} nodes holds its source plus inflow minus outflow.",
@@ -62,7 +62,7 @@ def say_finding(finding: "Finding") -> str:
         values["flaws"] = say_flaws(values["flaws"])
     words = say(_FINDINGS[finding.kind], **values)
     if finding.part:
-        return say("Subquery {number}: {finding}", number=finding.part, finding=words)
+        return say("Diffusion {number}: {finding}", number=finding.part, finding=words)
     return words
 
 

@@ -9,6 +9,44 @@ from qafd.wording import say, say_count, say_list
 if TYPE_CHECKING:
     from qafd.view.panel import Shown
 
+_STATES = {"saturated": "full: retrieved", "wet": "touched, not full", "dry": "not touched"}
+
+
+_WORDS = {
+    "saturated": "retrieved", "wet": "touched, not full", "dry": "nothing reached it",
+    "ghost": "not retrieved", "seed": "seed", "only": "retrieved here only",
+    "shared": "by others too", "passage": "passage", "panels": "by panel",
+    "named": "{name}, {facts}", "elsewhere": "{name}, not retrieved here",
+    "out": "Zoom out", "in": "Zoom in", "reset": "Reset", "all": "Show everything",
+    "svg": "Download as SVG", "png": "Download as PNG", "link": "Link",
+    "copy": "Copy the link to this view", "copied": "Copied", "find": "Find a node",
+    "kinds": "All types", "documents": "All documents", "type": "Type", "document": "Document",
+    "importance": "Importance", "community": "Community", "color": "Color", "others": "others",
+    "found": "{number} found", "hit": "{number} of {all}: {name}", "view": "View",
+    "only_full": "Retrieved only", "moving": "Moving flow", "folded": "+{number} touched",
+    "filtered": "{number} hidden by the filter",
+    "expand": "Show or fold the neighbors of the selected node (X)",
+    "neighbors": "+{number} neighbors", "less": "Fold neighbors", "more": "+{number} without a name here",
+    "hint": "click selects · drag pans · ctrl + wheel zooms · double click resets",
+    "touch": "a tap selects · drag pans · two fingers zoom · double tap resets"}
+"""What the component that draws panels says by itself, by its name there."""
+
+
+def say_words() -> dict[str, str]:
+    """The words of the component that draws panels, in the language in force."""
+    return {name: say(template) for name, template in _WORDS.items()}
+
+
+def say_kind(kind: str) -> str:
+    """What a node is: entity, passage, or the type that its documents give it."""
+    return say(kind)
+
+
+def say_state(state: str) -> str:
+    """What became of a node."""
+    return say(_STATES[state])
+
+
 def say_number(value: float) -> str:
     """Three significant digits, thousands grouped."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -76,3 +114,14 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
     return words + " " + say("The largest flow, {flow}, runs from {source} to {target}.",
                              flow=say_number(flow), source=source, target=target)
 
+
+
+def say_idiom(shape: str, title: str, number: int) -> str:
+    """What a shape in a method's picture is: a community, those within some hops, a path."""
+    if shape == "ring" and number == 0:
+        return say("seeds")
+    if shape == "ring":
+        return say_count(number, "{number} hop", "{number} hops")
+    if shape == "ribbon":
+        return say("path {number}", number=number)
+    return title

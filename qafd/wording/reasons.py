@@ -21,12 +21,13 @@ _SEEDS = {
 _SENTENCES = {
     ReasonKind.GIVEN: "{text}",
     ReasonKind.RANKED: "Number {place} of its passages.",
-    ReasonKind.BROUGHT_BY: "Retrieved by subquery {subqueries}.",
+    ReasonKind.BROUGHT_BY: "Retrieved by diffusion {subqueries}.",
     ReasonKind.NO_NEIGHBORS: "It has no neighbors here, so it takes no mass.",
     ReasonKind.FILLED_FROM: "Filled up: the largest part of its mass came from {name}.",
     ReasonKind.TOUCHED_FROM:
         "Touched by the front but not full: the largest part of its mass came from {name}.",
     ReasonKind.UNREACHED: "No mass reached it.",
+    ReasonKind.PUSHED_TO: "Score {score:.3g} after the pushes, number {place}.",
     ReasonKind.WALK_SHARE: "{share:.2%} of the walk is here, number {place}.",
     ReasonKind.WALK_FROM: "The largest part of its walk came from {name}.",
     ReasonKind.WALK_FROM_PASSAGE: "The largest part of its walk came from the passage {name}.",
@@ -69,6 +70,7 @@ _SENTENCES = {
     ReasonKind.MET_IN_SENTENCE: "{name}: met, both are named in “{text}”.",
     ReasonKind.MET_IN_PASSAGE: "{name}: met, both are named in one passage.",
     ReasonKind.NOT_MET: "{name}: not met.",
+    ReasonKind.NOT_RELATED: "{name}: not related, as asked.",
     ReasonKind.COSINE: "Cosine {cosine:.2f} with the question.",
 }
 _COUNTED = {
@@ -112,6 +114,7 @@ _CAUSES = {
     ReasonKind.FILLED_FROM: (
         "it fills up with mass that comes mostly from {name}",
         "they fill up with mass that comes mostly from {name}"),
+    ReasonKind.PUSHED_TO: ("it ranks {places} after the pushes", "they rank {places} after the pushes"),
     ReasonKind.WALK_SHARE: ("it ranks {places} in its walk", "they rank {places} in its walk"),
     ReasonKind.WALK_FROM: (
         "it is reached by its walk mostly from {name}",
@@ -169,6 +172,26 @@ _CAUSES = {
 }
 _NOTICES = {
     NoticeKind.GIVEN: "{text}",
+    NoticeKind.STOPPED_EARLY: "Stopped after {done} of {asked} questions.",
+    NoticeKind.ENDED_EARLY: "Ended after {done} of {asked} questions: {text}",
+    NoticeKind.NOT_ALL_JUDGED: "Not all questions were judged: {text}",
+    NoticeKind.GOLD_UNKNOWN:
+        "{missing} of {all} gold passages are not in this workspace and count as missed: {names}.",
+    NoticeKind.NODES_UNKNOWN:
+        "{missing} of {all} gold nodes are not in this graph and count as missed: {names}.",
+    NoticeKind.QUESTION_CUT: "The question has {count:,} characters; only the first {read:,} are read, so "
+                             "put what you ask first.",
+    NoticeKind.NO_NAME_KNOWN: "No name in the question is known to this graph, so the passages nearest in "
+                              "words and meaning are the only seeds.",
+    NoticeKind.NOT_ENGLISH: "The question does not look English, the only language that the bundled model "
+                            "compares meanings in; names and words count as always.",
+    NoticeKind.READ_WITHOUT: "The question was read without {model}: {text}",
+    NoticeKind.CONDITIONS_BY_RULES: "The conditions were read by rules, not by {model}: {text}",
+    NoticeKind.NAME_UNKNOWN: "“{name}” is no name in these documents.",
+    NoticeKind.NAME_IN_PART: "“{name}” is no name in these documents, only {part} is.",
+    NoticeKind.NAME_ALIKE: "“{name}” is no name in these documents; {other} stands for it (spelled alike).",
+    NoticeKind.NAME_NEAR: "“{name}” is no name in these documents; {other} stands for it (similarity "
+                          "{similarity:.2f}).",
     NoticeKind.NO_SEED: "No seed was found for this question.",
     NoticeKind.NO_SOURCE: "No source was found for this question.",
     NoticeKind.NO_SHARED_WORD: "No passage has a word of the question.",
@@ -177,6 +200,10 @@ _NOTICES = {
         "resource.",
     NoticeKind.NONE_MET: "Nothing is related to what the question names.",
     NoticeKind.NO_CONDITION: "The question names nothing that an answer could be related to.",
+    NoticeKind.ONE_CONDITION:
+        "The question has one condition, so all that is related to {name} meets it; add another.",
+    NoticeKind.CONTRADICTION:
+        "{name} is asked for and excluded, which nothing can meet; take one of the two back.",
     NoticeKind.NEAREST_TAKEN:
         "The question names nothing that the graph knows; what is nearest in name was taken.",
     NoticeKind.NOTHING_NAMED:
@@ -188,6 +215,8 @@ _NOTICES = {
         "mass capped at 99.9% of what fits: {wanted:,.4g} units were asked for, all that is connected "
         "to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured and everything is full or "
         "nearly full; choose less mass for a local answer",
+    NoticeKind.ALL_TIED: "They are shown equally well: their order says nothing.",
+    NoticeKind.UNREAD: "Not read as a condition: {words}.",
     NoticeKind.MASS_CAPPED_THERE:
         "mass capped at {count} of {seeds} seeds: {wanted:,.4g} units were asked for, all that is "
         "connected to these seeds can hold {room:,.4g}, so {poured:,.4g} were poured there",
@@ -195,9 +224,26 @@ _NOTICES = {
 
 
 _COUNTED_NOTICES = {
+    NoticeKind.MORE_UNKNOWN: (
+        "{number} more name of the question is none in these documents.",
+        "{number} more names of the question are none in these documents."),
+    NoticeKind.FEW_PASSAGES: (
+        "With {number} passage in all, any method has it among its first 5: compare what is found in "
+        "2, and MRR.",
+        "With {number} passages in all, any method has them among its first 5: compare what is found "
+        "in 2, and MRR."),
+    NoticeKind.FEW_QUESTIONS: (
+        "{number} question cannot tell methods apart, whatever differs on it; use {few} or more.",
+        "{number} questions cannot tell methods apart, whatever differs on them; use {few} or more."),
+    NoticeKind.GOLD_LEFT_OUT: (
+        "Left out: {number} question without gold passages.",
+        "Left out: {number} questions without gold passages."),
     NoticeKind.ALL_MET: (
         "{number} answer meets all {wanted} conditions.",
-        "{number} answers meet all {wanted} conditions, equally well."),
+        "{number} answers meet all {wanted} conditions."),
+    NoticeKind.TIED: (
+        "The first of them is shown best.",
+        "The first {number} of them are shown equally well: their order says nothing."),
     NoticeKind.SOME_MET: (
         "Nothing meets all {wanted} conditions; {number} answer meets {met}.",
         "Nothing meets all {wanted} conditions; {number} answers meet {met}, equally well."),

@@ -25,10 +25,10 @@ def say_setting_name(key: str) -> str:
 
 
 def say_value(value: Any) -> str:
-    """The value of a setting."""
+    """The value of a setting; options such as "budget" are words of a language too."""
     if isinstance(value, float):
         return f"{value:g}"
-    return str(value) if value != "" else say("unknown")
+    return say(str(value)) if value != "" else say("unknown")
 
 
 def say_settings(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from qafd.answer import Written
+from qafd.app import markup
 from qafd.app.escaping import capital, plain, safe
-from qafd.app.explore.answer import STYLE
-from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
+from qafd.app.explore.answer import say_leaving
+from qafd.app.provider import language_model, preferences, why_no_model
 from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
+from qafd.models import Reply
 from qafd.models.cost import tokens_of
-from qafd.models.prompts_answer import ANSWER_TOKENS
 from qafd.reading.text.markdown import answer_html
 from qafd.retrieve.base import Retrieval
+from qafd.wording import say, say_error
 
 
 def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
@@ -21,41 +24,43 @@ def written_answers(knowledge: KnowledgeGraph, question: str, budget: int,
 
     All columns get the same prompt and token budget; what was paid for once is shown again.
     """
-    model = language_model(knowledge.path, "answer", question)
+    model = language_model(knowledge.url, "answer", question)
     if model is None:
         st.caption(plain(capital(why_no_model())))
         return
-    drafts = [(name, knowledge.draft(retrieval, budget=budget)) for name, retrieval in columns]
-    known = {name: model.stored(model.key(draft.messages, None, ANSWER_TOKENS))
+    calls = preferences().calls
+    drafts = [(name, knowledge.draft(retrieval, budget=calls.fit(budget))) for name, retrieval in columns]
+    known = {name: model.stored(model.key(draft.messages, None, calls.answer_tokens))
              for name, draft in drafts}
     missing = [(name, draft) for name, draft in drafts if known[name] is None]
     if missing:
-        away = (" Your question and the passages leave this machine."
-                if leaves_this_machine(preferences()) else "")
         sent = sum(tokens_of(draft.messages) for _, draft in missing)
-        st.caption(plain(f"{model.name} would read about {sent:,} tokens in {len(missing)} calls."
-                         f"{away}"))
-        if st.button("Let the model answer each", key="write_each"):
+        would = say("{model} would read about {tokens} tokens in {calls} calls.", model=model.name,
+                    tokens=f"{sent:,}", calls=len(missing))
+        st.caption(plain(f"{would} {say_leaving()}"))
+        if st.button(say("Let the model answer each"), key="write_each"):
             # one connection for all calls, which would each open and close the file
-            with st.spinner(f"{len(missing)} calls"), knowledge.store():
+            with st.spinner(say("{number} calls", number=len(missing))), knowledge.store():
                 for name, draft in missing:
                     try:
-                        known[name] = model.complete(draft.messages, max_tokens=ANSWER_TOKENS)
+                        known[name] = model.complete(draft.messages, max_tokens=calls.answer_tokens)
                     except ModelError as error:
-                        st.error(plain(f"{name}: {error}"))
-    st.html(STYLE)
+                        st.error(plain(f"{name}: {say_error(error)}"))
     for number, (name, draft) in enumerate(drafts):
-        reply, anchor = known[name], f"written{number}"
-        if reply is None:
-            continue
-        with st.container(border=True, key=f"answer{number}"):
-            written = knowledge.written(draft, reply, model.name)
-            st.html(f"<b>{safe(name)}</b>" + answer_html(
-                written.text, {c.number for c in written.citations}, anchor))
-            for c in written.citations:
-                said = " … ".join(safe(c.passage.text[start:end]) for start, end in c.marks)
-                st.html(f"<small id='{anchor}-{c.number}'>[{c.number}] "
-                        f"{safe(c.title)} — {safe(c.where)}: <mark>{said}</mark></small>")
-            about = "~" if reply.estimated else ""
-            st.caption(plain(f"Written by {model.name}, {about}{reply.tokens_in:,} + "
-                             f"{about}{reply.tokens_out:,} tokens."))
+        reply = known[name]
+        if reply is not None:
+            with st.container(border=True, key=f"answer{number}"):
+                _show(name, knowledge.written(draft, reply, model.name), reply, f"written{number}")
+
+
+def _show(name: str, written: Written, reply: Reply, anchor: str) -> None:
+    st.html(markup.bold(safe(name)) + answer_html(
+        written.text, {citation.number for citation in written.citations}, anchor))
+    for citation in written.citations:
+        text = citation.passage.text
+        quotes = [markup.marked(text, [(start, end)], start, end) for start, end in citation.marks]
+        source = f"[{citation.number}] {safe(citation.title)} — {safe(citation.where)}"
+        st.html(markup.anchored(f"{source}: {' … '.join(quotes)}", anchor, citation.number))
+    st.caption(plain(say("Written by {model}, {about}{sent} + {about}{written} tokens.",
+                         model=written.model, about="~" if reply.estimated else "",
+                         sent=f"{reply.tokens_in:,}", written=f"{reply.tokens_out:,}")))

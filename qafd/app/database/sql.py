@@ -1,21 +1,23 @@
 """The tabs of the Database page: SQL and its rows, why, the schema, and the certificate."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from qafd.app.database import why_line
-from qafd.app.escaping import plain, safe, said
-from qafd.app.explore.node import read_table
+from qafd.app.database.chosen import why_line
+from qafd.app.escaping import plain, said
 from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import ways_listed
+from qafd.app.markup import read_table
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.session import exchange, keep, put, put_next, value_of
+from qafd.app.tables import columns_of, download_csv, table
 from qafd.errors import ModelError, QafdError
-from qafd.export import table_csv
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import tokens_of
 from qafd.retrieve.base import SATURATED
@@ -26,7 +28,7 @@ from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sq
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
-from qafd.wording.databases import describe_draft, word_doubt
+from qafd.wording.databases import describe_draft, say_key, word_doubt
 from qafd.wording.reasons import word_seed
 
 RAN = "ran"
@@ -58,7 +60,7 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
 
 def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
     """The button that lets the model of the settings write the SQL."""
-    model = language_model(knowledge.path, "sql", asked.plan.question)
+    model = language_model(knowledge.url, "sql", asked.plan.question)
     if model is None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
         st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
@@ -73,10 +75,12 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
             st.error(said(say("{error} The draft needs no model.", error=error)))
         else:
             st.rerun()
-    away = " leave this machine" if leaves_this_machine(preferences()) else " are sent"
-    st.caption(say("About {tokens_of} tokens: the question and the retrieved part of the "
-                   "schema{away}, no rows.", tokens_of=f"{tokens_of(messages):,}", away=away))
-    with st.popover("What it is sent"):
+    about = f"{tokens_of(messages):,}"
+    st.caption(say("About {tokens} tokens: the question and the retrieved part of the schema leave this "
+                   "machine, no rows.", tokens=about) if leaves_this_machine(preferences()) else
+               say("About {tokens} tokens: the question and the retrieved part of the schema are sent, "
+                   "no rows.", tokens=about))
+    with st.popover(say("What it is sent")):
         st.code(messages[1].content, language=None, wrap_lines=True)
     known = model.stored(model.key(messages, None, SQL_TOKENS))
     if known is not None:
@@ -94,16 +98,14 @@ def _result(database: Database, sql: str) -> None:
         st.error(said(error), icon=":material/error:")
         return
     names = _distinct(rows.columns)
-    st.dataframe([dict(zip(names, row, strict=True)) for row in rows.rows]
-                 or {name: [] for name in names}, hide_index=True)
-    st.caption(say("{rows} · {milliseconds} ms", rows=count(len(rows.rows), "row"),
-                   milliseconds=f"{rows.milliseconds:.1f}")
-               + (f" · {rows.cut}" if rows.cut else ""))
-    st.download_button(say("CSV"), lambda: table_csv(names, rows.rows), "result.csv", "text/csv",
-                       on_click="ignore", icon=":material/download:")
+    st.dataframe(columns_of(names, rows.rows), hide_index=True)
+    facts = [count(len(rows.rows), "row"),
+             say("{milliseconds:.1f} ms", milliseconds=rows.milliseconds), rows.cut]
+    st.caption(" · ".join(filter(None, facts)))
+    download_csv(say("CSV"), names, lambda: rows.rows, "result.csv")
 
 
-@st.cache_data(max_entries=16, show_spinner="Running")
+@st.cache_data(max_entries=16, show_spinner=False)
 def _run(path: Path, changed: int, sql: str) -> QueryRows:  # noqa: ARG001
     return box.run(path, sql)
 
@@ -112,9 +114,10 @@ def _distinct(columns: Sequence[str]) -> list[str]:
     """Names of columns on one line, numbered where one occurs again."""
     names: list[str] = []
     for column in columns:
-        name = base = clean(column, 100) or "(no name)"
+        name = base = clean(column, 100) or say("(no name)")
+        number = 1
         while name in names:
-            name = f"{base} ({names.count(base) + sum(n.startswith(f'{base} (') for n in names)})"
+            name, number = f"{base} ({number})", number + 1
         names.append(name)
     return names
 
@@ -122,8 +125,9 @@ def _distinct(columns: Sequence[str]) -> list[str]:
 def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:
     """Why a table or column is retrieved, or what would bring it in."""
     graph, explanation = database.graph, asked.explanation
-    found = [n.id for n in sorted(asked.retrieval.nodes, key=lambda n: (
-        n.state != SATURATED, n.seed, -n.importance, -n.mass))]
+    nodes = sorted(asked.retrieval.nodes,
+                   key=lambda n: (n.state != SATURATED, n.seed, -n.importance, -n.mass))
+    found = [node.id for node in nodes]
     options = list(dict.fromkeys([*found, *graph.ids]))
     if not found:
         st.write(say("Nothing was touched; raise the mass."))
@@ -136,41 +140,48 @@ def why_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> N
     node = st.selectbox(say("Why is this here, or not?"), options, key=keep("dbabout"),
                         bind="query-params",
                         format_func=lambda i: clean(graph.names[graph.row[i]], 120))
-    st.html(f"<p>{safe(why_line(asked, node))}</p>")
+    st.write(plain(clean(why_line(asked, node), 2000)))
     if not explanation.touched(graph.row[node]):
         return
     left, right = st.columns(2, gap="medium")
     ways = explanation.paths(8, to=node)
     with left:
         st.caption(say("The seeds that its mass was poured on"))
-        st.html(read_table(("seed", "why it is a seed", "share"), [
+        st.html(read_table((say("seed"), say("why it is a seed"), say("share")), [
             (s.name, word_seed(s.reason), f"{s.share:.1%}") for s in explanation.seed_shares(node)]))
     with right:
         st.caption(say("The paths it came by, through the schema"))
-        st.html(read_table(("path", "mass"), ways_listed(ways)))
+        st.html(read_table((say("path"), say("mass")), ways_listed(ways)))
 
 
 def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | None) -> None:
     """All tables with their columns, keys and row counts."""
     schema = database.schema
     found = asked.importance if asked else {}
-    st.caption(say("{tables}, {columns}, "
-                   "{declared_references} and "
-                   "{value} inferred from names.", tables=count(len(schema.tables), "table"),
-                   columns=count(len(schema.columns), "column"),
-                   declared_references=count(sum(not j.inferred for j in schema.joins), "declared reference"),
-                   value=sum(j.inferred for j in schema.joins))
-               + say(" Retrieved ones are marked.") * bool(found))
-    keys = {label: f"→ {other}{' (by its name)' * join.inferred}"
-            for join in schema.joins for label, other in join.pairs}
-    st.dataframe([{
-        "table": clean(t.name, 80), "column": clean(c.name, 80),
-        **({"retrieved": c.label in found} if asked else {}), "type": clean(c.type, 40),
-        "key": "primary" if c.key else clean(keys.get(c.label, ""), 120), "rows": t.rows,
-        "values": clean(", ".join(c.values), 120)}
-        for t in schema.tables for c in t.columns], hide_index=True, height=420, column_config={
-            "column": st.column_config.TextColumn(width=150),
-            "key": st.column_config.TextColumn(width=190)})
+    inferred = sum(join.inferred for join in schema.joins)
+    words = say("{tables}, {columns}, {references} and {inferred} inferred from names.",
+                tables=count(len(schema.tables), "table"), columns=count(len(schema.columns), "column"),
+                references=count(len(schema.joins) - inferred, "declared reference"),
+                inferred=inferred)
+    st.caption(f"{words} {say('Retrieved ones are marked.')}" if found else words)
+    keys = {}
+    for join in schema.joins:
+        for label, other in join.pairs:
+            keys[label] = say_key(other, join.inferred)
+    cells: dict[str, list[Any]] = defaultdict(list)
+    for one in schema.tables:
+        for column in one.columns:
+            cells["table"].append(clean(one.name, 80))
+            cells["column"].append(clean(column.name, 80))
+            if asked:
+                cells["retrieved"].append(column.label in found)
+            cells["type"].append(clean(column.type, 40))
+            key = say("primary") if column.key else keys.get(column.label, "")
+            cells["key"].append(clean(key, 120))
+            cells["rows"].append(one.rows)
+            cells["values"].append(clean(", ".join(column.values), 120))
+    table(cells, height=420, column_config={"column": st.column_config.TextColumn(width=150),
+                                            "key": st.column_config.TextColumn(width=190)})
 
 
 def certificate_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion) -> None:

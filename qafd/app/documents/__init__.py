@@ -1,13 +1,12 @@
 """The Documents page: what the workspace holds, adding to it, and the work on it."""
 
-import streamlit as st
-
 from qafd.app.documents.document import opened
 from qafd.app.documents.intake import intake
 from qafd.app.documents.listing import documents_table
 from qafd.app.documents.models import ledger, plan_card, reading_controls
 from qafd.app.documents.search import search
 from qafd.app.documents.work import jobs_panel
+from qafd.app.pages import heading
 from qafd.app.workspaces import workspace
 from qafd.wording import say
 
@@ -15,7 +14,8 @@ from qafd.wording import say
 def show() -> None:
     """The page, or the document that the link names."""
     knowledge = workspace()
-    st.title(say("Documents"))
+    heading(say("Documents"), say("What the graph is made of. Add your own; all of it is read on this "
+                                  "machine unless you choose a model."))
     search(knowledge)
     if opened(knowledge):
         return

@@ -10,10 +10,11 @@ from qafd.answer import paged
 from qafd.app.escaping import plain, safe, said
 from qafd.app.links import link
 from qafd.app.session import WORKSPACE, empty, fresh_key, value_of
-from qafd.curate.excerpt import Excerpt, Head, Passage, around, excerpt, number_of, outline
+from qafd.curate.excerpt import Excerpt, Passage, around, excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about
+from qafd.storage.rows import Head
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
@@ -38,7 +39,7 @@ def opened(knowledge: KnowledgeGraph) -> bool:
               on_click=_leave, args=("at", "from", "passage", "doc"))
     with knowledge.store() as store:
         chunk = st.query_params.get("passage", "")
-        asked = number_of(store, name, chunk)
+        asked = store.documents.number_of(name, chunk)
         start = st.query_params.get("from", "")
         first = int(start) if start.isdecimal() and len(start) < 9 else around(asked or 1)
         try:
@@ -66,7 +67,7 @@ def _leave(*names: str) -> None:
 
 
 def _head(knowledge: KnowledgeGraph, head: Head) -> None:
-    st.subheader(plain(clean(head.title or head.name, 200)), anchor=False)
+    st.header(plain(clean(head.title or head.name, 200)), anchor=False)
     said = [plain(clean(head.name, 200)), count(head.passages, "passage"),
             *([count(head.pages, "page")] if head.pages else []),
             count(head.characters, "character")]
@@ -101,7 +102,7 @@ def _list(knowledge: KnowledgeGraph, shown: Excerpt) -> None:
     if many < 2 or not st.toggle(say("List its {many} passages", many=f"{many:,}"), key="passage_list"):
         return
     with knowledge.store() as store:
-        lines = outline(store, shown.document.name)
+        lines = store.documents.outline(shown.document.name)
     rows = [{"passage": line.number, "page": line.page, "heading": line.heading,
              "begins": " ".join(line.opening.split())} for line in lines]
     event = st.dataframe(

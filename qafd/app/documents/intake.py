@@ -1,4 +1,4 @@
-"""Adding to the documents: files, folders, text and graphs."""
+"""Adding to the documents: files, folders, text, web pages and graphs."""
 
 from functools import partial
 from pathlib import PurePosixPath
@@ -7,12 +7,14 @@ import streamlit as st
 
 from qafd.app.documents.models import choice_of, start
 from qafd.app.escaping import plain, said
+from qafd.app.provider import addresses_are_free
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
-from qafd.errors import ParseError
+from qafd.errors import ParameterError, ParseError
 from qafd.ingest.folders import Given, numbered, told_apart
-from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of
+from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of, note_missing
 from qafd.ingest.jobs import enqueue
+from qafd.ingest.web import LONGEST, fetch
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.parsing import parse_graph
 from qafd.storage.rows import clean_name
@@ -20,24 +22,24 @@ from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 
-KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "csv", "json", "jsonl", "epub", "graphml",
+KINDS = ["txt", "md", "html", "htm", "pdf", "docx", "xlsx", "pptx", "csv", "json", "jsonl", "epub", "graphml",
          "gexf"]
 
 
 def intake(knowledge: KnowledgeGraph) -> None:
-    """Upload files, a folder or a graph, or paste text."""
-    if is_sample(knowledge.path):
+    """Upload files, a folder or a graph, paste text, or name a web page."""
+    if is_sample(knowledge):
         with st.container(border=True):
             st.markdown(plain(say("{stem} is a sample: what you add here becomes part "
                                   "of your copy of it. Make a workspace for your own documents:",
-                                  stem=knowledge.path.stem)))
+                                  stem=knowledge.name)))
             new_workspace("own_workspace", labelled=False)
-    files, folder, paste, graph = st.tabs(
-        [say("Files"), say("Folder"), say("Paste text"), say("Graph file")])
+    files, folder, paste, page, graph = st.tabs(
+        [say("Files"), say("Folder"), say("Paste text"), say("Web page"), say("Graph file")])
     with files, st.form("files", clear_on_submit=True, border=False):
         uploads = st.file_uploader(
-            say("Text, Markdown, HTML, PDF, Word, CSV, JSON, JSON lines, EPUB, GraphML, GEXF; "
-                "50 MB each"),
+            say("Text, Markdown, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, JSON lines, EPUB, "
+                "GraphML, GEXF; 50 MB each"),
             KINDS, accept_multiple_files=True)
         if st.form_submit_button(say("Add to the graph"), type="primary"):
             _add(knowledge, [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
@@ -52,8 +54,26 @@ def intake(knowledge: KnowledgeGraph) -> None:
         if st.form_submit_button(say("Add the text"), type="primary"):
             _add(knowledge, [(_free(knowledge, name.strip() or "note.txt"), text.encode())]
                  if text.strip() else [])
+    with page, st.form("page", clear_on_submit=False, border=False):
+        address = st.text_input(say("Address of the page"), max_chars=LONGEST, key="address")
+        if st.form_submit_button(say("Add the page"), type="primary"):
+            _web_page(knowledge, address.strip())
     with graph:
         _graph_file(knowledge)
+
+
+def _web_page(knowledge: KnowledgeGraph, address: str) -> None:
+    if not address:
+        _add(knowledge, [])
+        return
+    try:
+        with st.spinner(say("Fetching the page")):
+            # one of this machine's network only where the app is its owner's alone
+            found = fetch(address, near=addresses_are_free())
+    except (ParameterError, ParseError) as error:
+        st.warning(said(error))
+        return
+    _add(knowledge, [found])
 
 
 def _graph_file(knowledge: KnowledgeGraph) -> None:
@@ -65,8 +85,9 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
     st.caption(
         say("A CSV needs the columns source and target (or from and to, head and tail, subject and "
             "object); weight, label and description are optional. Choose files together that make one "
-            "graph: tables of edges and nodes, GraphRAG's entities, relationships and text_units "
-            ".parquet, or LightRAG's .graphml and kv_store_text_chunks.json."))
+            "graph: tables of edges and nodes, GraphRAG's entities, relationships, text_units, "
+            "communities and community_reports (Parquet, JSON lines, JSON or CSV), or LightRAG's "
+            ".graphml and kv_store_text_chunks.json."))
     if not uploads:
         return
     try:
@@ -74,6 +95,7 @@ def _graph_file(knowledge: KnowledgeGraph) -> None:
     except ParseError as error:
         st.warning(said(error))
         return
+    graph = note_missing([u.name for u in uploads], graph)
     st.markdown(plain(clean(graph.summary, 400)))
     for notice in graph.notices:
         st.caption(said(clean(notice, 400)))

@@ -10,15 +10,18 @@ from qafd.app.escaping import plain
 from qafd.app.pages import page
 from qafd.app.session import empty, fresh_key, session
 from qafd.app.tables import table
-from qafd.curate.filelist import Line, listing
-from qafd.curate.unread import Unread, nameless, unread
-from qafd.ingest.erase import STAYS, footprint
-from qafd.ingest.jobs import enqueue, open_jobs, retry
+from qafd.curate.filelist import FileLine, listing
+from qafd.curate.unread import Unread, find_nameless, unread
+from qafd.ingest.erase import footprint
+from qafd.ingest.jobs import enqueue, retry
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage.rows import Contents
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
+from qafd.wording.entities import say_nameless
+from qafd.wording.erasing import say_going, say_gone, say_staying
+from qafd.wording.models import say_reading
 
 TOLD = 5  # files whose trouble is also told below the table
 OFFERED = 2_000  # documents of a file up to which the list has them
@@ -36,7 +39,8 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
     _held(knowledge, lines)
     chosen = _table(lines)
     _told(lines)
-    if said := _nameless(knowledge, (knowledge.path, knowledge.version(knowledge.graph))):
+    said = say_nameless(_nameless(knowledge, (knowledge.id, knowledge.version(knowledge.graph))))
+    if said:
         st.caption(f":material/info: {plain(clean(said, 800))}")
     _actions(knowledge, lines, chosen)
     if len(chosen) == 1:
@@ -48,10 +52,10 @@ def documents_table(knowledge: KnowledgeGraph) -> None:
                    "never been there, and can be brought back until it is erased."))
 
 
-def _lines(knowledge: KnowledgeGraph) -> tuple[Line, ...]:
+def _lines(knowledge: KnowledgeGraph) -> tuple[FileLine, ...]:
     with knowledge.store() as store:
-        files, working = store.files.all(), bool(open_jobs(store))
-    state = (knowledge.path, knowledge.version(knowledge.graph),
+        files, working = store.files.all(), bool(store.queue.open())
+    state = (knowledge.id, knowledge.version(knowledge.graph),
              [(file.name, file.passages) for file in files])
     return listing(files, _contents(knowledge, state), notices(knowledge), working)
 
@@ -64,13 +68,13 @@ def _contents(_knowledge: KnowledgeGraph, state: object) -> dict[str, Contents]:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _nameless(_knowledge: KnowledgeGraph, state: object) -> str:  # noqa: ARG001
+def _nameless(_knowledge: KnowledgeGraph, state: object) -> tuple[str, ...]:  # noqa: ARG001
     """Which files have no names, looked up once for a graph."""
     with _knowledge.store() as store:
-        return nameless(store)
+        return find_nameless(store)
 
 
-def _held(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
+def _held(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     """What the workspace has, and who read it."""
     graph = knowledge.graph
     with knowledge.store() as store:
@@ -94,7 +98,7 @@ DULL: dict[str, set[Any]] = {"documents": {0, 1}, "pages": {None}, "read": {None
 """Values that say nothing where all files have them."""
 
 
-def _table(lines: Sequence[Line]) -> list[Line]:
+def _table(lines: Sequence[FileLine]) -> list[FileLine]:
     """The table; returns the chosen lines."""
     columns: dict[str, list[Any]] = {
         "file": [clean(line.file.name, 160) for line in lines],
@@ -123,7 +127,7 @@ def _table(lines: Sequence[Line]) -> list[Line]:
     return [lines[row] for row in event["selection"]["rows"] if row < len(lines)]
 
 
-def _told(lines: Sequence[Line]) -> None:
+def _told(lines: Sequence[FileLine]) -> None:
     """The trouble of the first files that have any."""
     told = [line for line in lines if not line.gone and (line.file.error or line.doubt)]
     for line in told[:TOLD]:
@@ -135,18 +139,15 @@ def _told(lines: Sequence[Line]) -> None:
                        "a click on “state” sorts by it.", files=count(len(told) - TOLD, "file")))
 
 
-def _actions(knowledge: KnowledgeGraph, lines: Sequence[Line], chosen: Sequence[Line]) -> None:
+def _actions(knowledge: KnowledgeGraph, lines: Sequence[FileLine], chosen: Sequence[FileLine]) -> None:
     """Buttons for the chosen files; without a choice for all that failed or were deleted last."""
     gone = [line for line in lines if line.gone]
     marked = [line for line in chosen if line.gone]
+    present = [line for line in chosen if not line.gone]
     with st.container(horizontal=True):
-        if _button(say("Delete"), [line for line in chosen if not line.gone], "delete"):
-            _act(knowledge, "delete", [line for line in chosen if not line.gone])
-        failed = [line for line in lines if line.file.status == "failed" and not line.gone]
-        if chosen or not failed:
-            again, label = [line for line in chosen if line.retriable], say("Retry")
-        else:
-            again, label = failed, say("Retry failed")
+        if _button(say("Delete"), present, "delete"):
+            _act(knowledge, "delete", present)
+        again, label = _to_retry(lines, chosen)
         if _button(label, again, "retry"):
             _act(knowledge, "retry", again)
         back = marked or _last_deleted(gone)
@@ -154,30 +155,39 @@ def _actions(knowledge: KnowledgeGraph, lines: Sequence[Line], chosen: Sequence[
             _act(knowledge, "undo", back)
         erasable = marked if chosen else gone
         if gone and _button(say("Erase for good"), erasable, "erase"):
-            session().erasing = knowledge.path, [line.file.name for line in erasable]
+            session().erasing = knowledge.id, [line.file.name for line in erasable]
     _confirm_erasing(knowledge, gone)
 
 
-def _last_deleted(gone: Sequence[Line]) -> list[Line]:
+def _to_retry(lines: Sequence[FileLine], chosen: Sequence[FileLine]
+              ) -> tuple[list[FileLine], str]:
+    """The files that can be read again, and what the button for it says."""
+    failed = [line for line in lines if line.file.status == "failed" and not line.gone]
+    if failed and not chosen:
+        return failed, say("Retry failed")
+    return [line for line in chosen if line.retriable], say("Retry")
+
+
+def _last_deleted(gone: Sequence[FileLine]) -> list[FileLine]:
     """The files that were deleted together, last of all."""
     latest = max((line.file.deleted_at or "" for line in gone), default="")
     return [line for line in gone if line.file.deleted_at == latest]
 
 
-def _confirm_erasing(knowledge: KnowledgeGraph, gone: Sequence[Line]) -> None:
+def _confirm_erasing(knowledge: KnowledgeGraph, gone: Sequence[FileLine]) -> None:
     where, asked = session().erasing or (None, [])
     names = [line.file.name for line in gone if line.file.name in asked]
-    if where == knowledge.path and names:
+    if where == knowledge.id and names:
         _erase(knowledge, names)
 
 
-def _button(label: str, lines: Sequence[Line], key: str) -> bool:
+def _button(label: str, lines: Sequence[FileLine], key: str) -> bool:
     if len(lines) > 1:
         label = say("{action} {files}", action=label, files=count(len(lines), "file"))
     return st.button(label, disabled=not lines, key=key)
 
 
-def _act(knowledge: KnowledgeGraph, action: str, lines: Sequence[Line]) -> None:
+def _act(knowledge: KnowledgeGraph, action: str, lines: Sequence[FileLine]) -> None:
     apply(knowledge, action, [line.file.name for line in lines])
     _anew()
 
@@ -206,10 +216,10 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
     """What goes and what stays, and the button that does it."""
     with st.container(border=True):
         with knowledge.store() as store:
-            st.markdown(plain(clean(footprint(store, names).sentence, 2000)))
-            busy = store.queue.writer is not None or any(
-                job.state != "paused" for job in open_jobs(store))
-        st.caption(plain(STAYS))
+            st.markdown(plain(clean(say_going(footprint(store, names)), 2000)))
+            busy = store.lease.writer is not None or any(
+                job.state != "paused" for job in store.queue.open())
+        st.caption(plain(say_staying()))
         if busy:
             st.caption(say(":material/hourglass: Documents are being read, or the graph made anew: "
                            "erase when that is done."))
@@ -219,13 +229,13 @@ def _erase(knowledge: KnowledgeGraph, names: Sequence[str]) -> None:
         if erase:
             with st.spinner(say("Erasing, and making the graph anew")):
                 gone = knowledge.erase(*names)
-            st.toast(plain(clean(gone.past, 600)), duration="long")
+            st.toast(plain(clean(say_gone(gone), 600)), duration="long")
         if erase or keep:
             session().erasing = None
             _anew()
 
 
-def _read(knowledge: KnowledgeGraph, line: Line) -> None:
+def _read(knowledge: KnowledgeGraph, line: FileLine) -> None:
     """Open the chosen file, or one of its documents."""
     with knowledge.store() as store:
         names = store.documents.titles(line.file.name, OFFERED)
@@ -246,7 +256,7 @@ def _read(knowledge: KnowledgeGraph, line: Line) -> None:
             st.rerun()
 
 
-def _replies(knowledge: KnowledgeGraph, lines: Sequence[Line]) -> None:
+def _replies(knowledge: KnowledgeGraph, lines: Sequence[FileLine]) -> None:
     """What models really replied where they did not read as they should, file by file."""
     with knowledge.store() as store:
         found = {line.file.name: unread(store, line.file.name) for line in lines[:TOLD]}
@@ -267,7 +277,7 @@ def _reply(one: Unread) -> None:
                 number=f"{one.number:,}")
     if one.page is not None:
         place = say("{place}, page {page}", place=place, page=one.page)
-    st.caption(plain(f"{place}: {one.reason}"))
+    st.caption(plain(f"{place}: {say_reading(one.reason)}"))
     for reply in one.replies:
         if not reply:
             st.caption(say("No reply that could be read."))

@@ -8,11 +8,11 @@ import streamlit as st
 from qafd.app.escaping import plain
 from qafd.app.keys import keys
 from qafd.app.pages import page
-from qafd.app.provider import allow, preferences
+from qafd.app.provider import allow, preferences, spending
 from qafd.app.session import remember
 from qafd.app.tables import table
 from qafd.ingest import plan
-from qafd.ingest.jobs import open_jobs, retry, start_worker
+from qafd.ingest.jobs import retry, start_worker
 from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
@@ -20,6 +20,7 @@ from qafd.models.estimate import RunPlan
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
 from qafd.wording import say
+from qafd.wording.models import say_cap, say_embedding_plan, say_reading_plan, say_readings
 
 BY = {"run": "run", "document": "document", "chunk": "passage", "question": "question",
        "purpose": "purpose", "model": "model"}
@@ -33,9 +34,10 @@ def choice_of(knowledge: KnowledgeGraph) -> ModelChoice:
 
 def start(knowledge: KnowledgeGraph) -> None:
     """Start a worker with the keys, prices and caps of this session."""
+    spending()  # which the worker is told of
     with knowledge.store() as store:
         preferences().hold_for(store)
-    start_worker(knowledge.path, keys())
+    start_worker(knowledge.url, keys())
 
 
 def reading_controls(knowledge: KnowledgeGraph) -> None:
@@ -120,10 +122,10 @@ def embedding_plan(knowledge: KnowledgeGraph, choice: ModelChoice) -> None:
     if not choice.embedder:
         return
     choice = preferences().priced(choice)
-    planned = remember("embedding plan", (knowledge.path, knowledge.graph.revision, choice),
-                       lambda: plan(knowledge.path, (), replace(choice, model=""), anew=True))
+    planned = remember("embedding plan", (knowledge.id, knowledge.graph.revision, choice),
+                       lambda: plan(knowledge.url, (), replace(choice, model=""), anew=True))
     if planned.embedding is not None:
-        st.caption(plain(f"{planned.embedding.sentence} {choice.cap.sentence}"))
+        st.caption(plain(f"{say_embedding_plan(planned.embedding)} {say_cap(choice.cap)}"))
 
 
 def plan_card(knowledge: KnowledgeGraph) -> None:
@@ -134,15 +136,15 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
     with knowledge.store() as store:
         files = [f for f in store.files.all() if f.deleted_at is None]
         doubted = store.log.doubts()
-        busy = store.queue.writer is not None or bool(open_jobs(store))
+        busy = store.lease.writer is not None or bool(store.queue.open())
         extractor = store.log.extractor
     state = [(file.name, file.status, file.size, file.extracted) for file in files]
     if busy or not files:
         return
     with st.spinner(say("Estimating what this will cost")):  # it parses all files that wait
         planned: RunPlan = remember(
-            "plan", (knowledge.path, state, choice, extractor, len(doubted)),
-            lambda: plan(knowledge.path, (), choice))
+            "plan", (knowledge.id, state, choice, extractor, len(doubted)),
+            lambda: plan(knowledge.url, (), choice))
     waiting = [f.name for f in files if f.status in ("cancelled", "failed") or f.name in doubted]
     vectors = planned.embedding
     if not planned.passages and not waiting and not (vectors and vectors.texts[1]):
@@ -150,14 +152,14 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
     with st.container(border=True):
         if choice.model:
             st.markdown(say("**To be read by {name}**", name=_name(choice)))
-            st.markdown(plain(planned.sentence))
+            st.markdown(plain(say_reading_plan(planned)))
         if vectors is not None:
             st.markdown(say("**To be embedded by {embedder_name}**",
                             embedder_name=plain(embedder_name(choice))))
-            st.markdown(plain(vectors.sentence))
+            st.markdown(plain(say_embedding_plan(vectors)))
         st.caption(plain(
             say("{sentence} Caps and prices are in Settings; ~ marks estimates.",
-                sentence=choice.cap.sentence)))
+                sentence=say_cap(choice.cap))))
         if doubted:
             many = sum(map(len, doubted.values()))
             st.caption(say("Also {many} passages again that were not read as they should be.",
@@ -224,7 +226,5 @@ def notices(knowledge: KnowledgeGraph) -> dict[str, str]:
         doubts = store.log.doubts()
     told = {}
     for name, reasons in doubts.items():
-        told[name] = say("{number} of its passages were read on this machine or in part, since "
-                         "{reason}; Retry asks the model again.", number=len(reasons),
-                         reason=max(set(reasons), key=reasons.count))
+        told[name] = say("{sentence} Retry asks the model again.", sentence=say_readings(reasons))
     return told

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import streamlit as st
 
@@ -11,14 +10,15 @@ from qafd.app.escaping import plain, said
 from qafd.app.language import spoken
 from qafd.app.pages import page
 from qafd.app.session import exchange, session
-from qafd.ingest.jobs import Job, cancel, go_on, jobs, needs_worker, open_jobs, unparsed
+from qafd.ingest.jobs import cancel, go_on, needs_worker, unparsed
 from qafd.knowledge import KnowledgeGraph
 from qafd.pace import Pace
 from qafd.plan.suggest import questions_of
 from qafd.storage import Workspace
+from qafd.storage.rows import Job
 from qafd.view.panel import clean
 from qafd.wording import say
-from qafd.wording.counts import count
+from qafd.wording.counts import count, say_left
 
 STARTING = 0.04
 """Of the bar: what the seconds before the first file take."""
@@ -56,12 +56,12 @@ class Advance:
 def jobs_panel(knowledge: KnowledgeGraph) -> None:
     """The running and waiting work; polls while there is any, and says when it is done."""
     with knowledge.store() as store:
-        busy = bool(open_jobs(store))
+        busy = bool(store.queue.open())
     with knowledge.store() as store:  # a damaged file is said by the page, which a fragment cannot
         stale = store.graph.stale
-    if exchange(f"busy {knowledge.path}", busy) and not busy:
-        session().finished = knowledge.path
-    if session().finished == knowledge.path and not busy:
+    if exchange(f"busy {knowledge.id}", busy) and not busy:
+        session().finished = knowledge.id
+    if session().finished == knowledge.id and not busy:
         _invite(knowledge)
     st.fragment(spoken(_jobs), run_every=1.0 if busy else None)(knowledge, busy, stale)
 
@@ -77,16 +77,16 @@ def _invite(knowledge: KnowledgeGraph) -> None:
         for question in questions:
             st.page_link(page("explore"), label=plain(clean(question, 120)),
                          icon=":material/hub:",
-                         query_params={"ws": knowledge.path.stem, "q": question})
+                         query_params={"ws": knowledge.name, "q": question})
 
 
 def _jobs(knowledge: KnowledgeGraph, busy: bool, stale: bool) -> None:
     with knowledge.store() as store:
-        waiting = open_jobs(store)
+        waiting = store.queue.open()
         orphaned = needs_worker(store)
         revision = store.graph.revision
-        bars = [(job, *job_bar(knowledge.path, store, job)) for job in waiting]
-        last = next(iter(jobs(store, 1)), None)
+        bars = [(job, *job_bar(knowledge.id, store, job)) for job in waiting]
+        last = next(iter(store.queue.latest(1)), None)
     if last is not None and (last.state == "failed" or (last.state == "cancelled" and stale)):
         _offer_to_go_on(knowledge, last)
     if orphaned:
@@ -102,25 +102,25 @@ def _jobs(knowledge: KnowledgeGraph, busy: bool, stale: bool) -> None:
         if stop.button(say("Cancel"), key=f"cancel{job.id}"):
             with knowledge.store() as store:
                 cancel(store, job.id)
-    changed = exchange(f"revision {knowledge.path}", revision) != revision
+    changed = exchange(f"revision {knowledge.id}", revision) != revision
     if busy and (changed or not waiting):
         st.rerun()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _advance(path: Path, job: int) -> Advance:  # noqa: ARG001
+def _advance(workspace: str, job: int) -> Advance:  # noqa: ARG001
     """The bar of a job, which all who look at it share."""
     return Advance()
 
 
-def job_bar(path: Path, store: Workspace, job: Job) -> tuple[float, str]:
+def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
     """How much of a job is done, 0 to 1, and its words: the file at work and the time left.
 
     Files are parsed one by one while passages are read, and the graph is made now and then
     meanwhile: the bar is that of the passages, with those that are expected in the files not
     parsed yet.
     """
-    advance = _advance(path, job.id)
+    advance = _advance(workspace, job.id)
     if job.state == "queued":
         return advance.begin(), say("Waiting for the worker")
     if job.state == "paused":
@@ -142,7 +142,7 @@ def job_bar(path: Path, store: Workspace, job: Job) -> tuple[float, str]:
     if reading or READING not in advance.paces or advance.pace(READING).share == 1:
         begin, end = PHASES.get(job.stage, (0.0, 1.0))
         advance.reach(begin + (end - begin) * pace.share)
-    return advance.share, _word_progress(job, total, pace.left)
+    return advance.share, _word_progress(job, total, say_left(pace.left))
 
 
 def _word_progress(job: Job, total: str, left: str) -> str:

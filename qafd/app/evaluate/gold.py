@@ -4,8 +4,9 @@ import streamlit as st
 
 from qafd.app.escaping import plain
 from qafd.app.session import forget, keep, session, value_of
+from qafd.app.tables import download, table
 from qafd.errors import ParameterError
-from qafd.evaluate.collection import save_questions, saved_questions
+from qafd.evaluate.collection import gold_documents, save_questions, saved_questions
 from qafd.evaluate.gold import TEMPLATE, Question, QuestionSet, read_questions, to_jsonl
 from qafd.knowledge import KnowledgeGraph
 from qafd.package import assets
@@ -25,7 +26,7 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
         forget("gold")
     source = st.segmented_control(
         say("Questions"), choices, default=BUNDLED if bundled else WRITTEN, required=True,
-        key=keep("gold"), bind="query-params",
+        key=keep("gold", choices), bind="query-params", format_func=say,
         help=say("A question comes with its gold: the documents that a good answer needs, and where "
             "they are stated the nodes."))
     if source == BUNDLED:
@@ -36,11 +37,25 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
 def with_gold(knowledge: KnowledgeGraph, text: str) -> Question | None:
     """The question of this text with its gold, if it is written, uploaded or bundled here."""
     bundled = _bundled(knowledge)
-    uploaded = session().gold_files.get(knowledge.path)
-    known = [*saved_questions(knowledge),
-             *(read_questions(uploaded[1], uploaded[0]).questions if uploaded else ()),
-             *(bundled.questions if bundled else ())]
-    return next((q for q in known if _folded(q.text) == _folded(text)), None)
+    uploaded = session().gold_files.get(knowledge.id)
+    known = list(saved_questions(knowledge))
+    if uploaded:
+        known += read_questions(uploaded[1], uploaded[0]).questions
+    if bundled:
+        known += bundled.questions
+    return next((one for one in known if _folded(one.text) == _folded(text)), None)
+
+
+def needed_documents(knowledge: KnowledgeGraph, question: str) -> frozenset[str]:
+    """The documents that a question is known to need; none where that is not known."""
+    asked = with_gold(knowledge, question)
+    if asked is None:
+        return frozenset()
+    try:
+        known, _ = gold_documents(knowledge, [asked])
+    except ParameterError:
+        return frozenset()
+    return frozenset().union(*known.values())
 
 
 def _folded(text: str) -> str:
@@ -49,8 +64,8 @@ def _folded(text: str) -> str:
 
 def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """The questions that come with a sample."""
-    path = assets() / "samples" / f"{knowledge.path.stem}.questions.jsonl"
-    if knowledge.path.stem not in SAMPLES or not path.exists():
+    path = assets() / "samples" / f"{knowledge.name}.questions.jsonl"
+    if knowledge.name not in SAMPLES or not path.exists():
         return None
     return read_questions(path.read_bytes(), path.name)
 
@@ -58,26 +73,26 @@ def _bundled(knowledge: KnowledgeGraph) -> QuestionSet | None:
 def _uploaded(knowledge: KnowledgeGraph) -> QuestionSet | None:
     """Questions from a file, which the session keeps for its workspace."""
     files = session().gold_files
-    if knowledge.path in files:
-        name, content = files[knowledge.path]
+    if knowledge.id in files:
+        name, content = files[knowledge.id]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(say("From {name}", name=plain(clean(name, 120))), width="content")
             if st.button(say("Remove the file")):
-                del files[knowledge.path]
+                del files[knowledge.id]
                 st.rerun()
         return read_questions(content, name)
     upload = st.file_uploader(
         say("JSON or JSON lines: question, gold (titles or names of documents), answer, nodes"),
         ["json", "jsonl"])
-    st.download_button(say("Template"), TEMPLATE, "questions.jsonl", "application/jsonl",
-                       on_click="ignore", icon=":material/download:")
+    download(say("Template"), lambda: TEMPLATE, "questions.jsonl", "application/jsonl")
     if upload is not None:
         asked = read_questions(upload.getvalue(), upload.name)
         if asked.passages:
             raise ParameterError(
-                f"{upload.name} brings its own {len(asked.passages):,} passages along; measure it "
-                "with 'qafd eval retrieval --questions FILE --db NEW.db', then open NEW.db here")
-        files[knowledge.path] = upload.name, upload.getvalue()
+                "{name} brings its own {count:,} passages along; measure it with 'qafd eval retrieval "
+                "--questions FILE --db NEW.db', then open NEW.db here", name=upload.name,
+                count=len(asked.passages))
+        files[knowledge.id] = upload.name, upload.getvalue()
         st.rerun()
     return None
 
@@ -98,26 +113,31 @@ def _written(knowledge: KnowledgeGraph) -> QuestionSet | None:
             if not text.strip() or not gold:
                 st.warning(say("A question needs a text and at least one document that answers it."))
             else:
-                known, named = (tuple(dict.fromkeys(filter(None, map(str.strip, typed.split(
-                    "|"))))) for typed in (answer, nodes))
-                number = str(max((int(q.id) for q in saved if q.id.isdecimal()), default=0) + 1)
-                save_questions(knowledge, [*saved, Question(
-                    number, text.strip(), tuple(gold), known, named)])
+                numbers = [int(one.id) for one in saved if one.id.isdecimal()]
+                question = Question(str(max(numbers, default=0) + 1), text.strip(), tuple(gold),
+                                    _listed(answer), _listed(nodes))
+                save_questions(knowledge, [*saved, question])
                 st.rerun()
     if not saved:
         st.caption(say("Write questions about your own documents, each with the documents that a good "
                        "answer needs; ten or more tell methods apart."))
         return None
-    event = st.dataframe(
-        [{"question": clean(q.text, 300), "documents": [clean(name, 160) for name in q.gold],
-          "answer": clean(" | ".join(q.answers), 300),
-          "nodes": clean(" | ".join(q.nodes), 300)} for q in saved],
-        hide_index=True, on_select="rerun", selection_mode="multi-row", key="written")
+    event = table(
+        {"question": [clean(one.text, 300) for one in saved],
+         "documents": [clean(" | ".join(one.gold), 600) for one in saved],
+         "answer": [clean(" | ".join(one.answers), 300) for one in saved],
+         "nodes": [clean(" | ".join(one.nodes), 300) for one in saved]},
+        on_select="rerun", selection_mode="multi-row", key="written")
     chosen = event["selection"]["rows"]
     with st.container(horizontal=True):
         if st.button(say("Remove"), disabled=not chosen, help=say("The chosen rows")):
-            save_questions(knowledge, [q for i, q in enumerate(saved) if i not in chosen])
+            save_questions(knowledge, [one for row, one in enumerate(saved) if row not in chosen])
             st.rerun()
-        st.download_button(say("Download the questions"), lambda: to_jsonl(saved), "questions.jsonl",
-                           "application/jsonl", on_click="ignore", icon=":material/download:")
+        download(say("Download the questions"), lambda: to_jsonl(saved), "questions.jsonl",
+                 "application/jsonl")
     return QuestionSet(saved)
+
+
+def _listed(typed: str) -> tuple[str, ...]:
+    """The texts between "|", each once."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, typed.split("|")))))

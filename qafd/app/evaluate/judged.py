@@ -6,15 +6,17 @@ from dataclasses import replace
 import streamlit as st
 
 from qafd.app.escaping import plain, said
-from qafd.app.evaluate import Running, watch
+from qafd.app.evaluate.measuring import Running, watch
+from qafd.app.language import spoken
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences
 from qafd.app.session import keep, remember
+from qafd.app.tables import download_csv, table
+from qafd.errors import QafdError
 from qafd.evaluate import FEW, Evaluation
 from qafd.evaluate.judge import graded
 from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted
-from qafd.export import table_csv
-from qafd.ingest import Progress
+from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered
 from qafd.retrieve.base import Retriever
@@ -23,16 +25,19 @@ from qafd.storage.rows import now
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
+from qafd.wording.evaluation import say_estimate, say_gap, say_interval
+from qafd.wording.models import say_cap
+from qafd.wording.reasons import word_notice
 
 USUAL = 10  # questions
 
 
 def judged(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, Retriever]) -> None:
     """Grades of the quoted answers by a language model, where one is chosen and asked to."""
-    model = language_model(knowledge.path, "judge")
+    model = language_model(knowledge.url, "judge")
     if model is None:
         return
-    st.subheader(say("A model's opinion"))
+    st.header(say("A model's opinion"), anchor=False)
     st.caption(say("Optional. A language model grades what each method quotes, 0 to 100 by each of the "
                    "paper's five criteria, without knowing which method quoted it. Grades are "
                    "opinions: they vary from call to call, and measure no truth."))
@@ -55,16 +60,16 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
     names = [score.name for score in result.scores][:AT_ONCE]
     model = replace(model, accepts=graded(len(names)), run=f"judge {now()}")
     cost = estimate(answers, model, repeats)
-    away = (" The questions and the quoted sentences leave this machine."
-            if leaves_this_machine(preferences()) else "")
-    st.caption(f"{plain(model.name)}: {plain(cost.sentence)} "
-               f"{plain(model.meter.cap.sentence)}{away}")
+    words = [f"{model.name}: {say_estimate(cost)}", say_cap(model.meter.cap)]
+    if leaves_this_machine(preferences()):
+        words.append(say("The questions and the quoted sentences leave this machine."))
+    st.caption(plain(" ".join(words)))
     if len(result.scores) > AT_ONCE:
         st.caption(say("The first {at_once} methods are judged, side by side.", at_once=AT_ONCE))
     asked: dict[object, tuple[Running[Opinions], Metered]] = remember("judging", None, dict)
     running, by = asked.get(_key(result, knowledge), (None, model))
     if running is not None and not running.over(0.5):
-        st.fragment(watch, run_every=0.5)(running, "questions")
+        st.fragment(spoken(watch), run_every=0.5)(running, "question")
         return
     st.page_link(page("settings"), label=say("Caps and prices"), icon=":material/settings:")
     if st.button(say("Ask {name}", name=plain(clean(model.name, 40))), key="ask_judge"):
@@ -75,15 +80,17 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
         st.rerun()
     if running is None:
         return
-    if running.error:
+    if isinstance(running.error, QafdError):
         st.error(said(running.error), icon=":material/error:")
+    elif running.error is not None:
+        raise running.error
     elif running.result is not None:
         _grades(running.result, _spent(knowledge, by))
 
 
 def _key(result: Evaluation, knowledge: KnowledgeGraph) -> tuple[object, ...]:
     """What the grades are about."""
-    return (knowledge.path, knowledge.version(knowledge.graph),
+    return (knowledge.id, knowledge.version(knowledge.graph),
             tuple(question.text for question in result.questions),
             tuple(score.name for score in result.scores))
 
@@ -107,32 +114,35 @@ def _spent(knowledge: KnowledgeGraph, model: Metered) -> str:
     with knowledge.store() as store:
         total = next(iter(store.ledger.totals("run", model.run)), None)
     if total is None:
-        return "No call was made, all was answered before."
-    about = "~" * total.estimated
-    dollars = (", no price set" if total.unpriced else
-               f", {about}${total.cost:.4f}" if total.cost else "")
-    return f"{about}{total.tokens_in:,} + {about}{total.tokens_out:,} tokens{dollars}."
+        return say("No call was made, all was answered before.")
+    about = "~" if total.estimated else ""
+    spent = [say("{sent} + {received} tokens", sent=f"{about}{total.tokens_in:,}",
+                 received=f"{about}{total.tokens_out:,}")]
+    if total.unpriced:
+        spent.append(say("no price set"))
+    elif total.cost:
+        spent.append(f"{about}${total.cost:.4f}")
+    return f"{', '.join(spent)}."
 
 
 def _grades(found: Opinions, spent: str) -> None:
     """The grades of each method with their intervals, and what was spent on them."""
-    first = found.opinions[0]
-    st.dataframe(
-        [{"method": label_of(one.name), "overall": one.overall.mean,
-          "95%": f"{one.overall.low:.0f} to {one.overall.high:.0f}",
-          "difference (95%)": "" if one is first else
-          f"{one.difference.mean:+.1f} ({one.difference.low:+.1f} to {one.difference.high:+.1f})",
-          **{name: grade.mean for name, grade in one.criteria.items()}}
-         for one in found.opinions], hide_index=True, column_config={
-            name: st.column_config.NumberColumn(format="%.0f")
-            for name in ("overall", *first.criteria)})
+    first, *others = found.opinions
+    opinions = found.opinions
+    columns = {"overall": [one.overall.mean for one in opinions]}
+    for name in first.criteria:
+        columns[name] = [one.criteria[name].mean for one in opinions]
+    table({"method": [say(label_of(one.name)) for one in opinions], **columns,
+           "95%": [say_interval(one.overall, 0) for one in opinions],
+           "difference (95%)": ["", *(say_gap(one.difference, 1) for one in others)]},
+          formats=dict.fromkeys(columns, "%.0f"))
     st.caption(say("In the opinion of {model}, of "
                    "{questions}; intervals are 95% bootstrap "
                    "intervals over them, differences to the first method, question by question. "
                    "{spent}", model=plain(found.model),
                    questions=count(len(found.questions), "question"), spent=spent))
-    if found.stopped:
-        st.caption(f":material/info: {said(found.stopped)}")
+    if found.stopped is not None:
+        st.caption(f":material/info: {plain(word_notice(found.stopped))}")
     if found.unread:
         st.caption(say(":material/warning: {rounds} could not be read.",
                        rounds=count(found.unread, "round")))
@@ -140,8 +150,7 @@ def _grades(found: Opinions, spent: str) -> None:
         st.caption(say(":material/info: {questions} cannot tell "
                        "methods apart; let {few} or more be judged.",
                        questions=count(len(found.questions), "question"), few=FEW))
-    st.download_button(say("Grades as CSV"), lambda: table_csv(
-        ["method", "overall", "low", "high", *first.criteria],
-        [[label_of(one.name), one.overall.mean, one.overall.low, one.overall.high,
-          *(grade.mean for grade in one.criteria.values())] for one in found.opinions]),
-        "grades.csv", "text/csv", on_click="ignore", icon=":material/download:")
+    rows = [(label_of(one.name), one.overall.mean, one.overall.low, one.overall.high,
+             *(grade.mean for grade in one.criteria.values())) for one in opinions]
+    download_csv(say("Grades as CSV"), ["method", "overall", "low", "high", *first.criteria],
+                 lambda: rows, "grades.csv")

@@ -1,9 +1,13 @@
 """The Explore page: a question, the subgraph that flow diffusion retrieves for it, and why."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.explore.answer import answer_tab
+from qafd.app.conditions import conditions_panel
+from qafd.app.explore.answer import answer_tab, write_from_table
 from qafd.app.explore.contrast import contrast_tab
 from qafd.app.explore.edge import edge_detail
 from qafd.app.explore.explained import next_in
@@ -16,12 +20,19 @@ from qafd.app.explore.tabs import certificate_tab, code_tab, passages_tab, table
 from qafd.app.explore.whatif import whatif_tab
 from qafd.app.explore.why import why_tab
 from qafd.app.pages import draw_tabs, heading
+from qafd.app.parts import part
 from qafd.app.picture import drawing_controls, ends_of, picture
-from qafd.app.result import explored, method_controls, status_line
+from qafd.app.result import View, explored, method_controls, status_line, upon_controls
+from qafd.app.tour import tour
 from qafd.app.workspaces import workspace
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import LLM
+from qafd.plan.query_graph import count_conditions
+from qafd.retrieve.qafd import FlowDiffusion
+from qafd.view.panel import Drawing
 from qafd.wording import say
 
-TABS = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
+TABS: dict[str, Callable[[View], None]] = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
         "Passages": passages_tab, "What if": whatif_tab, "Contrast": contrast_tab,
         "Table": table_tab, "Certificate": certificate_tab, "Code": code_tab}
 
@@ -29,27 +40,34 @@ TABS = {"Answer": answer_tab, "Why": why_tab, "Paths": paths_tab,
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Explore"), say("Ask your documents, and see which part of their graph answers, "
-                                "and why."))
+    heading(say("QAFD Explorer"), say("Ask your documents, and see which part of their graph answers, "
+                                      "and why."))
+    tour()
     question = question_box(knowledge)
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
-    left, right = st.columns([5, 2], gap="medium")
-    with left:
-        upon = st.container(gap="small")
-    method = method_controls(knowledge, question, upon)
+    method = method_controls(knowledge, question, mass_apart=True)
     drawing = drawing_controls()
     if not question.strip():
         ask_something(knowledge)
         overview_map(knowledge, asking=True)
         return
-    view = explored(knowledge, question, method, reader(knowledge, question))
-    with upon:
-        view = layered(view)
-        status_line(view, next_in(view))
+    client = reader(knowledge, question)
+    # What moves the mass or selects a node draws the result anew, and nothing around it.
+    st.fragment(part(_result))(knowledge, question, method, drawing, client)
+
+
+def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, drawing: Drawing,
+            client: LLM | None) -> None:
+    """The picture with what stands upon it, the card beside it and the tabs below."""
+    left, right = st.columns([5, 2], gap="medium")
     with left:
+        view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
+        view = layered(view)
+        following = next_in(view)
         selected = picture(view, drawing, chosen_path(view))
+        status_line(view, following)
         keep_button(view)
     with right, card():
         ends = ends_of(selected, view, drawing.contract)
@@ -57,4 +75,15 @@ def show() -> None:
             edge_detail(view, ends, drawing.contract)
         else:
             node_detail(view, selected)
-    draw_tabs(TABS, "tab", view)
+    draw_tabs(_tabs(view), "tab", view)
+
+
+def _tabs(view: View) -> dict[str, Callable[[View], None]]:
+    """The tabs; exact retrieval is offered for a question of two conditions or more."""
+    if count_conditions(view.plan) < 2:
+        return TABS
+    return TABS | {"Conditions": _conditions_tab}
+
+
+def _conditions_tab(view: View) -> None:
+    conditions_panel(view.knowledge, view.graph, view.plan, partial(write_from_table, view))

@@ -7,53 +7,57 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
-from qafd.app.escaping import plain, safe, safe_lines, said
+from qafd.answer.context import BUDGET
+from qafd.app import markup
+from qafd.app.escaping import plain, safe, said
 from qafd.app.links import in_document
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
 from qafd.app.result import View
 from qafd.app.session import keep, session
+from qafd.app.tables import table
 from qafd.errors import ModelError
 from qafd.evaluate.judge import Verdict, graded, judge
-from qafd.models import Reply
-from qafd.models.cost import Metered, streamed, tokens_of
-from qafd.models.prompts_answer import ABSENT, ANSWER_TOKENS, EMPOWERMENT, LENGTHS, PAPER
+from qafd.models import Reply, Streamed
+from qafd.models.cost import Metered, tokens_of
+from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, LENGTHS, PAPER
 from qafd.reading.text.markdown import answer_html
-from qafd.view.panel import counted
-from qafd.wording.answers import say_absence, say_gap, say_need
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Retrieval
+from qafd.view.panel import clean
+from qafd.wording import say, say_error, say_list
+from qafd.wording.answers import say_absence, say_doubts, say_gap, say_need
+from qafd.wording.counts import count
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-_TEXT = "font-size:1.05rem;line-height:1.6;max-width:52rem"
-# One color that marks on light and on dark; links in the color of the text.
-STYLE = ("<style>[class*=st-key-answer] mark{background:rgba(240,180,0,.3);color:inherit}"
-         "[class*=st-key-answer] a{color:inherit}</style>")
 RUBRICS = {"Paper's five": PAPER, "Empowerment (SG-RAG)": EMPOWERMENT}
 
 
 def answer_tab(view: View) -> None:
     """Sentences that answer the question, and on request an answer in a model's words."""
     answer = view.answer
-    model = language_model(view.knowledge.path, "answer", view.question)
+    model = language_model(view.knowledge.url, "answer", view.question)
     # Where no connection stays open, each call would open and close the file, 25 ms.
     with st.container(key="answer"), view.knowledge.store():
-        st.html(STYLE)
         if model is not None:
             _written(view, answer, model)
         _quoted(answer)
     if model is None:
         st.caption(said(why_no_model()))
-        st.page_link(page("settings"), label="Language models", icon=":material/settings:")
+        st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
 
 
 def _quoted(answer: Answer) -> None:
-    st.caption("Extractive: sentences of your documents, quoted, no language model." + (
-        "" if answer.abstained or not answer.sentences else
-        f" {say_need(answer)}"),
-        help="The cosine between a sentence and the question: 1 means the same, 0 nothing in "
-             "common. In letters that the model does not read it is the share of the question's "
-             "words. A sentence that has all words of the question counts whatever it is.")
+    words = say("Extractive: sentences of your documents, quoted, no language model.")
+    if answer.sentences and not answer.abstained:
+        words += " " + say_need(answer)
+    st.caption(words, help=say(
+        "Evidence is the cosine between the question and the nearest sentence, half the share of the "
+        "question's words that the bold sentence has, rare ones first, and 0.1 if it brings the kind "
+        "of thing that is asked for. In letters that the model does not read, the share of the "
+        "question's words stands for the cosine."))
     if answer.abstained:
         st.write(say_absence(answer).replace(ABSENT, f"**{ABSENT}**"))
         if not answer.sentences:
@@ -61,14 +65,25 @@ def _quoted(answer: Answer) -> None:
     if gap := say_gap(answer):
         st.caption(plain(gap))
     if answer.abstained:
-        st.caption("The nearest sentences:")
-    st.html(f"<p style='{_TEXT}'>" + " ".join(
-        f"{'… ' * s.skips}{'<b>' * s.best}{safe(s.line)}{'</b>' * s.best} "
-        f"<sup><a href='#quoted-{s.citation}'>[{s.cited}]</a></sup>"
-        for s in answer.sentences) + "</p>")
-    _sources(answer.citations, "quoted", {c.number: [
-        s.similarity for s in answer.sentences if s.citation == c.number]
-        for c in answer.citations})
+        st.caption(say("The nearest sentences:"))
+    near: dict[int, list[float]] = {}
+    for sentence in answer.sentences:
+        near.setdefault(sentence.citation, []).append(sentence.similarity)
+    left, right = st.columns(2, gap="medium")
+    left.html(quoted_html(answer, "quoted"))
+    with right:
+        _sources(answer.citations, "quoted", near)
+
+
+def quoted_html(answer: Answer, anchor: str = "") -> str:
+    """The quoted sentences as one paragraph, with the numbers of their sources."""
+    parts = []
+    for sentence in answer.sentences:
+        if sentence.skips:
+            parts.append("…")
+        parts += [markup.best(sentence.line, sentence.best),
+                  markup.cited(sentence.citation, f"[{sentence.cited}]", anchor)]
+    return markup.paragraph(" ".join(parts), "answer")
 
 
 def _sources(citations: tuple[Citation, ...], anchor: str,
@@ -80,126 +95,156 @@ def _sources(citations: tuple[Citation, ...], anchor: str,
     for citation in citations:
         at = citation.passage
         similar = near[citation.number] if near else [citation.support]
-        link = in_document(at.document, at.chunk,
-                           [(at.start + start, at.start + end) for start, end in citation.marks])
-        st.html(f"<p id='{anchor}-{citation.number}' style='margin:.4em 0 0'><small>"
-                f"[{citation.number}] <b>{safe(citation.title)}</b> — {safe(citation.where)} · "
-                f"similarity {', '.join(f'{each:.2f}' for each in similar)}"
-                f"{', weak support' if citation.support < WEAK else ''} · {link}</small></p>"
-                f"<p style='margin:.1em 0 .3em 1.6em;max-width:52rem'><small>"
-                f"{_marked(citation)}</small></p>")
+        facts = [safe(citation.where), say("similarity {numbers}",
+                                           numbers=", ".join(f"{each:.2f}" for each in similar))]
+        if citation.support < WEAK:
+            facts.append(say("weak support"))
+        facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
+                                                         for start, end in citation.marks]))
+        head = f"[{citation.number}] {markup.bold(safe(citation.title))} — {' · '.join(facts)}"
+        st.html(markup.anchored(markup.paragraph(head) + markup.paragraph(
+            markup.marked(at.text, citation.marks)), anchor, citation.number))
 
 
-def _marked(citation: Citation) -> str:
-    """The passage with its cited sentences marked."""
-    text, at, parts = citation.passage.text, 0, []
-    for start, end in sorted(citation.marks):
-        parts += [safe_lines(text[at:start]), f"<mark>{safe_lines(text[start:end])}</mark>"]
-        at = end
-    return " ".join([*parts, safe_lines(text[at:])])
+def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
+    """A model's answer from the conditions of an exact retrieval, on request."""
+    model = language_model(view.knowledge.url, "answer", view.question)
+    if model is None:
+        return
+    exact = replace(view, retrieval=retrieval, plan=plan)
+    with st.container(key="answer"), view.knowledge.store():
+        _written(exact, exact.answer, model, certain=True)
 
 
-def _written(view: View, answer: Answer, model: Metered) -> None:
-    """The model's answer: what was paid for once is shown again without a call."""
+def _written(view: View, answer: Answer, model: Metered, certain: bool = False) -> None:
+    """The model's answer: what was paid for once is shown again without a call.
+
+    `certain` says that there is something to answer from, whatever the quoted sentences are.
+    """
     asked, length, button = st.columns([3, 1, 1], vertical_alignment="bottom")
-    choice = length.selectbox("Length", list(LENGTHS), key=keep("length"), bind="query-params",
-                              format_func=str.capitalize)
-    draft = view.knowledge.draft(view.retrieval, view.plan, length=choice)
-    known = model.stored(model.key(draft.messages, None, ANSWER_TOKENS))
-    away = " Your question and the passages leave this machine." if leaves_this_machine(
-        preferences()) else ""
-    if answer.abstained:
-        asked.write("Your documents do not seem to answer this (see below), so ask the model only "
-                    "if you know better.")
-    asked.caption(f"{plain(model.name)} reads about {tokens_of(draft.messages):,} tokens: "
-                  f"{counted(len(draft.context.sources), 'passage')}.{away}")
+    choice = length.selectbox(say("Length"), list(LENGTHS), key=keep("length", list(LENGTHS)),
+                              bind="query-params", format_func=lambda name: say(name.capitalize()))
+    calls = preferences().calls
+    draft = view.knowledge.draft(view.retrieval, view.plan, length=choice, budget=calls.fit(BUDGET))
+    known = model.stored(model.key(draft.messages, None, calls.answer_tokens))
+    if answer.abstained and not certain:
+        asked.write(say("Your documents do not seem to answer this (see below), so ask the model "
+                        "only if you know better."))
+    reads = say("{model} reads about {tokens} tokens: {passages}.", model=plain(model.name),
+                tokens=f"{tokens_of(draft.messages):,}",
+                passages=count(len(draft.context.sources), "passage"))
+    asked.caption(f"{reads} {say_leaving()}")
     place = st.empty()
-    if button.button("Write an answer", type="primary", key="write", width="stretch",
+    if button.button(say("Write an answer"), type="primary", key="write", width="stretch",
                      disabled=known is not None):
         try:
             known = _streamed(draft, model, place)
         except ModelError as error:
-            st.error(said(f"{error} The quoted answer below needs no model."))
+            st.error(said(f"{say_error(error)} {say('The quoted answer below needs no model.')}"))
         place.empty()
     if known is not None:
         written = view.knowledge.written(draft, known, model.name)
-        _shown(written, model)
-        _judged(view, answer, written, model)
-    with st.expander("What the model is shown"):
-        st.caption(f"About {draft.context.tokens:,} of {draft.context.budget:,} tokens of data; "
-                   f"{counted(draft.context.left_out, 'retrieved passage')} did not fit.")
+        _show(written, model)
+        _judge(view, answer, written, model)
+    with st.expander(say("What the model is shown")):
+        context = draft.context
+        st.caption(say("About {tokens} of {budget} tokens of data; {left_out} did not fit, and {weak} "
+                       "scored too far below the best.", tokens=f"{context.tokens:,}",
+                       budget=f"{context.budget:,}", weak=context.weak,
+                       left_out=count(context.left_out, "retrieved passage")))
         for message in draft.messages:
-            st.caption(message.role.capitalize())
+            st.caption(say(message.role.capitalize()))
             st.code(message.content, language=None, wrap_lines=True)
+
+
+def say_leaving() -> str:
+    """That a call sends data away, "" where it does not."""
+    if not leaves_this_machine(preferences()):
+        return ""
+    return say("Your question and the passages leave this machine.")
 
 
 def _streamed(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply:
     """The model's reply, drawn as it comes."""
     numbers = {source.number for source in draft.context.sources}
     text = ""
-    for piece in model.stream(draft.messages, max_tokens=ANSWER_TOKENS):
+    streamed = Streamed(model.stream(
+        draft.messages, max_tokens=preferences().calls.answer_tokens))
+    for piece in streamed:
         text += piece
-        place.html(f"<div style='{_TEXT}'>{answer_html(text, numbers)}</div>")
-    return model.stored(model.key(draft.messages, None, ANSWER_TOKENS)) or streamed(
-        draft.messages, text)
+        place.html(markup.anchored(answer_html(text, numbers), "stream", 0))
+    return streamed.reply
 
 
-def _shown(written: Written, model: Metered) -> None:
+def _show(written: Written, model: Metered) -> None:
     cited = {citation.number for citation in written.citations}
-    st.html(f"<div style='{_TEXT}'>{answer_html(written.text, cited)}</div>")
-    st.caption(f"Written by {plain(written.model)} · {_cost(written.reply, model)}. A model can "
-               "be wrong: check the marked sentences.")
+    st.html(answer_html(written.text, cited))
+    st.caption(say("Written by {model} · {cost}. A model can be wrong: check the marked sentences.",
+                   model=plain(written.model), cost=_say_cost(written.reply, model)))
     if written.unknown:
-        st.caption(":material/warning: It cites sources that do not exist: "
-                   f"{', '.join(map(str, written.unknown))}. They are struck out.")
+        st.caption(say(":material/warning: It cites sources that do not exist: {numbers}. They are "
+                       "struck out.", numbers=say_list([str(n) for n in written.unknown])))
+    for doubt in say_doubts(written):
+        st.caption(f":material/warning: {plain(clean(doubt, 600))}")
     if not written.citations and not written.abstained:
-        st.caption(":material/warning: It cites no source, so nothing here is proved.")
+        st.caption(say(":material/warning: It cites no source, so nothing here is proved."))
     _sources(written.citations, "source")
 
 
-def _cost(spent: Reply | Verdict, model: Metered) -> str:
+def _say_cost(spent: Reply | Verdict, model: Metered) -> str:
     """Tokens, and dollars where the price is known."""
-    about = "~" if spent.estimated else ""
-    dollars = (f", {about}${model.price.of(spent.tokens_in, spent.tokens_out):.4f}"
-               if model.price else ", no price set")
-    return f"{about}{spent.tokens_in:,} + {about}{spent.tokens_out:,} tokens{dollars}"
+    values = {"about": "~" if spent.estimated else "", "sent": f"{spent.tokens_in:,}",
+              "written": f"{spent.tokens_out:,}"}
+    if not model.price:
+        return say("{about}{sent} + {about}{written} tokens, no price set", **values)
+    dollars = model.price.of(spent.tokens_in, spent.tokens_out)
+    return say("{about}{sent} + {about}{written} tokens, {about}${dollars}", **values,
+               dollars=f"{dollars:.4f}")
 
 
-def _judged(view: View, answer: Answer, written: Written, model: Metered) -> None:
+def _judge(view: View, answer: Answer, written: Written, model: Metered) -> None:
     """The written and the quoted answer graded by the same model, on request."""
     kept = session().verdicts
-    with st.expander("Judge both answers", expanded=bool(kept)):
-        st.caption(f"{plain(model.name)} grades the written and the quoted answer, without knowing "
-                   "which is which, in several rounds with the order reversed from one to the "
-                   "next. Grades are a model's opinion, also of itself.")
+    with st.expander(say("Judge both answers"), expanded=bool(kept)):
+        st.caption(say("{model} grades the written and the quoted answer, without knowing which is "
+                       "which, in several rounds with the order reversed from one to the next. "
+                       "Grades are a model's opinion, also of itself.", model=plain(model.name)))
         choices, rounds, button = st.columns([3, 1, 1], vertical_alignment="bottom")
         rubric = choices.segmented_control(
-            "Grades", list(RUBRICS), default=next(iter(RUBRICS)), required=True, key=keep("rubric"))
-        repeats = rounds.number_input("Rounds", 1, 20, 4, key=keep("rounds"))
+            say("Grades"), list(RUBRICS), default=next(iter(RUBRICS)), required=True,
+            key=keep("rubric"), format_func=say)
+        repeats = rounds.number_input(say("Rounds"), 1, 20, 4, key=keep("rounds"))
         criteria = RUBRICS[rubric or next(iter(RUBRICS))]
         judging = replace(model, purpose="judge", accepts=graded(2, criteria))
         texts = {"written": written.text, "quoted": " ".join(s.text for s in answer.sentences)}
         key = (view.question, tuple(texts.values()), model.name, rubric, repeats)
-        if button.button("Judge", key="judge", width="stretch"):
+        if button.button(say("Judge"), key="judge", width="stretch"):
             try:
-                with st.spinner(f"{repeats} calls"):
+                with st.spinner(say("{number} calls", number=repeats)):
                     kept[key] = judge(view.question, texts, judging, repeats=int(repeats),
                                       criteria=criteria)
             except ModelError as error:
                 st.error(said(error))
         if key in kept:
-            _verdict(kept[key], model)
+            _show_verdict(kept[key], model)
 
 
-def _verdict(verdict: Verdict, model: Metered) -> None:
-    rows = [{"criterion": f"{grade.criterion}, 0 to {grade.highest:g}", **{
-        f"{j.name}{part}": None if value is None else round(value, 1)
-        for j in verdict.judgments for g in (*j.grades, j.total)
-        if g.criterion == grade.criterion
-        for part, value in (("", g.mean), (", deviation", g.deviation))}}
-        for grade in (*verdict.judgments[0].grades, verdict.judgments[0].total)]
-    st.dataframe(rows, hide_index=True)
-    st.caption(f"Judged by {plain(verdict.model)} in {verdict.rounds} rounds · "
-               f"{_cost(verdict, model)}")
+def _show_verdict(verdict: Verdict, model: Metered) -> None:
+    first = verdict.judgments[0]
+    columns: dict[str, list[str | float | None]] = {"criterion": [
+        say("{criterion}, 0 to {highest}", criterion=say(grade.criterion), highest=f"{grade.highest:g}")
+        for grade in (*first.grades, first.total)]}
+    for judgment in verdict.judgments:
+        grades = (*judgment.grades, judgment.total)
+        columns[judgment.name] = [_rounded(grade.mean) for grade in grades]
+        columns[f"{judgment.name}, deviation"] = [_rounded(grade.deviation) for grade in grades]
+    table(columns)
+    st.caption(say("Judged by {model} in {rounds} rounds · {cost}", model=plain(verdict.model),
+                   rounds=verdict.rounds, cost=_say_cost(verdict, model)))
     for failure in dict.fromkeys(verdict.failed):
-        st.caption(f":material/warning: A round could not be read: {plain(failure)}")
+        st.caption(say(":material/warning: A round could not be read: {failure}",
+                       failure=plain(failure)))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

@@ -1,13 +1,13 @@
 """The explanation of what the page shows, computed once, and the node it is asked about."""
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context
-from pathlib import Path
 
 import streamlit as st
 
-from qafd.app.escaping import safe
+from qafd.app.markup import ticks
 from qafd.app.result import View, counts_tokens
 from qafd.app.session import exchange, keep, put, session
 from qafd.explain import Explanation, RunExplanation, shown
@@ -16,6 +16,7 @@ from qafd.flow.homotopy import Path as Entries
 from qafd.retrieve.base import SATURATED
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.panel import number
+from qafd.wording import say
 from qafd.wording.explanations import say_why, say_why_not
 
 SEARCHED = 400  # retrieved nodes up to which the mass of an entry is looked for
@@ -28,11 +29,11 @@ def explanation_of(view: View) -> Explanation:
     """The explanation of the view: of all subqueries together, or of the part that is shown."""
     parts = "\n".join([view.plan.question, view.plan.planner,
                        *(part.question for part in view.plan.subqueries)])
-    return _explanation(view.knowledge.path, view.version, parts, view.method, view)
+    return _explanation(view.knowledge.id, view.version, parts, view.method, view)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _explanation(path: Path, version: str, read: str,  # noqa: ARG001
+def _explanation(workspace: str, version: str, read: str,  # noqa: ARG001
                  method: FlowDiffusion, _view: View) -> Explanation:  # noqa: ARG001
     return _view.knowledge.explain(_view.retrieval, graph=_view.graph, plan=_view.plan)
 
@@ -52,11 +53,12 @@ def node_choice(view: View, explanation: Explanation) -> str:
         options = [picked, *options]
     first = options[0] if explanation.retrieval.nodes else ""
     chosen = st.selectbox(
-        "Why is this node here, or not?", options, 0 if first else None,
+        say("Why is this node here, or not?"), options, 0 if first else None,
         key=keep("about"), bind="query-params", accept_new_options=True,
-        placeholder="Type any name of the graph",
+        placeholder=say("Type any name of the graph"),
         format_func=lambda i: shown(graph, graph.row[i]) if i in graph.row else i,
-        help="Select a node in the picture, choose one that mass touched, or type another name.")
+        help=say("Select a node in the picture, choose one that mass touched, or type another "
+                 "name."))
     return chosen or first
 
 
@@ -79,34 +81,39 @@ def next_in(view: View) -> str:
             or not view.method.mass > 0):
         return ""
     place, end = under
-    mass, following, run = view.method.mass, "", explanation.runs[0]
-    path = _entered(view.knowledge.path, view.version, view.question,
+    run = explanation.runs[0]
+    path = _entered(view.knowledge.id, view.version, view.question,
                     replace(view.method, mass=end), run) or run.entered
-    rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
     retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}
-    waiting = [(row, alpha) for row, alpha in zip(rows, alphas, strict=True)
-               if row is not None and view.graph.ids[row] not in retrieved]
-    if waiting:
-        # A node that is just full is not retrieved yet, and the shown digits have to be enough.
-        at = max(waiting[0][1], mass) * (1 + MARGIN)
-        following = f"next to fill: {shown(view.graph, waiting[0][0])} at " + (
-            f"{math.ceil(at):,} tokens" if counts_tokens(view.method) else
-            f"mass {number(float(Context(3, ROUND_CEILING).create_decimal(at)))}")
-    ticks = "".join(
-        f"<i style='position:absolute;left:{alpha / end:.2%};width:1px;background:currentColor;"
-        f"{'height:9px;opacity:.8' if alpha <= mass else 'height:4px;opacity:.45'}'></i>"
-        for alpha in path.alphas.tolist() if alpha <= end)
+    following = _following(view, path, retrieved)
+    places = [(alpha / end, alpha <= view.method.mass) for alpha in path.alphas.tolist()
+              if alpha <= end]
+    label = say("Full so far: {number}; {following}", number=len(retrieved), following=following)
+    hint = say("Each tick is the mass at which a node becomes full; those to come are short")
     with place:
-        st.html("<div role='img' style='position:relative;height:8px;margin:-12px 6px 0' "
-                "title='Each tick is the mass at which a node becomes full; those to come are "
-                "short' "
-                f"aria-label='Full so far: {len(retrieved)}; {safe(following)}'>"
-                f"{ticks}</div>")
+        st.html(ticks(places, hint, label))
     return following
 
 
+def _following(view: View, path: Entries, retrieved: Collection[str]) -> str:
+    """Which node becomes full next and at how much mass, "" where none is known."""
+    rows, alphas = [*path.rows.tolist(), path.next_row], [*path.alphas.tolist(), path.next_alpha]
+    for row, alpha in zip(rows, alphas, strict=True):
+        if row is None or view.graph.ids[row] in retrieved:
+            continue
+        # A node that is just full is not retrieved yet, and the shown digits have to be enough.
+        at = max(alpha, view.method.mass) * (1 + MARGIN)
+        name = shown(view.graph, row)
+        if counts_tokens(view.method):
+            return say("next to fill: {name} at {tokens} tokens", name=name,
+                       tokens=f"{math.ceil(at):,}")
+        enough = float(Context(3, ROUND_CEILING).create_decimal(at))
+        return say("next to fill: {name} at mass {mass}", name=name, mass=number(enough))
+    return ""
+
+
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _entered(path: Path, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
+def _entered(workspace: str, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
              _explanation: RunExplanation) -> Entries | None:
     """Where every node enters up to the method's mass, None where they are too many."""
     problem = _explanation.problem

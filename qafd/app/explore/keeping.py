@@ -24,9 +24,12 @@ def run_shown(view: View, note: str = "") -> Run:
 def keep_button(view: View) -> None:
     """Keep what is shown, with a note if one is typed."""
     shown = view.version, view.question, view.method
-    with st.popover(say("Keep this run"), icon=":material/bookmark_add:", type="tertiary",
-                    help=say("Put the question, its settings and this result into the "
-                             "history.")):
+    box = st.popover(say("Keep this run"), icon=":material/bookmark_add:", type="tertiary",
+                     key="keeping", on_change="rerun",
+                     help=say("Put the question, its settings and this result into the history."))
+    if not box.open:  # what is folded need not be sent with every move of the mass
+        return
+    with box:
         with st.form("keep", border=False, clear_on_submit=True):
             note = st.text_input(say("Note"), max_chars=NOTE,
                                  placeholder=say("What is it for?"))
@@ -36,7 +39,7 @@ def keep_button(view: View) -> None:
         if key is not None:
             st.caption(say(":material/bookmark_added: Kept. Nothing of it will change."))
             st.page_link(page("runs"), label=say("See it in Runs"), icon=":material/history:",
-                         query_params={"ws": view.knowledge.path.stem, "run": key})
+                         query_params={"ws": view.knowledge.name, "run": key})
 
 
 def _keep(knowledge: KnowledgeGraph, run: Run) -> str:

@@ -1,22 +1,30 @@
 """The tab Paths: where all the mass went, path by path, as a list and as a Sankey diagram."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import streamlit as st
 
-from qafd.app.escaping import plain
+from qafd.app import markup
+from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import explanation_of
-from qafd.app.figures import label
+from qafd.app.figures import BARE, label
 from qafd.app.result import View
 from qafd.app.session import keep, value_of
+from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Explanation, Paths, ReasoningPath, links, shown
-from qafd.export import table_csv
-from qafd.wording.explanations import say_path
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.explanations import say_chain, say_path
 
 MOST = 50
 LISTED = 12
 LABEL = 28
+CHAINS = 5
+
+Place = tuple[int, str]  # subquery and node
+Sent = tuple[Place, Place, float]
 
 
 def chosen_path(view: View) -> tuple[str, ...]:
@@ -37,45 +45,74 @@ def paths_tab(view: View) -> None:
     explanation = explanation_of(view)
     found = _paths(explanation)
     if not found.paths:
-        st.write("No mass was poured, so no path was taken.")
+        st.write(say("No mass was poured, so no path was taken."))
         return
+    _chains(explanation)
     listed = found.paths[:LISTED]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption("Where the mass went, largest first. Choose a path to see it in the picture.")
-        st.radio("Paths", [str(k) for k in range(len(listed))], index=None, key=keep("path"),
-                 bind="query-params", label_visibility="collapsed",
-                 format_func=lambda k: _said(listed[int(k)]),
-                 captions=[f"{p.mass:.3g} of mass, {p.share:.1%}" for p in listed])
-        more = found.paths[LISTED:]
-        st.caption(f"{sum(p.mass for p in more):.3g} more on {len(more)} further paths of the "
-                   f"table, {found.rest:.3g} on all others: {found.total:.3g} of mass in all.")
+        _list(found, listed)
     with right:
         st.plotly_chart(sankey(explanation, listed), theme="streamlit", key="sankey",
                         config={"displayModeBar": False}, alt=_alt(found, listed))
-        st.caption(f"The {len(listed)} largest paths; width is mass."
-                   + " Each subquery has a part of the diagram of its own." * bool(
-                       view.retrieval.parts))
-    with st.expander("All paths as a table"):
-        st.dataframe({"mass": [p.mass for p in found.paths] + [found.rest],
-                      "share": [p.share for p in found.paths] + [found.rest / found.total],
-                      "path": [say_path(p) for p in found.paths] + ["all other paths"]}
-                     | ({"subquery": [str(p.part) for p in found.paths] + [""]}
-                        if view.retrieval.parts else {}),
-                     hide_index=True, column_config={
-                         "share": st.column_config.NumberColumn(format="percent")})
-        st.caption("Which unit of mass took which way is a convention: what passes a node, whoever "
-                   "sent it, stays and leaves in the same proportions.")
+        st.caption(say("The {number} largest paths; width is mass.", number=len(listed)))
+        if view.retrieval.parts:
+            st.caption(say("Each diffusion has a part of the diagram of its own."))
+    with st.expander(say("All paths as a table")):
+        _table(found, bool(view.retrieval.parts))
     with st.container(horizontal=True):
-        st.download_button("Paths CSV", lambda: table_csv(
-            ("mass", "share", "path", "nodes", "subquery"),
-            [(p.mass, p.share, say_path(p), " ".join(p.nodes), p.part or "") for p in found.paths]
-            + [(found.rest, found.rest / found.total, "all other paths", "", "")]),
-            "paths.csv", "text/csv", on_click="ignore")
-        st.download_button("Diagram CSV", lambda: table_csv(
-            ("from", "to", "mass"),
-            [(_name(explanation, u), _name(explanation, v), m) for u, v, m in links(listed)]),
-            "sankey.csv", "text/csv", on_click="ignore")
+        download_csv(say("Paths CSV"), ("mass", "share", "path", "nodes", "diffusion"),
+                     lambda: _rows(found), "paths.csv")
+        download_csv(say("Diagram CSV"), ("from", "to", "mass"),
+                     lambda: [(_name(explanation, u), _name(explanation, v), m)
+                              for u, v, m in links(listed)], "sankey.csv")
+
+
+def _chains(explanation: Explanation) -> None:
+    """The way to what the question asks for, name by name, with the sentence of each hop."""
+    found = explanation.chains(CHAINS)
+    if not found:
+        return
+    st.caption(say("From a seed to what the question asks for, with the sentence of each step."))
+    parts = []
+    for chain in found:
+        head = f"{markup.bold(safe(say_chain(chain)))} · {say('{mass} of mass', mass=f'{chain.mass:.3g}')}"
+        quotes = [safe(say("“{sentence}” ({document})", sentence=clean(hop.sentence, 300),
+                           document=hop.document)) for hop in chain.hops]
+        parts.append(markup.paragraph("<br>".join([head, *quotes])))
+    st.html("".join(parts))
+
+
+def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
+    st.caption(say("Where the mass went, largest first. Choose a path to see it in the picture."))
+    st.radio(say("Paths"), [str(k) for k in range(len(listed))], index=None, key=keep("path"),
+             bind="query-params", label_visibility="collapsed",
+             format_func=lambda k: _said(listed[int(k)]),
+             captions=[say("{mass} of mass, {share}", mass=f"{p.mass:.3g}", share=f"{p.share:.1%}")
+                       for p in listed])
+    more = found.paths[LISTED:]
+    st.caption(say("{mass} more on {number} further paths of the table, {rest} on all others: "
+                   "{total} of mass in all.", mass=f"{sum(p.mass for p in more):.3g}",
+                   number=len(more), rest=f"{found.rest:.3g}", total=f"{found.total:.3g}"))
+
+
+def _rows(found: Paths) -> list[tuple[object, ...]]:
+    """Mass, share, way, ids and subquery of every path, and of all others together."""
+    rows: list[tuple[object, ...]] = []
+    for path in found.paths:
+        rows.append((path.mass, path.share, say_path(path), " ".join(path.nodes),
+                     str(path.part or "")))
+    return [*rows, (found.rest, found.rest / found.total, say("all other paths"), "", "")]
+
+
+def _table(found: Paths, parts: bool) -> None:
+    columns = columns_of(("mass", "share", "path", "nodes", "diffusion"), _rows(found))
+    del columns["nodes"]
+    if not parts:
+        del columns["diffusion"]
+    table(columns, formats={"share": "percent"})
+    st.caption(say("Which unit of mass took which way is a convention: what passes a node, whoever "
+                   "sent it, stays and leaves in the same proportions."))
 
 
 def _paths(explanation: Explanation) -> Paths:
@@ -83,7 +120,9 @@ def _paths(explanation: Explanation) -> Paths:
 
 
 def _said(path: ReasoningPath) -> str:
-    return plain(say_path(path)) + (f" (subquery {path.part})" if path.part else "")
+    if not path.part:
+        return plain(say_path(path))
+    return say("{path} (diffusion {number})", path=plain(say_path(path)), number=path.part)
 
 
 def _name(explanation: Explanation, node: str) -> str:
@@ -96,12 +135,8 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
     A link over several columns gets a bend, without a name, in each, so that it runs behind no
     node. Subqueries stand below one another: two may send mass over one edge both ways.
     """
-    sent = [((part, u), (part, v), mass) for part in dict.fromkeys(path.part for path in paths)
-            for u, v, mass in links(path for path in paths if path.part == part)]
-    column = {node: 0 for u, v, _ in sent for node in (u, v)}
-    for _ in column:  # the longest way to each; mass never runs in circles
-        for u, v, _ in sent:
-            column[v] = max(column[v], column[u] + 1)
+    sent = _sent(paths)
+    column = _columns(sent)
     names = [_name(explanation, node) for _, node in column]
     place = {node: i for i, node in enumerate(column)}
     bends = 0
@@ -118,22 +153,41 @@ def sankey(explanation: Explanation, paths: tuple[ReasoningPath, ...]) -> dict[s
         "data": [{
             "type": "sankey",
             "node": {"label": [label(name, LABEL) for name in names] + [""] * bends,
-                     "customdata": [label(name, 300) for name in names] + ["on the way"] * bends,
+                     "customdata": [label(name, 300) for name in names] + [say("on the way")] * bends,
                      "pad": 12, "thickness": 12, "line": {"width": 0}, "align": "left",
                      "color": [green] * len(names) + [pale] * bends,
-                     "hovertemplate": "%{customdata}: %{value:.3g} of mass<extra></extra>"},
+                     "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"},
             "textfont": {"size": 12, "shadow": "none", "color": (
                 "#f0efea" if st.context.theme.type == "dark" else "#23231f")},
             "link": {"source": [a for a, _, _, _ in bands],
                      "target": [b for _, b, _, _ in bands],
                      "value": [mass for _, _, mass, _ in bands], "color": pale,
                      "customdata": [said for _, _, _, said in bands],
-                     "hovertemplate": "%{customdata}: %{value:.3g} of mass<extra></extra>"}}],
+                     "hovertemplate": f"%{{customdata}}: %{{value:.3g}}{BARE}"}}],
         "layout": {"height": max(320, 26 * (len(names) + bends)),
                    "margin": {"l": 4, "r": 4, "t": 8, "b": 8}}}
 
 
-def _alt(found: Paths, listed: tuple[ReasoningPath, ...]) -> str:
+def _sent(paths: Sequence[ReasoningPath]) -> list[Sent]:
+    """What these paths send over each link of each subquery."""
+    sent = []
+    for part in dict.fromkeys(path.part for path in paths):
+        for start, end, mass in links(path for path in paths if path.part == part):
+            sent.append(((part, start), (part, end), mass))
+    return sent
+
+
+def _columns(sent: Sequence[Sent]) -> dict[Place, int]:
+    """The column of each place: the longest way to it. Mass never runs in circles."""
+    column = dict.fromkeys([start for start, _, _ in sent] + [end for _, end, _ in sent], 0)
+    for _ in column:
+        for start, end, _ in sent:
+            column[end] = max(column[end], column[start] + 1)
+    return column
+
+
+def _alt(found: Paths, listed: Sequence[ReasoningPath]) -> str:
     first = listed[0]
-    return (f"Sankey diagram of the {len(listed)} largest paths of {found.total:.3g} units of "
-            f"mass; the largest carries {first.mass:.3g}: {say_path(first)}.")
+    return say("Sankey diagram of the {number} largest paths of {total} units of mass; the largest "
+               "carries {mass}: {path}.", number=len(listed), total=f"{found.total:.3g}",
+               mass=f"{first.mass:.3g}", path=say_path(first))

@@ -13,19 +13,22 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply
 from qafd.models.cost import Metered
 from qafd.models.prompts_answer import read_plan
-from qafd.view.panel import clean, counted
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
 
 
 def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
     """The model that shall read the question, in the sidebar; None for the local rules."""
-    model = language_model(knowledge.path, "plan", question)
+    model = language_model(knowledge.url, "plan", question)
     if model is None:
         return None
     with st.sidebar:
         wanted = st.toggle(
-            f"Let {plain(clean(model.name, 40))} read the question", key=keep("model_reads"),
-            bind="query-params", help="It names the keywords, and the parts of a complex question "
-            "when subqueries are on (Advanced). One call for each new question.")
+            say("Let {model} read the question", model=plain(clean(model.name, 40))),
+            key=keep("model_reads"), bind="query-params",
+            help=say("It names the keywords, and the parts of a complex question when subqueries "
+                     "are on (Advanced). One call for each new question."))
     return replace(model, accepts=_names_keywords) if wanted else None
 
 
@@ -40,30 +43,43 @@ def _names_keywords(reply: Reply) -> bool:
 def layered(view: View) -> View:
     """The view, or that of one subquery; says how the question was read where a choice was made."""
     if view.plan.planner != "local":
-        named = {level: ", ".join(clean(k.text, 60) for k in view.plan.keywords
-                                  if k.level == level) or "none" for level in ("low", "high")}
-        st.caption(f"Read by {plain(view.plan.planner)}. Things: {plain(named['low'])}. "
-                   f"Themes: {plain(named['high'])}.")
+        st.caption(say("Read by {planner}. Things: {things}. Themes: {themes}.",
+                       planner=plain(view.plan.planner), things=_keywords(view, "low"),
+                       themes=_keywords(view, "high")))
     parts = view.retrieval.parts
+    if parts and view.method.diffusions == "each":
+        st.caption(say("{number} diffusions, one for each seed; what they retrieve is united.",
+                       number=len(parts)))
+        return view
     if not parts:
         if view.method.subqueries == "on":
-            st.caption("The question was not taken apart: it has one part.")
+            st.caption(say("The question was not taken apart: it has one part."))
         return view
     for number, part in enumerate(parts, 1):
         brought = [n for n in view.retrieval.nodes if number - 1 in n.brought_by]
         alone = sum(len(n.brought_by) == 1 for n in brought)
-        st.caption(f"**{number}** {plain(clean(part.query, 200))} — "
-                   f"{counted(len(brought), 'node')}, {alone} of them by this part alone")
+        st.caption(say("**{number}** {question} — {nodes}, {alone} of them by this part alone",
+                       number=number, question=plain(clean(part.query, 200)), alone=alone,
+                       nodes=count(len(brought), "node")))
     shown = st.segmented_control(
-        "Show", range(len(parts) + 1), default=0, required=True, key=keep("shown_part"),
-        bind="query-params", format_func=lambda part: f"Part {part}" if part else "All parts") or 0
+        say("Show"), range(len(parts) + 1), default=0, required=True, key=keep("shown_part"),
+        bind="query-params", format_func=_part) or 0
     if not 0 < shown <= len(parts):
         return view
     plan = view.plan.subqueries[shown - 1]
     method = replace(view.method, **parts[shown - 1].params)
     if method.divided:
-        st.caption(f"This part has {method.mass:.4g} of the {view.method.mass:.4g} of mass, and "
-                   "the tabs below tell of it alone.")
+        st.caption(say("This part has {mass} of the {all} of mass, and the tabs below tell of it "
+                       "alone.", mass=f"{method.mass:.4g}", all=f"{view.method.mass:.4g}"))
     # The question stays: it is what the layout was made for, and no node shall move.
     return replace(view, plan=plan, method=method, retrieval=view.knowledge.retrieve(
         plan, method, graph=view.graph))
+
+
+def _keywords(view: View, level: str) -> str:
+    words = [clean(keyword.text, 60) for keyword in view.plan.keywords if keyword.level == level]
+    return plain(", ".join(words)) if words else say("none")
+
+
+def _part(part: int) -> str:
+    return say("Part {number}", number=part) if part else say("All parts")

@@ -6,9 +6,12 @@ import streamlit as st
 
 from qafd.app.escaping import safe
 from qafd.app.links import in_document
+from qafd.app.markup import italic, lines, paragraph, small
 from qafd.curate.descriptions import Remark, remarks
 from qafd.knowledge import KnowledgeGraph
-from qafd.view.panel import counted
+from qafd.wording import say
+from qafd.wording.counts import count
+from qafd.wording.entities import say_author, say_keywords, say_more_passages, say_place
 
 MOST = 20
 
@@ -28,16 +31,15 @@ def drawn(some: Sequence[Remark], first: int = 1) -> None:
     if some:
         st.html("".join(map(remark, some[:first])))
     if more := some[first:]:
-        with st.expander(counted(len(more), "more description")):
+        with st.expander(say("{descriptions} more", descriptions=count(len(more), "description"))):
             st.html("".join(map(remark, more[:MOST])))
             if len(more) > MOST:
-                st.caption(f"The first {MOST} of them")
+                st.caption(say("The first {most} of them", most=MOST))
 
 
 def remark(one: Remark) -> str:
     """A remark with who wrote it and of which passage, as HTML."""
-    facts = f"{safe(one.facts, 300)}<br>" if one.facts else ""
-    return (f"<p style='margin:0 0 .6em'><i>{safe(one.text, 1200)}</i><br>"
-            f"<small style='opacity:.75'>{facts}{safe(one.author, 200)} "
-            f"{in_document(one.document, one.chunk, (), safe(one.place, 200))} "
-            f"{safe(one.others)}</small></p>")
+    place = in_document(one.document, one.chunk, (), safe(say_place(one.document, one.page), 200))
+    source = f"{safe(say_author(one), 200)} {place} {safe(say_more_passages(one))}"
+    return paragraph(lines(italic(safe(one.text, 1200)),
+                           small(lines(safe(say_keywords(one), 300), source))))

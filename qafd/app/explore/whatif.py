@@ -1,138 +1,140 @@
 """The tab What if: take something out or change a weight, and see what is lost and gained."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from qafd.answer.change import AnswerChange, Quoted
+from qafd.app import markup
 from qafd.app.component import panels
-from qafd.app.escaping import safe
+from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import explanation_of
-from qafd.app.explore.node import source
 from qafd.app.picture import chosen_drawing, placed, placed_too
 from qafd.app.result import View
 from qafd.app.session import keep
+from qafd.app.tables import columns_of, download_csv, table
 from qafd.explain import Change, Effect, Explanation, Sensitivity, shown
-from qafd.export import table_csv
-from qafd.retrieve.base import RetrievedNode
-from qafd.view.panel import (
-    Caption,
-    counted,
-    largest_of,
-    panel_data,
-    percent,
-    share_of,
-    shown_name,
-)
+from qafd.retrieve.base import RankedPassage, RetrievedNode
+from qafd.view.panel import Caption, largest_of, panel_data, percent, share_of, shown_name
+from qafd.wording import say, say_count
 from qafd.wording.answers import say_change
+from qafd.wording.counts import count
+from qafd.wording.panels import say_kind
 
 EDGES = 60
 FACTORS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
 KINDS = {"document": "Document", "edge": "Edge", "seed": "Seed"}
+EACH = 3  # of a kind that are listed
 
 
 def whatif_tab(view: View) -> None:
-    """What the result leans on, and what would be different."""
+    """What the result rests on, and what would be different."""
     explanation = explanation_of(view)
     if not explanation.full:
-        st.write("Nothing is retrieved that could be taken out; raise the mass.")
+        st.write(say("Nothing is retrieved that could be taken out; raise the mass."))
         return
     if view.retrieval.parts:
-        st.caption(f"A change is made for all {len(view.retrieval.parts)} subqueries: each is "
-                   "solved anew, and what they retrieve is united again.")
-    _leaning(view, explanation)
+        st.caption(say("A change is made for all {number} diffusions: each is solved anew, and what "
+                       "they retrieve is united again.", number=len(view.retrieval.parts)))
+    _attribution(view, explanation)
     change = _change(explanation)
     if change == Change():
-        st.caption("Choose something to take out or to change: the question is then solved anew, "
-                   "exactly, and both results are drawn side by side.")
+        st.caption(say("Choose something to take out or to change: the question is then solved "
+                       "anew, exactly, and both results are drawn side by side."))
         return
     _difference(view, explanation.what_if(change))
 
 
-def _leaning(view: View, explanation: Explanation) -> None:
-    leans = explanation.sensitivities()
-    best = [lean for kind in KINDS for lean in
-            [lean for lean in leans if lean.kind == kind][:3]]
-    if not best:
+def _attribution(view: View, explanation: Explanation) -> None:
+    """What the most mass passes, and what would be lost without it."""
+    found = explanation.sensitivities()
+    foremost: list[Sensitivity] = []
+    for kind in KINDS:
+        foremost += [one for one in found if one.kind == kind][:EACH]
+    if not foremost:
         return
-    first = best[0]
-    loss = explanation.what_if(_taken(first))
-    st.html(f"<p style='font-size:1.1rem;margin:0'>{first.share:.0%} of the mass rests on "
-            f"{safe(_thing(explanation, first))}: without it, {len(loss.lost)} of "
-            f"{counted(explanation.full, 'node')} would be lost and {len(loss.gained)} "
-            f"gained. {safe(say_change(_answers(view, loss)), 600)}</p>")
-    with st.expander("What it leans on most"):
-        st.dataframe(
-            {"kind": [KINDS[a.kind] for a in best],
-             "what": [_thing(explanation, a) for a in best], "mass": [a.share for a in best],
-             "importance": [a.elasticity for a in best]}, hide_index=True,
-            column_config={
-                "mass": st.column_config.ProgressColumn(
-                    "mass that passes it", format="percent", min_value=0.0, max_value=1.0),
-                "importance": st.column_config.NumberColumn(
-                    "importance lost per 1% of that mass", format="%.2f%%")})
-        st.caption("The last column is the exact derivative of the solution: were one percent of "
+    first = foremost[0]
+    loss = explanation.what_if(_without(first))
+    st.write(say("**{share}** of the mass rests on **{thing}**: without it, {lost} of {nodes} would "
+                 "be lost and {gained} gained. {answer}", share=f"{first.share:.0%}",
+                 thing=plain(_thing(explanation, first)), lost=len(loss.lost),
+                 nodes=count(explanation.full, "node"), gained=len(loss.gained),
+                 answer=plain(say_change(_answers(view, loss)))))
+    with st.expander(say("What it leans on most")):
+        _attributions(explanation, foremost, found)
+
+
+def _attributions(explanation: Explanation, foremost: Sequence[Sensitivity],
+                  found: Sequence[Sensitivity]) -> None:
+    rows = [(say(KINDS[one.kind]), _thing(explanation, one), one.share, one.elasticity)
+            for one in foremost]
+    share = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
+    names = ("kind", "what", "mass that passes it", "importance lost per 1% of that mass")
+    table(columns_of(names, rows), formats={names[3]: "%.2f%%"}, column_config={names[2]: share})
+    st.caption(say("The last column is the exact derivative of the solution: were one percent of "
                    "what passes there lost, the importance of all that is found beyond the seeds "
-                   "would fall by so much.")
-        st.download_button("Leaning CSV", lambda: table_csv(
-            ("kind", "what", "mass", "elasticity"),
-            [(a.kind, _thing(explanation, a), a.share, a.elasticity) for a in leans]),
-            "leaning.csv", "text/csv", on_click="ignore")
+                   "would fall by so much."))
+    download_csv(say("Leaning CSV"), ("kind", "what", "mass", "elasticity"),
+                 lambda: [(one.kind, _thing(explanation, one), one.share, one.elasticity)
+                          for one in found], "leaning.csv")
 
 
-def _taken(lean: Sensitivity) -> Change:
-    """The change that takes out what is leaned on."""
-    if lean.kind == "edge":
-        return Change(edges=frozenset([(lean.rows[0], lean.rows[1])]))
-    rows = frozenset(lean.rows)
-    return Change(seeds=rows) if lean.kind == "seed" else Change(nodes=rows)
+def _without(one: Sensitivity) -> Change:
+    """The change that takes out what mass passes."""
+    if one.kind == "edge":
+        return Change(edges=frozenset([(one.rows[0], one.rows[1])]))
+    rows = frozenset(one.rows)
+    return Change(seeds=rows) if one.kind == "seed" else Change(nodes=rows)
 
 
-def _thing(explanation: Explanation, lean: Sensitivity) -> str:
-    if lean.kind == "document":
-        return lean.name
-    return " – ".join(shown(explanation.graph, row) for row in lean.rows)
+def _thing(explanation: Explanation, one: Sensitivity) -> str:
+    if one.kind == "document":
+        return one.name
+    return " – ".join(shown(explanation.graph, row) for row in one.rows)
 
 
 def _change(explanation: Explanation) -> Change:
     """The change that the controls describe."""
     graph, retrieval = explanation.graph, explanation.retrieval
     names = {n.id: shown_name(n) for n in retrieval.nodes}
-    edges = {f"{e.source}|{e.target}": f"{names[e.source]} – {names[e.target]}"
-             for e in sorted(retrieval.edges, key=lambda e: -e.flow)[:EDGES]}
+    widest = sorted(retrieval.edges, key=lambda e: -e.flow)[:EDGES]
+    edges = {f"{e.source}|{e.target}": f"{names[e.source]} – {names[e.target]}" for e in widest}
     left, right = st.columns(2, gap="medium")
     with left:
-        documents = st.multiselect("Without documents", explanation.documents,
-                                   key=keep("no_doc"), bind="query-params")
-        seeds = st.multiselect("Without seeds", retrieval.seeds, key=keep("no_seed"),
-                               bind="query-params", format_func=names.__getitem__)
+        documents = _several(say("Without documents"), "no_doc",
+                             {name: name for name in explanation.documents})
+        seeds = _several(say("Without seeds"), "no_seed", {n: names[n] for n in retrieval.seeds})
     with right:
-        nodes = st.multiselect("Without nodes", list(names), key=keep("no_node"),
-                               bind="query-params", format_func=names.__getitem__)
-        gone = st.multiselect("Without edges", list(edges), key=keep("no_edge"),
-                              bind="query-params", format_func=edges.__getitem__)
-    with st.expander("Change or add an edge"):
-        edge = st.selectbox("Edge whose weight is changed", list(edges), index=None,
-                            key=keep("edge"), bind="query-params",
-                            format_func=edges.__getitem__, placeholder="Choose an edge")
-        factor = st.select_slider("Times as wide", FACTORS, 1.0, key=keep("factor"),
+        nodes = _several(say("Without nodes"), "no_node", names)
+        gone = _several(say("Without edges"), "no_edge", edges)
+    with st.expander(say("Change or add an edge")):
+        edge = st.selectbox(say("Edge whose weight is changed"), list(edges), index=None,
+                            key=keep("edge"), bind="query-params", format_func=edges.__getitem__,
+                            placeholder=say("Choose an edge"))
+        factor = st.select_slider(say("Times as wide"), FACTORS, 1.0, key=keep("factor"),
                                   bind="query-params")
-        ends = st.multiselect("Join two nodes", list(names), key=keep("join"), max_selections=2,
-                              bind="query-params", format_func=names.__getitem__)
-        similarity = st.slider("Similarity of the new edge", 0.01, 1.0, 0.5, 0.01,
+        ends = _several(say("Join two nodes"), "join", names, most=2)
+        similarity = st.slider(say("Similarity of the new edge"), 0.01, 1.0, 0.5, 0.01,
                                key=keep("join_similarity"), bind="query-params")
-    pairs = [(u, v) for u, v in (pair.split("|") for pair in gone)]
+    pairs = []
+    for pair in gone:
+        u, v = pair.split("|")
+        pairs.append((u, v))
     change = explanation.change(nodes=nodes, documents=documents, seeds=seeds, edges=pairs)
-    return Change(
-        change.nodes, change.edges, change.seeds,
-        (((graph.row[ends[0]], graph.row[ends[1]]), similarity),) if len(ends) == 2 else (),
-        (_scaled(explanation, edge, factor),) if edge and factor != 1.0 else ())
+    if len(ends) == 2:
+        joined = graph.row[ends[0]], graph.row[ends[1]]
+        change = replace(change, similarities=((joined, similarity),))
+    if edge and factor != 1.0:
+        u, v = edge.split("|")
+        change = replace(change, scales=(((graph.row[u], graph.row[v]), factor),))
+    return change
 
 
-def _scaled(explanation: Explanation, edge: str, factor: float) -> tuple[tuple[int, int], float]:
-    u, v = edge.split("|")
-    return (explanation.graph.row[u], explanation.graph.row[v]), factor
+def _several(label: str, key: str, options: dict[str, str], most: int | None = None) -> list[str]:
+    return st.multiselect(label, list(options), key=keep(key), bind="query-params",
+                          max_selections=most, format_func=options.__getitem__)
 
 
 def _answers(view: View, difference: Effect) -> AnswerChange:
@@ -144,27 +146,40 @@ def _answers(view: View, difference: Effect) -> AnswerChange:
 
 
 def _difference(view: View, difference: Effect) -> None:
-    lost, gained, answers = difference.lost, difference.gained, _answers(view, difference)
-    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{safe(say_change(answers), 600)}</b></p>")
-    _both(("Leaves the answer", "Comes into the answer"), (answers.left, answers.came), _quotes)
-    st.html(f"<p style='font-size:1.1rem;margin:0'><b>{len(lost)}</b> node{'s' * (len(lost) != 1)} "
-            f"lost, <b>{len(gained)}</b> gained; {len(difference.lost_passages)} of the first "
-            f"passages lost, {len(difference.gained_passages)} gained.</p>")
-    after = difference.after
+    answers, after = _answers(view, difference), difference.after
+    st.write(f"**{plain(say_change(answers))}**")
+    _both((say("Leaves the answer"), say("Comes into the answer")), (answers.left, answers.came),
+          _quotes)
+    st.write(say_count(
+        len(difference.lost), "**{number}** node lost, **{gained}** gained; {passages_lost} of the "
+        "first passages lost, {passages_gained} gained.",
+        "**{number}** nodes lost, **{gained}** gained; {passages_lost} of the first passages lost, "
+        "{passages_gained} gained.", gained=len(difference.gained),
+        passages_lost=len(difference.lost_passages),
+        passages_gained=len(difference.gained_passages)))
     panels(panel_data(
         [difference.before, after], chosen_drawing(), positions=placed_too(view, after),
         others=placed(view)[1], lone=True,
-        captions=[Caption("As it is", "in color: lost by the change"),
-                  Caption("With the change", "in color: gained by it")]), key="whatif")
-    rows = [(*((shown_name(n), _what(n, top)) for n in nodes),
-             *((shown(view.graph, view.graph.row[p.id]), "ranked passage") for p in passages))
-            for nodes, passages, top in (
-                (lost, difference.lost_passages, largest_of(difference.before.nodes)),
-                (gained, difference.gained_passages, largest_of(after.nodes)))]
-    _both(tuple(f"{word}: nodes, then passages among the first ten" for word in ("Lost", "Gained")),
-          rows, lambda some: st.dataframe(
-              {"name": [name for name, _ in some], "what": [what for _, what in some]},
-              hide_index=True))
+        captions=[Caption(say("As it is"), say("in color: lost by the change")),
+                  Caption(say("With the change"), say("in color: gained by it"))]), key="whatif")
+    lost = _rows(view, difference.lost, difference.lost_passages, difference.before.nodes)
+    gained = _rows(view, difference.gained, difference.gained_passages, after.nodes)
+    _both((say("Lost: nodes, then passages among the first ten"),
+           say("Gained: nodes, then passages among the first ten")), (lost, gained),
+          lambda rows: table(columns_of(("name", "what"), rows)))
+
+
+def _rows(view: View, nodes: Sequence[RetrievedNode], passages: Sequence[RankedPassage],
+          among: Sequence[RetrievedNode]) -> list[tuple[str, str]]:
+    """Names of nodes and passages, and what they are."""
+    largest, rows = largest_of(among), []
+    for node in nodes:
+        importance = percent(share_of(node.importance, largest))
+        rows.append((shown_name(node), say("{kind}, importance {importance}",
+                                           kind=say_kind(node.kind), importance=importance)))
+    for passage in passages:
+        rows.append((shown(view.graph, view.graph.row[passage.id]), say("ranked passage")))
+    return rows
 
 
 def _both(words: Sequence[str], sides: Sequence[Sequence[Any]],
@@ -178,15 +193,12 @@ def _both(words: Sequence[str], sides: Sequence[Sequence[Any]],
             if some:
                 draw(some)
             else:
-                st.write("Nothing")
+                st.write(say("Nothing"))
 
 
 def _quotes(some: Sequence[Quoted]) -> None:
-    st.html("".join(
-        f"<p style='margin:0 0 .5em;line-height:1.45'>{'<b>' * s.best}{safe(s.line, 600)}"
-        f"{'</b>' * s.best} <small style='opacity:.75'>{source(c, s)}</small></p>"
-        for s, c in some))
-
-
-def _what(node: RetrievedNode, largest: float) -> str:
-    return f"{node.kind}, importance {percent(share_of(node.importance, largest))}"
+    quotes = []
+    for sentence, citation in some:
+        title = markup.small(safe(citation.title, 60))
+        quotes.append(markup.paragraph(f"{markup.best(sentence.line, sentence.best, 600)} {title}"))
+    st.html("".join(quotes))

@@ -1,18 +1,22 @@
 """The tab Why: a node's reasons in words, or what keeps it out and what would let it in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import SEARCHED, explanation_of, node_choice
-from qafd.app.explore.node import balance_table, by_hand, quoted, read_table
+from qafd.app.explore.node import balance_table, by_hand, quoted
+from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.session import keep
-from qafd.explain import Balance, Inflow, Paths, Why, WhyNot
+from qafd.explain import Balance, Gate, Inflow, Paths, Why, WhyNot
 from qafd.retrieve import METHODS
 from qafd.view.panel import number
+from qafd.wording import say
+from qafd.wording.entities import say_by_hand
 from qafd.wording.explanations import (
+    FEW_PARTS,
     say_balance,
     say_other,
     say_path,
@@ -29,6 +33,9 @@ _COUNTS: dict[str, Callable[[Balance], float]] = {
     "came in": lambda balance: balance.came,
     "went on": lambda balance: balance.went,
     "held": lambda balance: balance.node.mass}
+_FACTORS = {"strength of the edge": "structure",
+            "likeness of its start to the question": "alignment_source",
+            "likeness of its end to the question": "alignment_target", "weight": "weight"}
 
 
 def why_tab(view: View) -> None:
@@ -36,19 +43,19 @@ def why_tab(view: View) -> None:
     explanation = explanation_of(view)
     node = node_choice(view, explanation)
     if not node:
-        st.write("Nothing was touched; raise the mass or ask about names in your documents.")
+        st.write(say("Nothing was touched; raise the mass or ask about names in your documents."))
         return
-    st.caption("The question pours mass on the names and passages it speaks of. What holds more "
-               "than it can passes the rest on, more over wide edges. Full nodes are retrieved. "
-               "¶ marks a passage.")
+    st.caption(say("The question pours mass on the names and passages it speaks of. What holds more "
+                   "than it can passes the rest on, more over wide edges. Full nodes are retrieved. "
+                   "¶ marks a passage."))
     if explanation.retrieved(node):
         _why(explanation.why(node))
     else:
         _why_not(explanation.why_not(node, SEARCHED))
-    if st.toggle("What other methods say", key=keep("elsewhere"), bind="query-params",
-                 help="Asks every other method the same question; takes a moment."):
-        st.html(read_table(("its own reason", "method"), [
-            (say_other(other), METHODS[other.method].label)
+    if st.toggle(say("What other methods say"), key=keep("elsewhere"), bind="query-params",
+                 help=say("Asks every other method the same question; takes a moment.")):
+        st.html(read_table((say("its own reason"), say("method")), [
+            (say_other(other), say(METHODS[other.method].label))
             for other in explanation.elsewhere(node)]))
 
 
@@ -58,8 +65,9 @@ def _why(why: Why) -> None:
     if why.parts:
         _sums(why)
         for part in why.parts:
-            if part.why is not None:
-                st.html(f"<h4>Subquery {part.number}: {safe(part.question)}</h4>")
+            if part.why is not None and part.full:
+                st.write(say("**Diffusion {number}: {question}**", number=part.number,
+                             question=plain(part.question)))
                 st.write(plain(say_balance(part.why.balance)))
                 _shares(part.why)
     else:
@@ -67,43 +75,49 @@ def _why(why: Why) -> None:
 
 
 def _sums(why: Why) -> None:
-    """What each subquery's diffusion did at the node, and the sums that the picture shows."""
-    st.caption("Each subquery has a diffusion of its own; what they leave on a node adds up")
-    rows = [(f"{part.number}. {part.question}", part.why) for part in why.parts]
-    rows.append(("together", why))
-    st.html(read_table(("subquery", *_COUNTS), [
-        (name, *(f"{0.0 if one is None else count(one.balance):.3f}"
-                 for count in _COUNTS.values())) for name, one in rows]))
-    st.caption("Put in by the question and came in from neighbors, less what went on to them, "
-               "is what is held, in units of mass.")
+    """What each diffusion did at the node, and the sums that the picture shows."""
+    st.caption(say("Each subquery or seed has a diffusion of its own; what they leave on a node adds up"))
+    # Of one diffusion for each seed, most did not reach the node.
+    rows = [(f"{part.number}. {part.question}", part.why) for part in why.parts
+            if part.why is not None or len(why.parts) <= FEW_PARTS]
+    rows.append((say("together"), why))
+    cells = []
+    for name, one in rows:
+        counts = [0.0 if one is None else count(one.balance) for count in _COUNTS.values()]
+        cells.append((name, *(f"{amount:.3f}" for amount in counts)))
+    st.html(read_table([say(name) for name in ("diffusion", *_COUNTS)], cells))
+    st.caption(say("Put in by the question and came in from neighbors, less what went on to them, "
+                   "is what is held, in units of mass."))
 
 
 def _shares(why: Why) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption("The seeds that its mass was poured on")
-        st.html(read_table(("seed", "why it is a seed", "share"), [
+        st.caption(say("The seeds that its mass was poured on"))
+        st.html(read_table((say("seed"), say("why it is a seed"), say("share")), [
             (seed.name, word_seed(seed.reason), f"{seed.share:.1%}") for seed in why.seeds]))
-        st.caption("The ways it came; with the rest they add up to what it holds")
-        st.html(read_table(("way", "mass"), ways_listed(why.ways)))
+        st.caption(say("The ways it came; with the rest they add up to what it holds"))
+        st.html(read_table((say("way"), say("mass")), ways_listed(why.ways)))
     with right:
         for inflow in why.inflows:
-            st.html(f"<p style='margin:0 0 .3em'><b>{inflow.share:.0%}</b> of what reached it came "
-                    f"straight from <b>{safe(inflow.name)}</b></p>")
+            st.write(say("**{share}** of what reached it came straight from **{name}**",
+                         share=f"{inflow.share:.0%}", name=plain(inflow.name)))
             _quotes(inflow)
-    with st.expander("Numbers"):
+    with st.expander(say("Numbers")):
         _balance(why)
 
 
 def ways_listed(ways: Paths) -> list[tuple[str, str]]:
     """The rows of a table of ways: each in words with its mass, and all others unless none is."""
-    others = [("all other ways", number(ways.rest))]
-    return [(say_path(way), number(way.mass)) for way in ways.paths] + others * (ways.rest > 0)
+    rows = [(say_path(way), number(way.mass)) for way in ways.paths]
+    if ways.rest > 0:
+        rows.append((say("all other ways"), number(ways.rest)))
+    return rows
 
 
 def _quotes(inflow: Inflow) -> None:
     if inflow.added:
-        st.html(by_hand(inflow.added))
+        st.html(by_hand(say_by_hand(inflow.added)))
     if inflow.sentences:
         st.html("".join(quoted(e) for e in inflow.sentences))
     elif not inflow.added:
@@ -113,9 +127,9 @@ def _quotes(inflow: Inflow) -> None:
 def _balance(why: Why) -> None:
     balance = why.balance
     balance_table(balance, 9)
-    st.caption(f"In minus out is what it holds; the difference is {abs(balance.error):.0e}, "
-               "which is rounding. Mass is counted in the units of the control at the left; ways "
-               "and shares split what passes a node in equal proportions.")
+    st.caption(say("In minus out is what it holds; the difference is {error}, which is rounding. "
+                   "Mass is counted in the units of its control; ways and shares split what "
+                   "passes a node in equal proportions.", error=f"{abs(balance.error):.0e}"))
 
 
 def _why_not(why: WhyNot) -> None:
@@ -124,26 +138,30 @@ def _why_not(why: WhyNot) -> None:
     st.write(plain(" ".join(rest)))
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption("What would bring it in, the shortest change first; each was tried")
-        st.html(read_table(("change", "how much"), [
+        st.caption(say("What would bring it in, the shortest change first; each was tried"))
+        st.html(read_table((say("change"), say("how much")), [
             (say_remedy(remedy, why), say_size(remedy)) for remedy in why.remedies]))
-        st.caption("The smallest relative increase comes first; making it a seed asks another "
-                   "question, so it counts as doubling.")
+        st.caption(say("The smallest relative increase comes first; making it a seed asks another "
+                       "question, so it counts as doubling."))
     with right:
         if why.gate is not None:
-            gates = [g for g in (why.gate, why.beside) if g is not None]
-            st.caption(f"The edge from {plain(gates[0].source_name)} that lets too little through"
-                       + ", and the one it sends most over" * (len(gates) > 1))
-            st.html(read_table(
-                ("what makes it so wide", *(f"to {g.target_name}" for g in gates)),
-                [(name, *(number(getattr(g, key)) for g in gates)) for name, key in (
-                    ("strength of the edge", "structure"),
-                    ("likeness of its start to the question", "alignment_source"),
-                    ("likeness of its end to the question", "alignment_target"),
-                    ("weight", "weight"))]))
-            st.caption("The weight of an edge, how wide it is, is made of the three above it.")
+            _gates([gate for gate in (why.gate, why.beside) if gate is not None])
+
+
+def _gates(gates: Sequence[Gate]) -> None:
+    """What makes an edge so narrow, and beside it the widest from the same node."""
+    source = plain(gates[0].source_name)
+    st.caption(say("The edge from {source} that lets too little through", source=source)
+               if len(gates) == 1 else
+               say("The edge from {source} that lets too little through, and the one it sends most "
+                   "over", source=source))
+    rows = []
+    for name, key in _FACTORS.items():
+        rows.append((say(name), *(number(getattr(gate, key)) for gate in gates)))
+    targets = [say("to {name}", name=gate.target_name) for gate in gates]
+    st.html(read_table((say("what makes it so wide"), *targets), rows))
+    st.caption(say("The weight of an edge, how wide it is, is made of the three above it."))
 
 
 def _lead(text: str) -> None:
-    st.html(f"<p style='font-size:1.1rem;line-height:1.5;margin:0'>{safe(text, 600)}</p>")
-
+    st.html(paragraph(safe(text, 600), "lead"))

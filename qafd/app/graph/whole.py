@@ -32,10 +32,11 @@ def exports(knowledge: KnowledgeGraph) -> None:
         for form, label in LABELS.items():
             large = form == "html" and nodes > DRAWN
             st.download_button(
-                label, partial(_file, knowledge, form, packed), f"graph.{ending(form, packed)}",
+                say(label), partial(_file, knowledge, form, packed), f"graph.{ending(form, packed)}",
                 "application/zip" if packed else MIME[form], on_click="ignore",
                 icon=":material/download:", disabled=large, key=f"whole {form}",
-                help=say("For graphs of up to {drawn} nodes.", drawn=DRAWN) if large else MEANT[form])
+                help=say("For graphs of up to {drawn} nodes.", drawn=DRAWN) if large
+                else say(MEANT[form]))
     st.caption(
         say("The file is made when you press a button. Nodes: entities and "
             "passages with their texts. Edges: mentions, relations, names alike, with weight, label, "
@@ -46,10 +47,10 @@ def exports(knowledge: KnowledgeGraph) -> None:
         st.caption(say(":material/info: Documents or edits are still being taken in; a file holds what "
                        "the graph has now."))
     with st.expander(say("From the command line and Python")):
-        st.code(f"qafd export --graph --db {quote(str(knowledge.path))} --format graphml "
+        st.code(f"qafd export --graph --db {quote(knowledge.place.written)} --format graphml "
                 "--out graph.graphml", language="bash", wrap_lines=True)
         st.code("from qafd import KnowledgeGraph\n"
-                f"graph = KnowledgeGraph.open({str(knowledge.path)!r}).to_networkx()",
+                f"graph = KnowledgeGraph.open({knowledge.place.written!r}).to_networkx()",
                 language="python", wrap_lines=True)
 
 

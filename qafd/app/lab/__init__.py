@@ -1,276 +1,56 @@
-"""The Lab page: experiments on the diffusion behind the question."""
+"""The Lab page: experiments on the diffusion behind a question, and on synthetic graphs."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, replace
-from functools import partial
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 import streamlit as st
 
-from qafd.app import figures
-from qafd.app.escaping import plain
-from qafd.app.explore.node import read_table
-from qafd.app.movie import ORDERS, movie, movie_data
-from qafd.app.pages import page
-from qafd.app.picture import ASPECT, chosen_drawing, placed
-from qafd.app.result import View
-from qafd.app.session import keep, put, remember, value_of
-from qafd.explain.paths import shown
-from qafd.export import table_csv
-from qafd.flow.reference import RELEASED_PUSHES
-from qafd.flow.weights import VARIANTS
-from qafd.lab.gatehouse import gates
-from qafd.lab.jitter import returns
-from qafd.lab.movie import Movie, film, states
-from qafd.lab.sweep import Cell, masses_for, sweep
-from qafd.lab.timeline import reach, timeline
-from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
-from qafd.view.panel import clean
+from qafd.app.asking import ask_something, empty_workspace, question_box
+from qafd.app.lab.bounds import guarantees_tab, scale_tab
+from qafd.app.lab.embeddings import embeddings_tab
+from qafd.app.lab.experiments import gates_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
+from qafd.app.lab.varying import vary_tab
+from qafd.app.pages import heading
+from qafd.app.result import explored, method_controls, status_line
+from qafd.app.session import keep_english, keep_linked
+from qafd.app.workspaces import workspace
 from qafd.wording import say
-from qafd.wording.counts import count
 
-LOADED = "loaded"
-LISTED = 3000  # passages that may be named as gold
-NOTE = {"budget": "mass, in nodes"}
-GATE_COLUMNS = ("from", "to", "strength of the edge", "start to question", "end to question",
-                "weight", "flow", "closed")
-
-
-def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
-          rows: Iterable[Sequence[Any]], on_select: Callable[[], None] | None = None) -> None:
-    """A figure with its words for those who cannot see it, and its data."""
-    chosen: dict[str, Any] = {"on_select": on_select, "selection_mode": "points"} if (
-        on_select) else {}
-    st.plotly_chart(figure, theme="streamlit", alt=alt, key=key,
-                    config={"displayModeBar": False}, **chosen)
-    st.download_button(say("Data as CSV"), lambda: table_csv(columns, rows), f"{key}.csv", "text/csv",
-                       key=f"{key}-csv", on_click="ignore", icon=":material/download:")
+ASKED = {"Sweep": sweep_tab, "Methods": vary_tab, "Timeline": timeline_tab, "Movie": movie_tab,
+         "Gates": gates_tab, "Robustness": robustness_tab}
+# These make graphs of their own: no question and no control of the diffusion acts on them.
+ALONE = {"Guarantees": guarantees_tab, "Scale": scale_tab}
+TABS = [*ASKED, "Embeddings", *ALONE]
 
 
-def compute_once(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]
-                 ) -> Any:
-    """What was computed last under a name if its key is the same, else computed with a bar."""
-    def compute_with_bar() -> Any:
-        bar = st.progress(0.0)
-        result = compute(bar.progress)
-        bar.empty()
-        return result
+def show() -> None:
+    """Draw the page."""
+    knowledge = workspace()
+    heading(say("Lab"), say("Experiments on the diffusion behind a question, and on made-up graphs."))
+    above = st.container()
+    titles = [say(name) for name in TABS]
+    keep_english("experiment", dict(zip(TABS, titles, strict=True)))
+    tabs = dict(zip(TABS, st.tabs(titles, key="experiment", bind="query-params"), strict=True))
+    name = next(name for name, tab in tabs.items() if tab.open)
 
-    return remember(name, key, compute_with_bar)
-
-
-def _ink() -> str:
-    """The color of text on the page."""
-    return "#f0efea" if st.context.theme.type == "dark" else "#23231f"
-
-
-def mass_label(method: FlowDiffusion) -> str:
-    """What the mass counts, by its rule."""
-    return NOTE.get(method.rule, "alpha")
-
-
-def seeds_label(method: FlowDiffusion) -> str:
-    """What the number of seeds counts, as the control beside the question says."""
-    return "Passage seeds" if method.seeding == "question" else "Seeds N"
-
-
-def sweep_tab(view: View) -> None:
-    """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
-    graph, method = view.graph, view.method
-    st.caption(say("Each cell is an exact solve of this question. Click one to load its settings; "
-                   "the controls at the left and on Explore then have them. The settings now are "
-                   "outlined."))
-    left, middle, right = st.columns([3, 3, 4], gap="medium")
-    variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
-                          default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
-                          bind="query-params", wrap=True)
-    usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
-    counts = sorted({*usual, method.seeds})
-    seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
-                         key=keep(f"sweep_{method.seeding}"), bind="query-params", wrap=True)
-    passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
-    names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
-    gold = right.multiselect(
-        say("Gold passages, if you know them"), list(names), format_func=names.__getitem__,
-        key=f"gold-{view.knowledge.path.stem}-{view.version}",
-        help=say("The passages that answer the question: needed for recall and leakage."))
-    if not variants or not seeds:
-        st.write(say("Choose at least one edge weight and one number of seeds."))
+    if name in ALONE:
+        keep_linked("q")
+        with tabs[name]:
+            ALONE[name]()
         return
-    masses = masses_for(_problem(view))
-    base = replace(method, mass=masses[0], seeds=1, variant="plain")
-    asked = (view.knowledge.path, view.version, view.question, base, tuple(variants),
-             tuple(sorted(seeds)), tuple(gold))
-    cells: tuple[Cell, ...] = compute_once("sweep", asked, lambda progress: sweep(
-        _corpus(view), view.plan, base, masses, sorted(seeds), variants, gold, progress))
-    metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
-    metric = st.segmented_control(
-        say("Color and number"), metrics, default="size", required=True, key=keep("sweep_metric"),
-        bind="query-params", format_func=lambda m: figures.METRICS[m][0]) or "size"
-    values = [getattr(cell, metric) for cell in cells]
-    st.caption(say("{capitalize}. {cells} solves took "
-                   "{value} s.", capitalize=figures.METRICS[metric][1].capitalize(),
-                   cells=len(cells), value=f"{sum(c.milliseconds for c in cells) / 1000:.2f}"))
-    for place, variant in zip(st.columns(len(variants), gap="small"), variants, strict=True):
-        mine = [cell for cell in cells if cell.variant == variant]
-        now = next((cell for cell in mine if (cell.mass, cell.seeds, cell.variant) == (
-            method.mass, method.seeds, method.variant)), None)
-        key = f"sweep-{variant}"
-        with place:
-            chart(figures.sweep_map(mine, metric, min(values), max(values), mass_label(method),
-                                    seeds_label(method), now, _ink()),
-                  f"Map of {figures.METRICS[metric][1]} for {variant} weights: from "
-                  f"{min(getattr(c, metric) for c in mine):.3g} to "
-                  f"{max(getattr(c, metric) for c in mine):.3g}." + (
-                      "" if now is None else f" The settings now, outlined: mass {now.mass:g}, "
-                      f"{now.seeds} seeds, {getattr(now, metric):.3g}."), key,
-                  [f.name for f in Cell.__dataclass_fields__.values()],
-                  [astuple(cell) for cell in mine], partial(_load, key, mine, method))
-    loaded: Cell | None = value_of(LOADED, None)
-    if loaded is not None:
-        st.caption(say("Loaded: mass {mass}, {seeds}, {weight} weights.", mass=f"{loaded.mass:g}",
-                       seeds=count(loaded.seeds, "seed"), weight=loaded.variant))
-        st.page_link(page("explore"), label=say("See it in Explore"), icon=":material/hub:")
 
+    view = None
+    with above:
+        question = question_box(knowledge)
+        if len(knowledge.graph):
+            method = method_controls(knowledge, question)
+            if question.strip():
+                view = explored(knowledge, question, method)
+                status_line(view)
 
-def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
-    """Give the controls the settings of the clicked cell."""
-    event: dict[str, Any] = value_of(key, {"selection": {"points": []}})
-    points = event["selection"]["points"]
-    if not points:
-        return
-    cell = cells[int(np.ravel(points[0]["customdata"])[0])]
-    preset = value_of("preset", "") or next(iter(PRESETS))
-    rule = "" if method.rule == PRESETS[preset].method.rule else f"_{method.rule}"
-    put(f"{preset}_mass{rule}", float(cell.mass))
-    put(f"{preset}_seeds", cell.seeds)
-    put(f"{preset}_variant", cell.variant)
-    put(LOADED, cell)
-
-
-def timeline_tab(view: View) -> None:
-    """When each node fills, as swim lanes."""
-    problem = _problem(view)
-    limit = reach(problem, problem.end())
-    found = timeline(problem, limit)
-    if not found.entries:
-        st.write(say("Nothing fills up: no seed of this question has a neighbor."))
-        return
-    st.caption(say("A bar begins at the exact mass at which its node is full, and it never empties "
-                   "again. A node's lane is the first seed upstream along the strongest inflows; Why "
-                   "counts all inflows, so another seed may have the largest share there."))
-    drawn = many = len(found.entries)
-    if many > 10:
-        drawn = st.slider(say("Nodes shown"), 10, min(many, 150), min(many, 40), key=keep("lanes_shown"),
-                                                bind="query-params")
-    unit = mass_label(view.method)
-    first = found.entries[0]
-    chart(figures.lanes(found, drawn, unit, _ink(), view.method.mass),
-          f"Swim lanes of {drawn} nodes; the first to fill is {clean(first.name, 40)} at "
-          f"{first.mass:.3g}; the mass is {view.method.mass:.3g} now.", "timeline",
-          ("node", "kind", "full from", "lane", "seed"),
-          [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
-    if found.next_mass is not None:
-        st.caption(say("Next: {next_name} at {next_mass}.",
-                       next_name=plain(clean(found.next_name, 60)),
-                       next_mass=f"{found.next_mass:.4g}"))
-
-
-def movie_tab(view: View) -> None:
-    """Algorithm 2, push by push, beside the exact solution."""
-    problem = _problem(view)
-    filmed = _film(view.knowledge.path, view.version, view.question, view.method, problem)
-    graph = problem.layer
-    positions, _ = placed(view)
-    ids = [graph.ids[row] for row in filmed.rows.tolist()]
-    names = [shown(graph, row) for row in filmed.rows.tolist()]
-    movie(movie_data(filmed, names, {i: positions[node] for i, node in enumerate(ids)
-                                     if node in positions},
-                     order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp), key="movie")
-    st.caption(say("The released code stops after {released_pushes} pushes, whatever is left above "
-                   "capacity then; the exact solution leaves nothing.",
-                   released_pushes=RELEASED_PUSHES))
-    st.html(read_table(
-        ("order", "pushes", "excess below 0.1%",
-         f"mass above capacity after {RELEASED_PUSHES} pushes"),
-        [(ORDERS[take.order], f"{len(take.pushed):,}", "yes" if take.converged else "no",
-          f"{take.left:.2%}") for take in filmed.takes]))
-    st.download_button(say("Data as CSV"), lambda: _curves_csv(filmed, names), "movie.csv", "text/csv",
-                       key="movie-csv", on_click="ignore", icon=":material/download:")
-
-
-def _curves_csv(filmed: Movie, names: Sequence[str]) -> str:
-    """Node, excess and objective after every push of every order."""
-    return table_csv(
-        ("order", "push", "node", "excess", "objective"),
-        ((take.order, i, names[take.pushed[i - 1]] if i else "", state.excess, state.objective)
-         for take in filmed.takes for i, state in enumerate(states(filmed, take))))
-
-
-def gates_tab(view: View) -> None:
-    """Every edge's three factors."""
-    problem = _problem(view)
-    found = gates(problem, problem.solve())
-    if not found:
-        st.write(say("No gate was read: nothing is retrieved. Raise the mass."))
-        return
-    closed = sum(gate.closed for gate in found)
-    st.caption(say("{found} gates were read, {closed} of them closed: narrower than a "
-                   "hundredth of the widest. A closed gate still leaks when everything before it is "
-                   "full.", found=f"{len(found):,}", closed=f"{closed:,}"))
-    chart(figures.gate_histogram(found),
-          f"Histogram of {len(found)} edge weights from {found[-1].weight:.1e} to "
-          f"{found[0].weight:.1e}.", "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
-    number = st.column_config.NumberColumn(format="%.3g")
-    st.dataframe(
-        [dict(zip(GATE_COLUMNS, (clean(g.source, 60), clean(g.target, 60), *astuple(g)[2:]),
-                  strict=True)) for g in found],
-        hide_index=True, column_config=dict.fromkeys(GATE_COLUMNS[2:7], number) | {
-            GATE_COLUMNS[2]: st.column_config.NumberColumn(format="%.3g", help=(
-                say("The part of the weight that no question changes: how similar the ends are, for "
-                    "all that joins them. It can exceed 1: a name in a passage's title counts four "
-                    "times.")))})
-
-
-def robustness_tab(view: View) -> None:
-    """How often each node returns when the embeddings are jittered."""
-    left, middle, right = st.columns(3, gap="medium")
-    noise = left.slider(say("Noise, relative to an embedding's length"), 0.0, 1.0, 0.5, 0.01,
-                        key=keep("noise"), bind="query-params")
-    draws = middle.slider(say("Draws"), 5, 50, 20, key=keep("draws"), bind="query-params")
-    seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, key=keep("noise_seed"),
-                              bind="query-params")
-    asked = (view.knowledge.path, view.version, view.question, view.method, noise, draws, seed)
-    found = compute_once("robustness", asked, lambda progress: returns(
-        _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
-    usual = [r for r in found if r.usual]
-    if not found:
-        st.write(say("Nothing is retrieved, with or without noise. Raise the mass."))
-        return
-    steady = sum(r.share == 1 for r in usual)
-    others = len(found) - len(usual)
-    st.caption(say("{steady} of {usual} retrieved nodes return in every draw. Others that come in at "
-                   "least one: {others}.", steady=steady, usual=len(usual), others=others))
-    chart(figures.return_bars(found, 60, _ink()),
-          f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
-          "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
-          [(r.name, r.kind, r.share, r.usual) for r in found])
-    if len(found) > 60:
-        st.caption(say("The first 60 of {found} are drawn; the CSV has all.", found=len(found)))
-
-
-def _corpus(view: View) -> Any:
-    return view.knowledge.corpus(view.graph)
-
-
-def _problem(view: View) -> Problem:
-    return view.method.problem(_corpus(view), view.plan)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _film(path: Path, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
-          _problem: Problem) -> Movie:
-    return film(_problem.layer, _problem.gates, _problem.seeds.rows, _problem.mass,
-                method.capacity)
+    with tabs[name]:
+        if name == "Embeddings":
+            embeddings_tab(knowledge, view)
+        elif view is not None:
+            ASKED[name](view)
+        elif len(knowledge.graph):
+            ask_something(knowledge)
+        else:
+            empty_workspace(knowledge)

@@ -5,7 +5,8 @@ from dataclasses import astuple, replace
 import streamlit as st
 
 from qafd.app import figures
-from qafd.app.lab import chart, compute_once
+from qafd.app.lab.experiments import chart, compute_once
+from qafd.app.markup import read_table
 from qafd.app.session import keep, put, value_of
 from qafd.flow.guarantees import Model
 from qafd.flow.weights import VARIANTS
@@ -30,19 +31,19 @@ SLIDERS = {
 
 def guarantees_tab() -> None:
     """Theorem 7 and Lemma 6 on drawn graphs, also where they do not hold."""
-    by_title = {place.title: place for place in PLACES}
+    titles = [place.title for place in PLACES]
     st.caption(say("Definition 5 plants a relevant set R in a random graph of 600 nodes. Theorem 7 "
                    "promises that a diffusion poured inside R retrieves all of it and leaks at most "
                    "beta. Start where it holds, or at one of the places where it does not."))
-    title = st.pills(say("Start from"), list(by_title), default=PLACES[0].title, required=True,
-                     key=keep("place"), bind="query-params", on_change=_move)
-    place = by_title[title or PLACES[0].title]
-    st.write(f"**{place.title}.** {place.remark}")
-    model, beta, inside, draws, seed = _planted_controls(place)
-    asked = (model, beta, inside, draws, seed)
+    title = st.pills(say("Start from"), titles, default=titles[0], required=True, key=keep("place"),
+                     bind="query-params", format_func=say, on_change=_move)
+    place = _place(title)
+    st.write(f"**{say(place.title)}.** {say(place.remark)}")
+    asked = _planted_controls(place)
     found: Experiment = compute_once("guarantees", asked, lambda progress: experiment(
-        model, draws, seed, beta, inside, progress))
-    st.table(_verdicts(found), hide_index=True)
+        *asked, progress))
+    draws = len(found.trials)
+    st.html(read_table((say("statement"), say("needs"), say("happened")), _verdicts(found)))
     left, right = st.columns(2, gap="medium")
     rows = [(*astuple(t.recovery), *astuple(t.separation)[2:]) for t in found.trials]
     columns = ("separation", "gamma", "beta", "source inside", "R connected", "covered",
@@ -50,22 +51,29 @@ def guarantees_tab() -> None:
     with left:
         st.caption(say("Theorem 7: retrieved share of R against leakage, one point per draw"))
         chart(figures.recovery_points(found),
-              f"R was covered in {found.covered} of {draws} draws; the leakage stayed below beta "
-              f"in {found.within}.", "recovery", columns, rows)
+              say("R was covered in {covered} of {draws} draws; the leakage stayed below beta in "
+                  "{within}.", covered=found.covered, draws=draws, within=found.within),
+              "recovery", columns, rows)
     with right:
         st.caption(say("Lemma 6: the smallest weight inside R and the largest that leaves it"))
         chart(figures.separation_points(found),
-              f"Weights inside exceeded all weights across in {found.separated} of {draws} draws.",
+              say("Weights inside exceeded all weights across in {separated} of {draws} draws.",
+                  separated=found.separated, draws=draws),
               "separation", columns, rows)
 
 
-def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
+def _place(title: str | None) -> Place:
+    return next((place for place in PLACES if place.title == title), PLACES[0])
+
+
+def _planted_controls(place: Place) -> tuple[Model, int, int, float, bool]:
+    """Model, draws, seed, beta and whether the source is inside."""
     columns = st.columns(3, gap="medium")
     chosen = {}
     for i, (name, (label, low, high, step, why)) in enumerate(SLIDERS.items()):
-        chosen[name] = columns[i % 3].slider(label, low, high, getattr(place.model, name), step,
-                                             key=keep(f"planted_{name}"), bind="query-params",
-                                             help=why)
+        chosen[name] = columns[i % 3].slider(
+            say(label), low, high, getattr(place.model, name), step, key=keep(f"planted_{name}"),
+            bind="query-params", help=say(why))
     beta = columns[2].slider(say("beta, extra mass"), 0.05, 1.0, 0.2, 0.05, key=keep("planted_beta"),
                              bind="query-params", help=say("How much more is poured than R can hold, "
                                  "as a share of that: all of it that leaves R is leakage."))
@@ -74,33 +82,34 @@ def _planted_controls(place: Place) -> tuple[Model, float, bool, int, int]:
     draws = columns[1].slider(say("Draws"), 1, 30, 10, key=keep("planted_draws"), bind="query-params")
     seed = columns[2].number_input(say("Seed of the draws"), 0, 9999, 0, key=keep("planted_seed"),
                                    bind="query-params")
-    return replace(place.model, **chosen), beta, inside, draws, seed
+    return replace(place.model, **chosen), draws, int(seed), beta, inside
 
 
 def _move() -> None:
     """Let the sliders start from the chosen place."""
-    place = next(p for p in PLACES if p.title == value_of("place", ""))
+    place = _place(value_of("place", ""))
     for name in SLIDERS:
         put(f"planted_{name}", getattr(place.model, name))
     put("planted_source", place.source_inside)
 
 
-def _verdicts(found: Experiment) -> list[dict[str, str]]:
-    """What the statements say beside what happened."""
-    n, model = len(found.trials), found.model
+def _verdicts(found: Experiment) -> list[tuple[str, str, str]]:
+    """The statements, what they need, and what happened."""
+    n = len(found.trials)
     smallest = min(t.separation.smallest_inside for t in found.trials)
+    inside = say("yes") if found.source_inside else say("no")
     return [
-        {"statement": "Theorem 7: R is retrieved", "happened": f"{found.covered} of {n} draws",
-         "needs": f"R connected ({found.connected} of {n}), source inside "
-                  f"({'yes' if found.source_inside else 'no'})"},
-        {"statement": "Theorem 7: leakage is at most beta", "happened": f"{found.within} of {n}",
-         "needs": "R covered; then it is conservation of mass"},
-        {"statement": "Lemma 6: weights inside near 1", "happened": f"smallest {smallest:.2g}",
-         "needs": "gamma far below 1 / log n"},
-        {"statement": "Lemma 6: weights across vanish", "happened":
-            f"below all inside in {found.separated} of {n}",
-         "needs": f"mu/sigma {model.separation:g} far above sqrt(d log n) = {found.needed:.1f}, "
-                  "and gamma not too small, which is not said"}]
+        (say("Theorem 7: R is retrieved"),
+         say("R connected ({number} of {all}), source inside ({inside})", number=found.connected,
+             all=n, inside=inside), say("{number} of {all} draws", number=found.covered, all=n)),
+        (say("Theorem 7: leakage is at most beta"), say("R covered; then it is conservation of mass"),
+         say("{number} of {all}", number=found.within, all=n)),
+        (say("Lemma 6: weights inside near 1"), say("gamma far below 1 / log n"),
+         say("smallest {weight}", weight=f"{smallest:.2g}")),
+        (say("Lemma 6: weights across vanish"),
+         say("mu/sigma {separation} far above sqrt(d log n) = {needed}, and gamma not too small, which "
+             "is not said", separation=f"{found.model.separation:g}", needed=f"{found.needed:.1f}"),
+         say("below all inside in {number} of {all}", number=found.separated, all=n))]
 
 
 def scale_tab() -> None:
@@ -122,8 +131,9 @@ def scale_tab() -> None:
         lambda progress: scale(sizes, mass, seeds, variant, progress=progress))
     last = found[-1]
     chart(figures.scale_curves(found),
-          f"At {last.nodes:,} nodes {last.support:.0f} are retrieved, {last.touched:.0f} touched, "
-          f"in {last.milliseconds:.1f} ms.", "scale",
+          say("At {nodes} nodes {retrieved} are retrieved, {touched} touched, in {time} ms.",
+              nodes=f"{last.nodes:,}", retrieved=f"{last.support:.0f}",
+              touched=f"{last.touched:.0f}", time=f"{last.milliseconds:.1f}"), "scale",
           ("nodes", "edges", "retrieved", "touched", "milliseconds"),
           [astuple(size) for size in found])
     st.caption(say("Medians of 5 questions; processor time of one solve, in this app's process."))

@@ -1,6 +1,7 @@
 """The Lab's tab Embeddings: two models on the same documents, side by side."""
 
 from dataclasses import astuple
+from shlex import quote
 
 import numpy as np
 import streamlit as st
@@ -9,9 +10,10 @@ from qafd.app import figures
 from qafd.app.documents.models import choice_of, embedders
 from qafd.app.escaping import plain, said
 from qafd.app.explore.contrast import drawn
-from qafd.app.lab import GATE_COLUMNS, chart, compute_once
+from qafd.app.lab.experiments import GATE_COLUMNS, chart, compute_once
 from qafd.app.pages import page
 from qafd.app.result import View
+from qafd.app.tables import table
 from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, local_embedder
@@ -38,7 +40,8 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
                      "there are now are kept.", name=plain(clean(name, 80))))
         st.page_link(page("settings"), label=say("Choose another embedding model in Settings"),
                      icon=":material/settings:")
-        st.code(f"qafd index --db {knowledge.path} --embed-model NAME --embed-url URL --re-embed",
+        st.code(f"qafd index --db {quote(knowledge.place.written)} --embed-model NAME "
+                "--embed-url URL --re-embed",
                 language="bash", wrap_lines=True)
         return
     st.write(say("Now: {name}, {dimension} dimensions. Earlier: "
@@ -60,14 +63,14 @@ def embeddings_tab(knowledge: KnowledgeGraph, view: View | None) -> None:
 
 
 def _earlier(knowledge: KnowledgeGraph, name: str, earlier: str) -> Graph:
-    asked = knowledge.path, knowledge.version(knowledge.graph), name, earlier
+    asked = knowledge.id, knowledge.version(knowledge.graph), name, earlier
     found: Graph = compute_once("earlier", asked, lambda _: knowledge.earlier())
     return found
 
 
 def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
-    st.subheader(say("Neighbors"), anchor=False)
-    asked = knowledge.path, knowledge.version(knowledge.graph), earlier
+    st.header(say("Neighbors"), anchor=False)
+    asked = knowledge.id, knowledge.version(knowledge.graph), earlier
     kept: tuple[NeighborShare, ...] = compute_once("neighbors", asked, lambda _: neighbors_kept(
         before, knowledge.graph, np.random.default_rng(0)))
     if not kept:
@@ -81,26 +84,28 @@ def _neighbors(knowledge: KnowledgeGraph, before: Graph, earlier: str) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         chart(figures.kept_histogram([node.share for node in kept]),
-              f"Histogram of the share of nearest nodes that stayed; the mean is {mean:.0%}.",
+              say("Histogram of the share of nearest nodes that stayed; the mean is {mean}.",
+                  mean=f"{mean:.0%}"),
               "neighbors", ("node", "kind", "share of neighbors kept"),
               [(node.name, node.kind, node.share) for node in kept])
-    right.dataframe({"node": [node.name for node in kept[:100]],
-                     "neighbors kept": [node.share for node in kept[:100]]}, hide_index=True,
-                    column_config={"neighbors kept": st.column_config.ProgressColumn(
-                        format="percent", min_value=0.0, max_value=1.0)})
+    with right:
+        table({"node": [node.name for node in kept[:100]],
+               "neighbors kept": [node.share for node in kept[:100]]},
+              column_config={"neighbors kept": st.column_config.ProgressColumn(
+                  format="percent", min_value=0.0, max_value=1.0)})
 
 
 def _sides(view: View, before: Graph, earlier: str) -> None:
     knowledge = view.knowledge
     embedder = _embedder(knowledge, earlier)
-    st.subheader(say("Gates and what is retrieved"), anchor=False)
+    st.header(say("Gates and what is retrieved"), anchor=False)
     if embedder is None:
         st.write(say("To see what {earlier} retrieves, the question must be "
                      "embedded with it too: name it and its endpoint in Settings.",
                      earlier=plain(clean(earlier, 80))))
         st.page_link(page("settings"), label=say("Settings"), icon=":material/settings:")
         return
-    asked = knowledge.path, view.version, view.question, view.method, earlier
+    asked = knowledge.id, view.version, view.question, view.method, earlier
     both: tuple[Side, Side] = compute_once("sides", asked, lambda _: (
         side(knowledge, before, embedder, view.question, view.method),
         side(knowledge, view.graph, knowledge.embedder, view.question, view.method)))
@@ -108,17 +113,19 @@ def _sides(view: View, before: Graph, earlier: str) -> None:
                                        ("Earlier", "Now"), strict=True):
         with place:
             closed = sum(gate.closed for gate in one.gates)
-            st.caption(say("{word}, {model}: {gates} gates were "
-                           "read, {closed} of them closed.", word=word,
+            st.caption(say("{word}, {model}: {gates} gates were read, {closed} of them closed.",
+                           word=say(word),
                            model=plain(clean(one.model, 60)), gates=f"{len(one.gates):,}",
                            closed=f"{closed:,}"))
             if one.gates:
                 chart(figures.gate_histogram(one.gates, other.gates),
-                      f"Histogram of {len(one.gates)} edge weights with {clean(one.model, 60)}.",
+                      say("Histogram of {number} edge weights with {model}.",
+                          number=len(one.gates), model=clean(one.model, 60)),
                       f"gates-{word.lower()}", GATE_COLUMNS,
                       [astuple(gate) for gate in one.gates])
     drawn(view, (both[0].retrieval, both[1].retrieval),
-          (f"earlier: {clean(both[0].model, 60)}", f"now: {clean(both[1].model, 60)}"))
+          (say("earlier: {model}", model=clean(both[0].model, 60)),
+           say("now: {model}", model=clean(both[1].model, 60))))
 
 
 def _embedder(knowledge: KnowledgeGraph, name: str) -> Embedder | None:

@@ -2,27 +2,30 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import streamlit as st
 
 from qafd import export
+from qafd.app import markup
 from qafd.app.escaping import plain, safe, said
 from qafd.app.explore.node import heading, held, importances
 from qafd.app.explore.tabs import EXPORTED, edges_table, nodes_table, ranked
 from qafd.app.picture import ASPECT, DRAWN, pick
-from qafd.app.tables import download_csv
+from qafd.app.tables import columns_of, download, download_csv, table
 from qafd.flow.verify import Verification, verify
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.methods import label_of
 from qafd.runs import Quote, Run
-from qafd.runs.difference import NodeChange, RunDifference, difference, settings_of
+from qafd.runs.difference import RunDifference, difference, settings_of
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, clean, panel_data
 from qafd.view.placement import freeze, with_new
 from qafd.wording import say
 from qafd.wording.counts import count
 from qafd.wording.findings import say_verification
+from qafd.wording.panels import say_kind
 from qafd.wording.reasons import word_notice, word_reason
 from qafd.wording.runs import say_difference, say_exact, say_setting_name, say_settings, say_value
 
@@ -32,15 +35,21 @@ NOTICES, QUOTES = 8, 40  # shown of a run, which a stranger may have made
 
 def question_of(run: Run) -> None:
     """The question of a run, as a heading."""
-    st.html(f"<h3 style='margin:0'>{safe(run.retrieval.query, 300)}</h3>")
+    st.html(markup.heading(clean(run.retrieval.query, 300)))
 
 
 def figures_of(run: Run) -> None:
     """When a run was made, how much it retrieved and with what settings, in one line."""
     st.caption(plain(" · ".join([
-        f"{clean(run.made_at[:19].replace('T', ' '), 19)} UTC",
-        f"{len(run.retrieved):,} nodes retrieved", f"{run.tokens:,} tokens", say_exact(run.exact),
+        say("{time} UTC", time=clean(made(run.made_at, 19), 19)),
+        say("{nodes} retrieved", nodes=count(len(run.retrieved), "node")),
+        count(run.tokens, "token"), say_exact(run.exact),
         clean(settings(run.retrieval.params), 600)])))
+
+
+def made(at: str, length: int = 16) -> str:
+    """A time of ISO 8601 as people read it, to the minute or the second."""
+    return at[:length].replace("T", " ")
 
 
 def settings(params: Mapping[str, Any]) -> str:
@@ -59,14 +68,14 @@ def drawn(run: Run, key: str, drawing: Drawing, checked: Verification | None = N
     with left:
         positions = (with_new(run.layout, run.retrieval, DRAWN, ASPECT)
                      if run.layout else _frozen((key,), [run])[0])
-        caption = Caption(label_of(run.retrieval.method), run.note)
+        caption = Caption(say(label_of(run.retrieval.method)), run.note)
         picked = _picture([run], positions, drawing, [caption], key)
     with right:
         _reasons(run, picked)
     views: dict[str, Callable[[Run], None]] = {
         "Answer": _answer, "Passages": _passages, "Table": _table,
         "Certificate": partial(_certificate, checked=checked), "Settings": _settings}
-    for tab, draw in zip(st.tabs(list(views)), views.values(), strict=True):
+    for tab, draw in zip(st.tabs([say(title) for title in views]), views.values(), strict=True):
         with tab:
             draw(run)
 
@@ -82,7 +91,7 @@ def _picture(shown: Sequence[Run], positions: Positions, drawing: Drawing,
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _frozen(keys: tuple[str, ...],  # noqa: ARG001
             _shown: Sequence[Run]) -> tuple[Positions, tuple[RetrievedNode, ...]]:
-    first = {n.id for run in _shown for n in run.retrieved}
+    first = {node.id for node in chain.from_iterable(run.retrieved for run in _shown)}
     return freeze([run.retrieval for run in _shown], first, DRAWN, ASPECT)
 
 
@@ -90,7 +99,8 @@ def _reasons(run: Run, picked: str | None) -> None:
     """The selected node's reasons as they were then, or the most important names."""
     node = next((n for n in run.retrieval.nodes if n.id == picked), None)
     if node is not None:
-        st.html(heading(node) + _said(run, node) + f"<p>{safe(word_reason(node.reason))}</p>")
+        reason = markup.paragraph(safe(word_reason(node.reason)))
+        st.html(heading(node) + _said(run, node) + reason)
         if node.capacity > 0:
             held(run.retrieval, node)
         return
@@ -103,20 +113,25 @@ def _said(run: Run, node: RetrievedNode) -> str:
     """What the passages of a run say of a node, as HTML."""
     if node.kind != "passage":
         return _quoted(run.naming(node.name))
-    return "".join(f"<p style='margin:0 0 .6em'>{safe(passage.text, 600)}</p>"
+    return "".join(markup.paragraph(safe(passage.text, 600))
                    for passage in run.retrieval.passages if passage.id == node.id)
 
 
 def _quoted(quotes: Sequence[Quote]) -> str:
-    return "".join(
-        f"<p style='margin:0 0 .6em'>{'<b>' * q.best}{safe(q.text)}{'</b>' * q.best}<br>"
-        f"<small style='opacity:.7'>{safe(q.title)} · {safe(q.where)}</small></p>" for q in quotes)
+    html = ""
+    for quote in quotes:
+        source = markup.small(safe(f"{quote.title} · {quote.where}"))
+        html += markup.paragraph(markup.lines(markup.best(quote.text, quote.best), source))
+    return html
 
 
 def _answer(run: Run) -> None:
     if run.absence:
         st.write(plain(run.absence))
-    st.html(_quoted(run.quotes[:QUOTES]) or "<p>No sentence was quoted.</p>")
+    if run.quotes:
+        st.html(_quoted(run.quotes[:QUOTES]))
+    else:
+        st.write(say("No sentence was quoted."))
 
 
 def _passages(run: Run) -> None:
@@ -131,19 +146,17 @@ def _table(run: Run) -> None:
                             count(len(retrieval.edges), "edge")])
     with nodes:
         nodes_table(retrieval)
-        st.download_button(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv",
-                           "text/csv", on_click="ignore", help=EXPORTED)
+        download(say("Nodes CSV"), lambda: export.nodes_csv(retrieval), "nodes.csv",
+                 help=say(EXPORTED))
     with edges:
         edges_table(retrieval)
-        st.download_button(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv",
-                           "text/csv", on_click="ignore")
+        download(say("Edges CSV"), lambda: export.edges_csv(retrieval), "edges.csv")
 
 
 def _settings(run: Run) -> None:
-    rows = [*say_settings(settings_of(run)).items(), ("graph revision", str(run.retrieval.revision)),
-            ("graph SHA-256", run.graph or "unknown")]
-    st.dataframe([{"setting": clean(name, 80), "value": clean(value, 300)} for name, value in rows],
-                 hide_index=True)
+    known = settings_of(run) | {"graph": run.retrieval.revision, "graph SHA-256": run.graph}
+    table(columns_of(("setting", "value"), [
+        (clean(name, 80), clean(value, 300)) for name, value in say_settings(known).items()]))
 
 
 def _certificate(run: Run, checked: Verification | None) -> None:
@@ -156,8 +169,7 @@ def _certificate(run: Run, checked: Verification | None) -> None:
              if checked.ok else
              say("Checked again just now from the stored numbers, without a solver: it does not "
                  "hold."))
-    st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in say_verification(checked))
-            + "</ul>")
+    st.html(markup.bullets(say_verification(checked)))
 
 
 def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[str]) -> None:
@@ -177,28 +189,27 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     with nodes:
         _changes(found)
     with passages:
-        _table_of(("passage", "document", "only in"), [
-            (clean(p.title, 120), p.document, letter)
-            for letter, some in (("A", found.passages_lost), ("B", found.passages_gained))
-            for p in some], "passages", "Both have the same passages.")
+        rows = [(p.title, p.document, "A") for p in found.passages_lost]
+        rows += [(p.title, p.document, "B") for p in found.passages_gained]
+        _table_of(("passage", "document", "only in"), rows, "passages",
+                  say("Both have the same passages."))
     with differing:
         _table_of(("setting", "A", "B"), [
             (say_setting_name(s.name), say_value(s.before), say_value(s.after))
-            for s in found.settings],
-                  "settings", "Both have the same settings.")
+            for s in found.settings], "settings", say("Both have the same settings."))
 
 
 def _changes(found: RunDifference) -> None:
-    def row(change: NodeChange, where: str) -> tuple[Any, ...]:
-        return (change.name, change.kind, where,
-                None if change.before is None else round(100 * change.share_before, 1),
-                None if change.after is None else round(100 * change.share_after, 1),
-                round(100 * change.difference, 1))
-
+    rows = []
+    for changes, where in ((found.gained, say("B only")), (found.lost, say("A only")),
+                           (found.shared, say("both"))):
+        for change in changes:
+            before = None if change.before is None else round(100 * change.share_before, 1)
+            after = None if change.after is None else round(100 * change.share_after, 1)
+            rows.append((change.name, say_kind(clean(change.kind, 40)), where, before, after,
+                         round(100 * change.difference, 1)))
     _table_of(("name", "kind", "retrieved by", "importance in A, %", "importance in B, %",
-               "change, points"),
-              [*(row(c, "B only") for c in found.gained), *(row(c, "A only") for c in found.lost),
-               *(row(c, "both") for c in found.shared)], "nodes", "Neither retrieved a node.")
+               "change, points"), rows, "nodes", say("Neither retrieved a node."))
     st.caption(say("100% is the largest importance of a run."))
 
 
@@ -207,8 +218,9 @@ def _table_of(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], name: str
     if not rows:
         st.write(nothing)
         return
-    st.dataframe([{column: clean(value, 200) if isinstance(value, str) else value
-                   for column, value in zip(columns, row, strict=True)} for row in rows],
-                 hide_index=True, placeholder="")
+    cells = {}
+    for name, values in columns_of(columns, rows).items():
+        cells[name] = [clean(value, 200) if isinstance(value, str) else value for value in values]
+    table(cells)
     download_csv(say("Data as CSV"), columns, lambda: rows, f"difference-{name}.csv",
                  key=f"difference-{name}")

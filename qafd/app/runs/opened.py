@@ -7,14 +7,15 @@ from functools import partial
 import streamlit as st
 
 from qafd import runs
-from qafd.app.escaping import plain, safe, said
-from qafd.app.runs.drawn import compared, drawn, figures_of, question_of
+from qafd.app import markup
+from qafd.app.escaping import plain, said
+from qafd.app.runs.drawn import compared, drawn, figures_of, made, question_of
 from qafd.app.session import empty, forget, fresh_key, remember, session
 from qafd.errors import QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import KeptRun, Run, bundle
 from qafd.runs.bundle import Examined, check_size, examined
-from qafd.runs.replay import Replay, replayed
+from qafd.runs.replay import replayed
 from qafd.view.panel import Drawing, clean
 from qafd.wording import say
 from qafd.wording.counts import count
@@ -74,14 +75,14 @@ def bundle_view(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None
     _here(run, knowledge)
     _verdict(sent)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(say("Keep"), icon=":material/bookmark_add:", disabled=not sent.found.sound,
+        st.button(say("Keep"), icon=":material/bookmark_add:", disabled=not sent.found.keepable,
                   on_click=partial(_keep, knowledge, run),
-                  help=say("Put it into the history of this workspace, as it is.") if sent.found.sound
+                  help=say("Put it into the history of this workspace, as it is.") if sent.found.keepable
                   else say("What does not hold is not kept."))
         st.button(say("Close"), icon=":material/close:", on_click=_close)
         st.caption(plain(clean(sent.name, 80)))
     view = st.segmented_control(say("View"), VIEWS, default=VIEWS[0], required=True,
-                                label_visibility="collapsed", key="bundle_view")
+                                label_visibility="collapsed", key="bundle_view", format_func=say)
     if view == VIEWS[1]:
         _beside_kept(sent, knowledge, drawing)
     elif view == VIEWS[2]:
@@ -101,17 +102,16 @@ def _here(run: Run, knowledge: KnowledgeGraph) -> None:
 def _verdict(sent: Sent) -> None:
     """What the check found, in words."""
     found = sent.found
-    if found.checked.ok:
+    if found.sound:
         said, icon = "It holds.", ":material/verified:"
-    elif found.sound:
-        said, icon = ("Its files are as they were written; the method gives no certificate, so "
-                      "there is nothing more to prove."), ":material/check:"
+    elif found.keepable:
+        said, icon = ("Its files are as they were written; it has no certificate, so its numbers "
+                      "are not proved."), ":material/check:"
     else:
         said, icon = "It does not hold.", ":material/gpp_bad:"
-    (st.write if found.sound else st.error)(f"{icon} **{said}**")
+    (st.write if found.keepable else st.error)(f"{icon} **{say(said)}**")
     with st.expander(say("What was checked"), expanded=not found.sound):
-        st.html("<ul>" + "".join(f"<li>{safe(sentence)}</li>" for sentence in
-                                 say_verification(found.checked)) + "</ul>")
+        st.html(markup.bullets(say_verification(found.checked)))
         st.caption(say("Checked without a solver, from the numbers in the file: that they agree with "
                        "each other and with their digests. Who made the file is not part of it: "
                        "anybody can write a bundle that agrees with itself."))
@@ -144,12 +144,11 @@ def _beside_kept(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
     with knowledge.store() as store:
         run = runs.load(store, chosen)
     compared((sent.found.run, run), f"bundle-{sent.key}-{chosen}", drawing,
-             ("the bundle", f"kept here, {run.made_at[:16].replace('T', ' ')}"))
+             (say("the bundle"), say("kept here, {time}", time=made(run.made_at))))
 
 
 def _line(row: KeptRun) -> str:
-    return clean(" · ".join(filter(None, [row.made_at[:16].replace("T", " "), row.note,
-                                          row.question])), 100)
+    return clean(" · ".join(filter(None, [made(row.made_at), row.note, row.question])), 100)
 
 
 def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> None:
@@ -157,21 +156,10 @@ def _asked_again(sent: Sent, knowledge: KnowledgeGraph, drawing: Drawing) -> Non
         st.write(say("This workspace is empty: there is nothing to ask. Choose another one at the "
                      "left, or add documents."))
         return
-    asked = sent.key, knowledge.path, knowledge.version(knowledge.graph)
+    asked = sent.key, knowledge.id, knowledge.version(knowledge.graph)
     with st.spinner(say("Asking again")):
-        result = remember("bundle again", asked, lambda: _replay(sent.found.run, knowledge))
-    if isinstance(result, str):
-        st.error(said(result), icon=":material/error:")
-        return
+        result = remember("bundle again", asked, lambda: replayed(sent.found.run, knowledge))
     for sentence in say_replay(result):
         st.write(plain(clean(sentence, 2000)))
     compared((sent.found.run, result.run), f"again-{'-'.join(map(str, asked))}", drawing,
-             ("the bundle", "asked again here"))
-
-
-def _replay(run: Run, knowledge: KnowledgeGraph) -> Replay | str:
-    """The replay, or why this workspace cannot be asked."""
-    try:
-        return replayed(run, knowledge)
-    except QafdError as error:
-        return str(error)
+             (say("the bundle"), say("asked again here")))

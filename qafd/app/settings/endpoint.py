@@ -16,18 +16,21 @@ from qafd.app.provider import (
     preferences_file,
 )
 from qafd.app.session import forget, put, session, value_of
+from qafd.app.tables import table
 from qafd.errors import QafdError
+from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Price
 from qafd.models.probe import Probe, probe
-from qafd.preferences import PROVIDERS, Preferences, save
-from qafd.wording import say
+from qafd.preferences import LARGEST, PROVIDERS, Preferences, amend
+from qafd.wording import say, say_check
 
 PROBED = "probe"
+STEP = {"calls": 100, "tokens": 100_000, "dollars": 1}
 
 
 def endpoint_settings() -> None:
     """Which model answers, plans and judges; without one everything stays on this machine."""
-    st.subheader(say("Language models"))
+    st.header(say("Language models"), anchor=False)
     chosen = preferences()
     st.caption(say("Optional. A model writes answers, names keywords, reads documents and judges "
                    "answers. Without one, all of it is done on this machine by rules and quoting."))
@@ -35,10 +38,10 @@ def endpoint_settings() -> None:
              if addresses_are_free() or name in ("offline", "openai", chosen.provider)]
     provider = st.selectbox(
         say("Provider"), names, index=names.index(chosen.provider), key="provider",
-        format_func=lambda name: PROVIDERS[name].label)
+        format_func=lambda name: say(PROVIDERS[name].label))
     if provider == "offline":
         if chosen.provider != "offline":
-            save(preferences_file(), replace(chosen, provider="offline"))
+            amend(preferences_file(), chosen, replace(chosen, provider="offline"))
             st.rerun()
         return
     same = provider == chosen.provider
@@ -56,11 +59,13 @@ def endpoint_settings() -> None:
         _key(url)
     wanted = replace(chosen, provider=provider, base_url=url, model=model, embed_model=embed)
     if wanted != chosen:
-        save(preferences_file(), wanted)
+        wanted = amend(preferences_file(), chosen, wanted)
     if leaves_this_machine(wanted):
         st.caption(say(":material/cloud: Questions and passages that a model is shown leave this "
                        "machine for that address."))
     _connection(wanted)
+    with st.expander(say("Calls")):
+        _calls(wanted)
     with st.expander(say("Caps and prices")):
         _caps(wanted)
         _prices(wanted)
@@ -110,24 +115,44 @@ def _connection(wanted: Preferences) -> None:
 def _found(probed: Probe) -> None:
     for check in probed.checks:
         icon = ":material/check_circle:" if check.ok else ":material/error:"
-        st.caption(f"{icon} **{check.name}** — {plain(check.sentence)}")
+        st.caption(f"{icon} **{say(check.name)}** — {plain(say_check(check))}")
     if probed.models:
         with st.expander(say("Models: {models}", models=len(probed.models))):
-            st.dataframe({"model": list(probed.models)}, hide_index=True)
+            table({"model": probed.models})
+
+
+def _calls(chosen: Preferences) -> None:
+    now = chosen.calls
+    one, two, three, four = st.columns(4)
+    wanted = CallSettings(
+        deadline=one.number_input(say("Deadline, s"), 0.1, 3600.0, float(now.deadline), 10.0),
+        temperature=two.number_input(say("Temperature"), 0.0, 2.0, float(now.temperature), 0.1),
+        answer_tokens=three.number_input(
+            say("Reply limit of answers"), 1, 1_000_000, now.answer_tokens, 256,
+            help=say("In tokens, with what the model thinks before it answers.")),
+        context=four.number_input(
+            say("Context"), 0, 100_000_000, now.context, 1024,
+            help=say("Tokens that the model reads at once, which passages are fitted to; 0 is unknown.")))
+    if wanted != now:
+        amend(preferences_file(), chosen, replace(chosen, calls=wanted))
 
 
 def _caps(chosen: Preferences) -> None:
-    st.caption(say("A run and a session stop before the call that could exceed a cap. 0 is no cap."))
-    calls, tokens, dollars = st.columns(3)
-    capped = replace(
-        chosen,
-        most_calls=int(calls.number_input(say("Calls"), 0, 10_000_000, chosen.most_calls, 100)),
-        most_tokens=int(tokens.number_input(say("Tokens"), 0, 10_000_000_000, chosen.most_tokens,
-                                            100_000)),
-        most_dollars=float(dollars.number_input(say("Dollars"), 0.0, 1e6, chosen.most_dollars, 1.0,
-                                                help=say("Counts where the model has a price below."))))
+    st.caption(say("A run and a session stop before the call that could exceed a cap, and all sessions, "
+                   "commands and jobs together before that of a day. 0 is no cap."))
+    capped = chosen
+    for scope, name in (("most", say("of a run or session")), ("day", say("of a day, all together"))):
+        for column, what in zip(st.columns(3), ("calls", "tokens", "dollars"), strict=True):
+            field = f"{scope}_{what}"
+            kind = float if what == "dollars" else int
+            value = column.number_input(
+                f"{say(what.capitalize())} {name}", kind(0), kind(LARGEST[field]),
+                getattr(chosen, field), kind(STEP[what]), key=field)
+            given: Any = {field: kind(value)}
+            capped = replace(capped, **given)
+    st.caption(say("Dollars count where the model has a price below."))
     if capped != chosen:
-        save(preferences_file(), capped)
+        amend(preferences_file(), chosen, capped)
 
 
 def _prices(chosen: Preferences) -> None:
@@ -139,17 +164,17 @@ def _prices(chosen: Preferences) -> None:
     rows += [{"model": name, "sent": None, "received": received}
              for name, received in ((chosen.model, None), (chosen.embed_model, 0.0))
              if name and chosen.price(name) is None]
-    table = st.data_editor(
+    edited = st.data_editor(
         rows or [{"model": "", "sent": None, "received": None}],
         num_rows="dynamic", hide_index=True, key="prices", column_config={
-            "model": st.column_config.TextColumn("Model", required=True),
-            "sent": st.column_config.NumberColumn("Sent, $", min_value=0.0, format="%.4f"),
-            "received": st.column_config.NumberColumn("Received, $", min_value=0.0,
+            "model": st.column_config.TextColumn(say("Model"), required=True),
+            "sent": st.column_config.NumberColumn(say("Sent, $"), min_value=0.0, format="%.4f"),
+            "received": st.column_config.NumberColumn(say("Received, $"), min_value=0.0,
                                                       format="%.4f")})
     if st.button(say("Save prices")):
         prices = tuple((str(row["model"]), Price(float(row["sent"]), float(row["received"])))
-                       for row in table if row.get("model") and row.get("sent") is not None
+                       for row in edited if row.get("model") and row.get("sent") is not None
                        and row.get("received") is not None)
-        save(preferences_file(), replace(preferences(), prices=prices))
+        amend(preferences_file(), chosen, replace(chosen, prices=prices))
         forget("prices")
         st.rerun()

@@ -13,7 +13,8 @@ from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
 from qafd.reading.formats.markdown_file import looks_like_markdown, read_markdown
 from qafd.reading.formats.markup import read_html
-from qafd.reading.formats.packages import read_package
+from qafd.reading.formats.office import read_presentation, read_workbook
+from qafd.reading.formats.packages import Package, open_package, read_docx, read_epub
 from qafd.reading.formats.pdf import read_pdf
 from qafd.reading.formats.rst import looks_like_rst, read_rst
 from qafd.reading.formats.tables import delimiter_of, read_csv, read_json
@@ -23,8 +24,8 @@ from qafd.reading.text.plaintext import decode, label, one_line
 __all__ = ["ENDINGS", "DocumentDraft", "Limits", "read"]
 
 ENDINGS = (
-    "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "csv", "tsv", "json",
-    "jsonl", "ndjson", "epub", "graphml", "gexf", "rst",
+    "txt", "md", "markdown", "html", "htm", "xhtml", "pdf", "docx", "xlsx", "pptx", "csv", "tsv",
+    "json", "jsonl", "ndjson", "epub", "graphml", "gexf", "rst",
 )  # fmt: skip
 MARKDOWN = 2_000_000  # characters from which Markdown is read as plain text, for want of time
 
@@ -49,7 +50,7 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     if b"%PDF-" in data[:1024]:
         drafts = [read_pdf(data, limits, notices)]
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        drafts = [read_package(data, limits)]
+        drafts = [_packed(open_package(data, limits))]
     else:
         drafts = _text(name, data, limits, notices)
     for draft in drafts:
@@ -60,6 +61,22 @@ def read(name: str, data: bytes, limits: Limits) -> tuple[list[DocumentDraft], l
     return drafts, notices
 
 
+def _packed(package: Package) -> DocumentDraft:
+    """The document in a zip file."""
+    names = set(package.names)
+    if "META-INF/container.xml" in names:
+        return read_epub(package)
+    for part, read_part in _OFFICE.items():
+        if part in names:
+            return read_part(package)
+    if "[Content_Types].xml" in names and any(name.startswith("word/") for name in names):
+        return read_docx(package)
+    if "content.xml" in names and "mimetype" in names:
+        raise unsupported("an OpenDocument file", SAVE_AS)
+    raise unsupported("a zip archive", "unpack it and add its files")
+
+
+_OFFICE = {"xl/workbook.xml": read_workbook, "ppt/presentation.xml": read_presentation}
 _OCR = "a picture has to go through text recognition (OCR) first"
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"\xd0\xcf\x11\xe0", "an old or password-protected Office file", SAVE_AS),
@@ -90,16 +107,7 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     """Documents of a file that is neither PDF nor zip."""
-    if min(data[:512]) < 9:
-        _refuse(data)
-    declared = re.search(rb"""(?:charset|encoding)\s*=\s*["']?([\w-]{2,20})""", data[:2048])
-    try:
-        text, guessed = decode(data, declared and declared[1].decode())
-    except ValueError:
-        raise unsupported("binary data of an unknown kind") from None
-    if guessed:
-        notices.append("The character set was guessed; if letters are wrong, save it as UTF-8.")
-    text = text.lstrip("\ufeff")
+    text = _decoded(data, notices)
     start = _START.sub("", text[:10000])
     if start.startswith("{\\rtf"):
         raise unsupported("a rich text (RTF) file", SAVE_AS)
@@ -112,19 +120,34 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
     if _PAGE.match(start) or ending in _PAGES and re.search(r"<[a-zA-Z][^<>]*>", text):
         return [read_html(text, limits)]
     if start[:1] in ("{", "["):
-        if drafts := read_json(name, ending, text, limits, notices):
+        drafts = read_json(name, ending, text, limits, notices)
+        if drafts:
             return drafts
     elif ending in _JSON:
         notices.append(f"The content is no {ending.upper()}; it was read as plain text.")
-    if len(text) > limits.text_characters:
-        raise too_much(limits.text_characters, "characters of text")
-    if ending in ("pdf", "docx", "epub"):
-        notices.append(f"This is no {ending.upper()} inside; it was read as text.")
     return _plain(name, ending, text, limits, notices)
+
+
+def _decoded(data: bytes, notices: list[str]) -> str:
+    """The text of a file, which is refused where it is none."""
+    if min(data[:512]) < 9:
+        _refuse(data)
+    declared = re.search(rb"""(?:charset|encoding)\s*=\s*["']?([\w-]{2,20})""", data[:2048])
+    try:
+        text, guessed = decode(data, declared and declared[1].decode())
+    except ValueError:
+        raise unsupported("binary data of an unknown kind") from None
+    if guessed:
+        notices.append("The character set was guessed; if letters are wrong, save it as UTF-8.")
+    return text.lstrip("\ufeff")
 
 
 def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]) -> list[DocumentDraft]:
     """Documents of a text without a grammar of its own: a table, light markup, or lines."""
+    if len(text) > limits.text_characters:
+        raise too_much(limits.text_characters, "characters of text")
+    if ending in ("pdf", "docx", "xlsx", "pptx", "epub"):
+        notices.append(f"This is no {ending.upper()} inside; it was read as text.")
     if ending not in (*_LINES, *_MARKDOWN, *_RST):
         delimiter = delimiter_of(text, certain=ending not in ("csv", "tsv"))
         if delimiter:

@@ -8,7 +8,7 @@ from qafd.errors import ParseError
 from qafd.reading.text.plaintext import COLUMN, clean, one_line
 from qafd.records import Extraction
 
-SUPPORTED = "txt, md, rst, html, pdf, docx, csv, json, jsonl and epub"
+SUPPORTED = "txt, md, rst, html, pdf, docx, xlsx, pptx, csv, json, jsonl and epub"
 SAVE_AS = "save it as docx or pdf and add that"
 
 
@@ -16,7 +16,7 @@ SAVE_AS = "save it as docx or pdf and add that"
 class Limits:
     """What one file may cost. `pieces` bounds its pages, headings, records and zip entries.
 
-    `unpacked_bytes` and `ratio` bound what a zip file (docx, epub) may unpack to, in bytes
+    `unpacked_bytes` and `ratio` bound what a zip file (docx, xlsx, pptx, epub) may unpack to, in bytes
     and relative to its packed size.
     """
 
@@ -80,11 +80,7 @@ class DocumentDraft:
         """
         names, *below = rows or [[]]
         width, even = len(names), all(len(row) <= len(names) for row in rows)
-        first = int(names[:1] == [""])  # column with a name
-        columns = [[row[i] for row in below if len(row) > i] for i in range(width)]
-        named = len(set(names)) == width > 1 and all(map(_is_column, names[first:], columns[first:]))
-        numbers = any(all(map(_NUMBER.search, column)) for column in columns)
-        if even and named and below and (headed or width > 2 or numbers):
+        if even and below and _names_all(names, below, headed):
             for row in below:
                 self.add(row_text(names, row))
         elif even and width == 2 and all(_is_name(row[0]) for row in rows):
@@ -95,7 +91,8 @@ class DocumentDraft:
 
     def head(self, text: str) -> None:
         """Append a heading; what follows stands under it. The first one can be the title."""
-        if text := one_line(text):
+        text = one_line(text)
+        if text:
             self._heading = text
             self.title = self.title or text
             self.add(text)
@@ -140,8 +137,19 @@ def _is_name(cell: str) -> bool:
     return bool(cell) and len(cell) <= COLUMN and ":" not in cell and not re.match(r"[\W\d]", cell)
 
 
-def _is_column(name: str, column: Sequence[str]) -> bool:
-    return _is_name(name) or names_periods(name, column)
+def _names_all(names: Sequence[str], below: Sequence[Sequence[str]], headed: bool) -> bool:
+    """Whether the first row of a table names the columns of the rows below it."""
+    width = len(names)
+    if width < 2 or len(set(names)) < width:
+        return False
+    numbers = False
+    for i, name in enumerate(names):
+        column = [row[i] for row in below if len(row) > i]
+        numbers = numbers or all(map(_NUMBER.search, column))
+        unnamed_first = i == 0 and name == ""
+        if not (unnamed_first or _is_name(name) or names_periods(name, column)):
+            return False
+    return headed or width > 2 or numbers
 
 
 # A program's name for no document, a file, an address, a temporary file, or no letter at all.

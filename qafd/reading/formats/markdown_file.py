@@ -26,10 +26,11 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
 
     draft = DocumentDraft("md", limits)
     text = clean(text)
-    if front := _FRONT_MATTER.match(text[:20000]):
+    front = _FRONT_MATTER.match(text[:20000])
+    if front:
         text = text[front.end():]
-        if title := _FRONT_TITLE.search(front[1]):
-            draft.title = title[1]
+        title = _FRONT_TITLE.search(front[1])
+        draft.title = title[1] if title else ""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     rows: list[list[str]] = []
     block, gap = "", "\n\n"
@@ -51,17 +52,24 @@ def read_markdown(text: str, limits: Limits) -> DocumentDraft:
             draft.add(_TAG.sub("", token.content))
         elif token.type == "inline":
             shown = _plain(token.children or ())
-            if block == "heading_open":
-                draft.head(shown)
-            elif rows:
+            if rows and block != "heading_open":
                 rows[-1].append(shown)
-            elif block == "item":
-                draft.add(f"- {shown}", gap)
-                gap = "\n"
             else:
-                draft.add(shown)
+                gap = _add(draft, shown, block, gap)
             block = ""
     return draft
+
+
+def _add(draft: DocumentDraft, text: str, block: str, gap: str) -> str:
+    """Append the text of a heading, an item or a paragraph; the gap before the next item."""
+    if block == "heading_open":
+        draft.head(text)
+    elif block == "item":
+        draft.add(f"- {text}", gap)
+        return "\n"
+    else:
+        draft.add(text)
+    return gap
 
 
 def _plain(tokens: Sequence["Token"]) -> str:

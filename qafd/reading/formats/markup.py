@@ -44,30 +44,14 @@ def read_markup(text: str, draft: DocumentDraft) -> str:
         return ""
     title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
     headed = draft.title
-    lines = _Lines(draft)
-    cell = None  # the short cell whose paragraphs are but words of it
-    preformatted = 0
+    page = _Page(draft)
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
-        tag, starts = element.tag, event == "start"
-        hidden = starts and (tag in _HIDDEN or _is_hidden(element))
-        if hidden:
+        if event == "end":
+            page.end(element)
+        elif not page.start(element):
             walk.skip_subtree()
-        if cell is not None and element is not cell:
-            lines.open.append(" " * (tag in _BLOCKS))
-        elif tag in _BLOCKS:
-            lines.end(tag, starts)
-        elif tag in ("td", "th") and starts:
-            cell = element if _is_short(element) and not hidden else None
-        elif tag in ("td", "th"):
-            cell = None
-            lines.end_cell(tag)
-        if tag == "pre":
-            preformatted += 1 if starts else -1
-        piece = ("" if hidden else element.text) if starts else element.tail
-        if piece:
-            lines.open.append(piece if preformatted else re.sub(r"\s+", " ", piece))
-    lines.end("table", starts=False)
+    page.lines.end("table", starts=False)
     return worthy_title(title) or ("" if headed else draft.title)
 
 
@@ -88,6 +72,49 @@ def _parsed(text: str) -> "_Element | None":
         if error.msg == "unknown error":  # what libxml2 calls running out of memory
             raise MemoryError from None
         raise
+
+
+class _Page:
+    """The elements of a page, one after another, as lines of text."""
+
+    def __init__(self, draft: DocumentDraft) -> None:
+        self.lines = _Lines(draft)
+        self._cell: _Element | None = None  # the short one whose paragraphs are but words of it
+        self._preformatted = 0
+
+    def start(self, element: "_Element") -> bool:
+        """Take in the beginning of an element; False where it is hidden."""
+        shown = element.tag not in _HIDDEN and not _is_hidden(element)
+        if self._cell is None and element.tag in ("td", "th"):
+            self._cell = element if shown and _is_short(element) else None
+        else:
+            self._break(element, starts=True)
+        self._preformatted += element.tag == "pre"
+        if shown:
+            self._add(element.text)
+        return shown
+
+    def end(self, element: "_Element") -> None:
+        """Take in the end of an element, and the text behind it."""
+        if element is self._cell or self._cell is None and element.tag in ("td", "th"):
+            self._cell = None
+            self.lines.end_cell(element.tag)
+        else:
+            self._break(element, starts=False)
+        self._preformatted -= element.tag == "pre"
+        self._add(element.tail)
+
+    def _break(self, element: "_Element", starts: bool) -> None:
+        """End the line at a block, or the word at a block in a cell."""
+        if element.tag in _BLOCKS:
+            if self._cell is None:
+                self.lines.end(element.tag, starts)
+            else:
+                self.lines.open.append(" ")
+
+    def _add(self, text: str | None) -> None:
+        if text:
+            self.lines.open.append(text if self._preformatted else re.sub(r"\s+", " ", text))
 
 
 class _Lines:

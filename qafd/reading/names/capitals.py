@@ -1,7 +1,7 @@
 """Names in European languages other than English: runs of words with a capital."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -40,30 +40,32 @@ def names(text: str, sentences: Sequence[tuple[int, int]], language: str
     opens one must stand within one too. German nouns have capitals: one alone is no name after a
     determiner, and of three after one the first says what is named ("der Astronom Karl Lindau").
     """
-    stop = function_words(language)
     split = []
     for bounds in sentences:
         found = _WORD.finditer(text, *bounds)
         split.append([_Word(one[1], one.start(1), one.end(1)) for one in found])
-    inside: set[str] = set()
-    begin: set[str] = set()
+    inside, begin = _capitals_within(split)
     for words in split:
-        inside.update(word.text for word in words[1:] if word.capital)
-        for before, word in pairwise(words):
-            if word.capital and not before.capital:
-                begin.add(word.text)
-    for words in split:
-        for first, run in _runs(words, text, language):
-            if first == 0 or language == GERMAN or len(run) == 1:
-                run = _without(run, stop)
-            run = _without(run, lexicon("names", "titles"))
-            if language == GERMAN:
-                run = _german(run, words, first)
+        for first, whole in _runs(words, text, language):
+            run = _strip(whole, words, first, language)
             opens = bool(run) and run[0] is words[0]
             if opens and run[0].text not in inside and (len(run) == 1 or run[1].text in begin):
                 run = run[1:]
             if 1 < len(run) <= LONGEST or len(run) == 1 and len(run[0].text) > 2:
                 yield run[0].start, run[-1].end
+
+
+def _capitals_within(sentences: Iterable[Sequence[_Word]]) -> tuple[set[str], set[str]]:
+    """Words that have a capital within a sentence, and those of them that begin a run there."""
+    inside: set[str] = set()
+    begin: set[str] = set()
+    for words in sentences:
+        for before, word in pairwise(words):
+            if word.capital:
+                inside.add(word.text)
+                if not before.capital:
+                    begin.add(word.text)
+    return inside, begin
 
 
 def _runs(words: Sequence[_Word], text: str, language: str) -> Iterator[tuple[int, list[_Word]]]:
@@ -90,6 +92,14 @@ def _next(words: Sequence[_Word], last: int, text: str, language: str) -> int | 
         if words[after].low not in particles or after == last + 1 and words[after].low in linking:
             return None
     return None
+
+
+def _strip(run: list[_Word], words: Sequence[_Word], first: int, language: str) -> list[_Word]:
+    """A run that begins at the word `first` of its sentence, without what is no part of a name."""
+    if first == 0 or language == GERMAN or len(run) == 1:
+        run = _without(run, function_words(language))
+    run = _without(run, lexicon("names", "titles"))
+    return _german(run, words, first) if language == GERMAN else run
 
 
 def _without(run: list[_Word], lead: frozenset[str]) -> list[_Word]:

@@ -111,7 +111,9 @@ def passage_names(chunks: Iterable[Chunk]) -> dict[str, str]:
         documents.setdefault(one.document, []).append(one)
     for some in documents.values():
         places = [_places(one) for one in some]
-        taken = Counter(place for ways in places for place in set(ways) if place)
+        taken: Counter[str] = Counter()
+        for ways in places:
+            taken.update(set(ways) - {""})
         for part, (one, ways) in enumerate(zip(some, places, strict=True), 1):
             only = next((place for place in ways if taken[place] == 1), f"{ways[0]}, part {part}")
             found[one.id] = _short(one.title or one.document, 44) + only
@@ -149,6 +151,14 @@ def canonical(name: str) -> str:
     if key.count("(") != key.count(")"):
         key = key.replace("(", " ").replace(")", " ")
     return " ".join(key.split())
+
+
+def words_in_tree(key: str) -> list[str]:
+    """The words that a name is looked for by, none where it is too short to be."""
+    words = [form_of(word) for word, _, _ in words_of(key)]
+    if len(words) == 1 and len(words[0]) < 2 + (not "\u30a1" <= words[0][0] <= "\u30ff"):
+        return []
+    return words
 
 
 class _NameBranch:
@@ -193,9 +203,8 @@ class NameIndex:
         self._common = frozenset(common)
         self._tree: _NameBranch = _NameBranch()
         for key in keys:
-            words = [form_of(word) for word, _, _ in words_of(key)]
-            if not words or (len(words) == 1 and len(words[0]) < 2 + (
-                    not "\u30a1" <= words[0][0] <= "\u30ff")):
+            words = words_in_tree(key)
+            if not words:
                 continue
             branch = self._tree
             for word in words:

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 LONGEST = 40_000  # characters of a reply that are shown
 
 CITED = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3}){0,19})\](?!\(|:)")
-_OPEN_CITATION = re.compile(r"\[[\d\s,;]{0,100}\]?$")
+_NUMBERS = r"\d{1,3}(?:\s*(?:[,;&]|and)\s*\d{1,3}){0,19}"
+_OTHER_BRACKETS = re.compile(rf"【\s*({_NUMBERS})\s*(?:†[^】\n]{{0,60}})?】")
+_IN_WORDS = re.compile(rf"([(\[]?)\b(passages?)\s+({_NUMBERS})\b([)\]]?)", re.I)
+_OPEN_CITATION = re.compile(
+    r"(?:[\[【][\d\s,;]{0,100}(?:†[^】\n]{0,60})?\]?|[(\[]?\bp\w{0,7}[\s\d,;&andAND]{0,40}[)\]]?)$", re.I)
 _TAGS = {"paragraph": "p", "heading": "p", "bullet_list": "ul", "ordered_list": "ol",
          "list_item": "li", "strong": "b", "em": "i"}
 _CODE = {"fence": "<pre><code>{}</code></pre>", "code_inline": "<code>{}</code>"}
@@ -34,6 +38,18 @@ def numbers(citation: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", citation)]
 
 
+def bracket_citations(text: str) -> str:
+    """The reply with all citations in square brackets, also "【2】", "(passage 2)" and "passage 2"."""
+    def alone(found: re.Match[str]) -> str:
+        return f"[{', '.join(map(str, numbers(found[1])))}]"
+
+    def in_words(found: re.Match[str]) -> str:
+        cited = f"[{', '.join(map(str, numbers(found[3])))}]"
+        return cited if found[1] and found[4] else f"{found[1]}{found[2]} {cited}{found[4]}"
+
+    return _IN_WORDS.sub(in_words, _OTHER_BRACKETS.sub(alone, text))
+
+
 def answer_html(text: str, sources: Collection[int], anchor: str = "source") -> str:
     """HTML of a model's Markdown: paragraphs, lists, bold, italics, code and citations.
 
@@ -41,7 +57,7 @@ def answer_html(text: str, sources: Collection[int], anchor: str = "source") -> 
     A citation of one of `sources` links to the id `anchor`-number on the page; any other number is
     struck out.
     """
-    return "".join(_rebuild(_parser().parse(clean(text[:LONGEST])), sources, anchor))
+    return "".join(_rebuild(_parser().parse(bracket_citations(clean(text[:LONGEST]))), sources, anchor))
 
 
 def plain_text(text: str, sources: Collection[int]) -> str:
@@ -49,7 +65,7 @@ def plain_text(text: str, sources: Collection[int]) -> str:
     def marked(found: re.Match[str]) -> str:
         return "[" + ", ".join(str(n) if n in sources else f"{n}: no such source"
                                for n in numbers(found[1])) + "]"
-    return CITED.sub(marked, clean(text[:LONGEST]))
+    return CITED.sub(marked, bracket_citations(clean(text[:LONGEST])))
 
 
 def plain_pieces(pieces: Iterable[str], sources: Collection[int]) -> Iterator[str]:

@@ -10,12 +10,11 @@ import unicodedata
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """How a text begins that a spreadsheet would run."""
+# The last two characters of each plane but the first.
+_LAST = "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(1, 17))
 # Control characters other than tab and line feed, surrogates, noncharacters.
 _ILLEGAL = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
-    + "".join(chr(plane << 16 | last) for plane in range(1, 17) for last in (0xFFFE, 0xFFFF))
-    + "]"
-)
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff" + _LAST + "]")
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 _WIDE_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _JOINERS = "\u200c\u200d"
@@ -77,11 +76,12 @@ def label(name: str) -> str:
     """A user's file name as text to show: no `..`, drive, root, control or direction characters.
 
     It names a document in the workspace and is never used as a path. The end, where the
-    ending is, survives when a name is too long.
+    ending is, survives when a name is too long. The address of a web page keeps its form.
     """
     parts = [" ".join(part.split()) for part in re.split(r"[/\\\n]+", clean(name[-1000:]))]
     kept = [part for part in parts if part.strip(". ") and not re.fullmatch("[A-Za-z]:", part)]
-    return "/".join(kept)[-240:].lstrip("/ ") or "document"
+    text = "/".join(kept)[-240:].lstrip("/ ") or "document"
+    return re.sub(r"^(https?:)/(?=[^/])", r"\1//", text)
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, bool]:

@@ -6,8 +6,9 @@ the embedder: built anew or brought up to date, its bytes are the same.
 
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakKeyDictionary
 
@@ -18,11 +19,13 @@ from qafd.graph import Graph
 from qafd.pace import silent
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
+from qafd.retrieve.layers.imported import KEPT, find_kept, make_communities
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
 from qafd.retrieve.layers.texts import Embeds, Texts, texts_of
 from qafd.retrieve.layers.tree import Tree
 from qafd.storage import Workspace
+from qafd.storage.rows import LayerRow
 
 BATCH = 64  # texts embedded between two reports
 
@@ -55,6 +58,13 @@ Report = Callable[[str, int, int], None]
 """Called with the layer at work, how many of its texts are embedded, and how many there are."""
 
 
+class LayerOrigin(StrEnum):
+    """Where a layer is from."""
+
+    COMPUTED = "computed"
+    IMPORTED = "imported"
+
+
 @dataclass(frozen=True)
 class LayerState:
     """A layer of a workspace: `state` is "built", "stale" (of another graph) or "missing"."""
@@ -63,6 +73,7 @@ class LayerState:
     state: str
     built_at: str = ""
     size: int = 0
+    origin: LayerOrigin = LayerOrigin.COMPUTED
 
 
 def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | None = None,
@@ -74,8 +85,12 @@ def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | 
     ParameterError
         There is no layer of this name.
     """
-    known = {} if old is None else dict(zip(old.texts, old.vectors, strict=True))
-    return _kind(name).build(graph, texts, _Remembering(embedder, known, name, report))
+    return _kind(name).build(graph, texts, _Remembering(embedder, _known(old), name, report))
+
+
+def _known(layer: Layer | None) -> dict[str, Vectors]:
+    """The vectors of a layer's texts."""
+    return {} if layer is None else dict(zip(layer.texts, layer.vectors, strict=True))
 
 
 def bring_up_to_date(
@@ -83,6 +98,8 @@ def bring_up_to_date(
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[str, ...]:
     """Build the layers among `names` that are missing or stale; returns their names.
+
+    Communities that were imported are taken as they are while the graph is that of the import.
 
     Raises
     ------
@@ -102,13 +119,22 @@ def bring_up_to_date(
             return ()
         version, graph, rows = store.graph.version, store.graph.read(), store.layers.rows()
         texts = texts_of(graph, store)
-        olds = {name: unpack(name, store.layers.body(name)) for name in todo
-                if name in rows and rows[name].builder == LAYERS[name].builder}
+        olds = {}
+        for name in todo:
+            if name in rows and (rows[name].builder < 0 or
+                                 rows[name].builder == LAYERS[name].builder):
+                olds[name] = unpack(name, store.layers.body(name))
+        builders = _builders(store, rows)
+        given = store.layers.body(KEPT) if builders["communities"] < 0 else None
     for name in todo:
         if stopped():
             break
-        layer = build(name, graph, texts, embedder, olds.get(name), report)
-        store.layers.put(name, version, LAYERS[name].builder, pack(layer))
+        if given is not None and name == "communities":
+            layer: Layer = make_communities(
+                graph, given, _Remembering(embedder, _known(olds.get(name)), name, report))
+        else:
+            layer = build(name, graph, texts, embedder, olds.get(name), report)
+        store.layers.put(name, version, builders[name], pack(layer))
         built.append(name)
     return tuple(built)
 
@@ -117,11 +143,33 @@ def states(store: Workspace) -> tuple[LayerState, ...]:
     """How each layer of a workspace stands, in the order of LAYERS."""
     with store.snapshot():
         rows, version = store.layers.rows(), store.graph.version
-    return tuple(
-        LayerState(name, "missing") if (row := rows.get(name)) is None else LayerState(
-            name, "built" if (row.version, row.builder) == (version, kind.builder) else "stale",
-            row.built_at, row.size)
-        for name, kind in LAYERS.items())
+        builders = _builders(store, rows)
+    found = []
+    for name, builder in builders.items():
+        row = rows.get(name)
+        if row is None:
+            found.append(LayerState(name, "missing"))
+            continue
+        state = "built" if (row.version, row.builder) == (version, builder) else "stale"
+        origin = LayerOrigin.IMPORTED if row.builder < 0 else LayerOrigin.COMPUTED
+        found.append(LayerState(name, state, row.built_at, row.size, origin))
+    return tuple(found)
+
+
+def kept_layers(store: Workspace) -> set[str]:
+    """The layers that are to follow the graph: those that were built, and imported communities."""
+    rows = store.layers.rows()
+    names = rows.keys() & LAYERS.keys()
+    return names | {"communities"} if KEPT in rows else names
+
+
+def _builders(store: Workspace, rows: Mapping[str, LayerRow]) -> dict[str, int]:
+    """What has to have built each layer; below zero where it is imported."""
+    builders = {name: kind.builder for name, kind in LAYERS.items()}
+    kept = find_kept(store, rows)
+    if kept is not None:
+        builders["communities"] = kept.builder
+    return builders
 
 
 _LAYERS: WeakKeyDictionary[Graph, dict[str, Layer]] = WeakKeyDictionary()
@@ -133,9 +181,10 @@ def layers_of(graph: Graph, store: Workspace, names: Sequence[str]) -> dict[str,
     if missing := [name for name in names if name not in read]:
         with store.snapshot():
             version, rows = store.graph.version_at(graph.revision), store.layers.rows()
+            builders = _builders(store, rows)
             for name in missing:
                 row = rows.get(name)
-                if row and (row.version, row.builder) == (version, LAYERS[name].builder):
+                if row and (row.version, row.builder) == (version, builders[name]):
                     read[name] = unpack(name, store.layers.body(name))
     return read
 

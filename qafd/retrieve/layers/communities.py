@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from qafd.graph import Graph
 from qafd.reading.text import count_tokens
-from qafd.records import Nodes, Vectors
+from qafd.records import Floats, Nodes, Vectors
 from qafd.retrieve.layers.texts import Embeds, Texts
 
 LARGEST = 10  # entities; a larger community is split on the next level, GraphRAG's default
@@ -22,6 +22,9 @@ NAMES, RELATIONS, SENTENCES = 8, 5, 3  # of a report, at most
 @dataclass(frozen=True, eq=False)
 class Communities:
     """Hierarchical Leiden communities (Edge et al.) with extractive reports.
+
+    Those of an imported index of GraphRAG are taken as they are, with its reports: see
+    `qafd.retrieve.layers.imported`.
 
     Relations weigh the number of sentences that assert them; entities without a relation are in
     no community. Departs from the paper: reports are not written by a language model but say the
@@ -38,6 +41,8 @@ class Communities:
         The key entities, and the report.
     vectors : ndarray of float32, shape (k, d)
         Of the reports.
+    ranks : ndarray of float, shape (k,) or (0,)
+        How much each report matters, where an import says so.
     """
 
     builder: ClassVar[int] = 1
@@ -48,6 +53,7 @@ class Communities:
     titles: tuple[str, ...] = field(repr=False)
     texts: tuple[str, ...] = field(repr=False)
     vectors: Vectors = field(repr=False)
+    ranks: Floats = field(repr=False, default_factory=lambda: np.zeros(0))
 
     @classmethod
     def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:

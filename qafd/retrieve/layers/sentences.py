@@ -6,9 +6,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
-from qafd.records import Floats, Nodes, Vectors
+from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
 
 
@@ -57,6 +56,34 @@ class Sentences:
             return np.zeros(0)
         counts = self.contains[:, 2].astype(np.float64)
         return np.asarray(counts / np.bincount(self.contains[:, 0], counts)[self.contains[:, 0]])
+
+    @cached_property
+    def _by_entity(self) -> tuple[Nodes, Nodes]:
+        """Entity and sentence of each mention, by entity and sentence, each pair once."""
+        pairs = np.unique(self.mentions[:, ::-1], axis=0)
+        return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+    @cached_property
+    def _by_sentence(self) -> tuple[Nodes, Nodes]:
+        """Sentence and entity of each mention, by sentence."""
+        order = np.argsort(self.mentions[:, 0], kind="stable")
+        return self.mentions[order, 0], self.mentions[order, 1]
+
+    def naming(self, row: int) -> Nodes:
+        """The sentences that name an entity, ascending."""
+        entities, sentences = self._by_entity
+        first, last = np.searchsorted(entities, [row, row + 1])
+        return sentences[first:last]
+
+    def named_in(self, sentences: Nodes) -> Nodes:
+        """The entities that some sentences name, ascending."""
+        owners, entities = self._by_sentence
+        first = np.searchsorted(owners, sentences)
+        counts = np.searchsorted(owners, sentences, side="right") - first
+        before = np.cumsum(counts) - counts
+        found: Nodes = np.unique(entities[np.repeat(first - before, counts)
+                                          + np.arange(counts.sum())])
+        return found
 
     def id(self, graph: Graph, sentence: int) -> str:
         """The node id of a sentence."""

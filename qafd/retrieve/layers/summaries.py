@@ -5,10 +5,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.reading.text import canonical
-from qafd.records import Nodes, Vectors
+from qafd.records import Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
 
 SENTENCES = 2

@@ -81,7 +81,7 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
     if missing:
         raise StoreError(
             f"{missing} of {len(ids)} passages were removed or changed since the graph was made; "
-            f"bring it up to date with 'qafd index --db {store.path}'.")
+            f"bring it up to date with 'qafd index --db {store.place.written}'.")
     return gather(
         graph, ids, [chunk.text for chunk in chunks],
         [[chunk.text[start:end] for start, end in some]

@@ -6,10 +6,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qafd.assemble import node_id
 from qafd.graph import Graph
 from qafd.reading.text import count_tokens
-from qafd.records import Floats, Nodes, Vectors
+from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
 
 CHILDREN = 7  # of a summary, about as many as in RAPTOR's trees

@@ -1,8 +1,10 @@
 """Workspaces that are SQLite files: everything about one is in this folder."""
 
+import hashlib
 import os
 import secrets
 import sqlite3
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from glob import escape
 from pathlib import Path
@@ -10,18 +12,25 @@ from typing import Self
 from urllib.parse import quote, unquote_to_bytes
 
 from qafd.errors import BusyError, ForeignFileError, StoreError
+from qafd.storage.diagnosis import Diagnosis
+from qafd.storage.rows import WorkspacePlace
 from qafd.storage.sqlite import opening, schema
 from qafd.storage.sqlite.documents import SqliteDocuments
 from qafd.storage.sqlite.edits import SqliteEdits
+from qafd.storage.sqlite.examine import examine_file, look_at_engine
 from qafd.storage.sqlite.file import WorkspaceFile, set_meta
 from qafd.storage.sqlite.files import SqliteFiles
 from qafd.storage.sqlite.graph import SqliteGraph
 from qafd.storage.sqlite.layers import SqliteLayers
+from qafd.storage.sqlite.lease import SqliteLease
 from qafd.storage.sqlite.ledger import SqliteLedger
 from qafd.storage.sqlite.log import SqliteLog
+from qafd.storage.sqlite.notes import SqliteNotes
 from qafd.storage.sqlite.passages import SqlitePassages
+from qafd.storage.sqlite.postings import SqlitePostings
 from qafd.storage.sqlite.queue import SqliteQueue
 from qafd.storage.sqlite.runs import SqliteRuns
+from qafd.storage.sqlite.survey import SqliteSurvey
 from qafd.storage.sqlite.vectors import SqliteVectors
 
 SCHEME = "sqlite:///"
@@ -32,28 +41,22 @@ class SqliteWorkspace:
 
     def __init__(self, file: WorkspaceFile) -> None:
         self._file = file
-        self.path = file.path
+        self.place = place_of(url_of(file.path))
         self.files = SqliteFiles(file)
         self.documents = SqliteDocuments(file)
         self.log = SqliteLog(file)
         self.vectors = SqliteVectors(file)
         self.graph = SqliteGraph(file)
         self.passages = SqlitePassages(file)
+        self.postings = SqlitePostings(file)
         self.layers = SqliteLayers(file)
         self.runs = SqliteRuns(file)
         self.ledger = SqliteLedger(file)
         self.queue = SqliteQueue(file)
+        self.lease = SqliteLease(file)
         self.edits = SqliteEdits(file)
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return url_of(self.path)
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return self.path.name
+        self.survey = SqliteSurvey(file)
+        self.notes = SqliteNotes(file)
 
     def close(self) -> None:
         """Close the file; also done at the end of a `with` block."""
@@ -77,7 +80,8 @@ class SqliteWorkspace:
         """Empty the workspace: documents, uploads, vectors, graph, jobs and retrievals."""
         with self._file.transaction() as connection:
             for table in ("files", "jobs", "lease", "embeddings", "passages", "nodes", "edges",
-                          "layers", "retrievals", "plans", "llm_calls", "edits", "meta"):
+                          "layers", "retrievals", "plans", "llm_calls", "edits", "facts",
+                          "passage_facts", "names", "near", "touched", "meta"):
                 connection.execute(f"DELETE FROM {table}")
             # FTS5 only marks words as deleted
             connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
@@ -100,9 +104,9 @@ class SqliteWorkspace:
         with opening.translated(self._file.path):
             self._file.connection.execute("VACUUM")
             if self._file.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                raise BusyError(
-                    f"What was deleted may still be in {self._file.path.name}-wal, since another process "
-                    "reads an earlier state of it; end that one and erase or wipe again.")
+                raise BusyError("What was deleted may still be in {file}-wal, since another "
+                                "process reads an earlier state of it; end that one and erase or "
+                                "wipe again.", file=self._file.path.name)
 
     def renew(self) -> None:
         """Give the file a new identity: its revisions count another history from now on."""
@@ -124,9 +128,10 @@ class SqliteWorkspace:
             schema.backup(self._file.connection, Path(destination))
 
 
-def open_workspace(url: str, read_only: bool = False, make: bool = True) -> SqliteWorkspace:
+def open_workspace(url: str, read_only: bool = False, make: bool = True,
+                   shared: bool = False) -> SqliteWorkspace:
     """Open the workspace at a URL, see `qafd.storage.open_workspace`."""
-    return SqliteWorkspace(WorkspaceFile.open(path_at(url), read_only, make))
+    return SqliteWorkspace(WorkspaceFile.open(path_at(url), read_only, make, shared))
 
 
 def url_of(path: str | os.PathLike[str]) -> str:
@@ -137,6 +142,28 @@ def url_of(path: str | os.PathLike[str]) -> str:
 def path_at(url: str) -> Path:
     """The file that a URL names."""
     return Path(os.fsdecode(unquote_to_bytes(url.removeprefix(SCHEME))))
+
+
+def place_of(url: str) -> WorkspacePlace:
+    """Where a file is; it is the same one by whatever links it is reached."""
+    path = path_at(url)
+    real = hashlib.sha256(os.fsencode(os.path.realpath(path)))
+    return WorkspacePlace(url_of(path), path.stem, real.hexdigest(), str(path), Path(f"{path}.log"))
+
+
+def size_of(url: str) -> int | None:
+    """The size of a file in bytes, without what lies beside it; None where there is none."""
+    path = path_at(url)
+    return path.stat().st_size if path.is_file() else None
+
+
+def examine(url: str | None, deep: bool) -> Iterator[Diagnosis]:
+    """What is wrong with a file, and with the SQLite that reads it."""
+    yield look_at_engine()
+    if url is not None:
+        place = path_at(url)
+        yield from examine_file(
+            place, lambda connection: SqliteWorkspace(WorkspaceFile(connection, place)), deep)
 
 
 def remove_workspace(url: str) -> None:
@@ -152,14 +179,14 @@ def remove_workspace(url: str) -> None:
     place = path_at(url)
     try:
         with open_workspace(url) as workspace:
-            writer = workspace.queue.writer
+            writer = workspace.lease.writer
     except (BusyError, ForeignFileError):
         raise
     except StoreError:
         writer = None  # a damaged file can be deleted too
     if writer is not None:
-        raise BusyError(
-            f"Process {writer} is indexing {place.name}; cancel its jobs before you delete it.")
+        raise BusyError("Process {writer} is indexing {workspace}; cancel its jobs before you "
+                        "delete it.", writer=writer, workspace=place.name)
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
     for file in (place, *beside, *_backups(place)):
         file.unlink(missing_ok=True)

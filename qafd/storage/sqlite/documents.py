@@ -5,14 +5,24 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from qafd.assemble import node_id
 from qafd.errors import StoreError
-from qafd.records import Chunk, Document, Mark
-from qafd.storage.rows import DocumentNameError, DocumentRow, checksum, now, texts, unpacked
-from qafd.storage.sqlite.file import Part, bump, meta
+from qafd.records import Chunk, Document, Mark, node_id
+from qafd.storage.rows import (
+    DocumentNameError,
+    DocumentRow,
+    Head,
+    PassageLine,
+    checksum,
+    now,
+    texts,
+    unpacked,
+)
+from qafd.storage.sqlite.file import Part, bump, meta, set_meta
 from qafd.storage.sqlite.ledger import SqliteLedger
+from qafd.storage.sqlite.log import CHUNK
 from qafd.storage.sqlite.vectors import forget_vectors
 
+OPENING = 90  # characters of a passage in an outline
 PAGES = ("(SELECT coalesce(max(json_extract(value, '$[1]')), 0) "
          "FROM json_each(documents.marks))")
 """The pages of a row of documents, the last by its marks: a passage may span several."""
@@ -55,9 +65,53 @@ class SqliteDocuments(Part):
                 "SELECT name, title, kind, text, marks FROM documents WHERE name = ?",
                 (name,)).fetchone()
             if row is None:
-                raise StoreError(f"There is no document called {name!r} in this workspace.")
+                raise StoreError("There is no document called {name!r} in this workspace.",
+                                 name=name)
             texts(row)
             return Document(*(*row[:4], tuple(Mark(*mark) for mark in json.loads(row[4]))))
+
+    def head(self, name: str) -> Head:
+        """What is known of a document, without its text."""
+        with self._file.snapshot() as connection:
+            row = connection.execute(
+                "SELECT documents.name, source, title, kind, length(text), "
+                "  (SELECT count(*) FROM chunks WHERE document = documents.name), "
+                f"  {PAGES}, documents.deleted_at, data IS NOT NULL "
+                "FROM documents JOIN files ON files.name = source WHERE documents.name = ?",
+                (name,)).fetchone()
+        if row is None:
+            raise StoreError("There is no document called {name!r} in this workspace.",
+                             name=name[:200])
+        return Head(*(*row[:8], bool(row[8])))
+
+    def part(self, name: str, start: int, end: int) -> tuple[str, tuple[Mark, ...]]:
+        """The text of a document between two offsets, and all its marks."""
+        with self._file.snapshot() as connection:
+            text, marks = connection.execute(
+                "SELECT substr(text, ? + 1, ?), marks FROM documents WHERE name = ?",
+                (start, end - start, name)).fetchone()
+        return text, tuple(Mark(*mark) for mark in json.loads(marks))
+
+    def passages(self, name: str, first: int, most: int) -> tuple[Chunk, ...]:
+        """The passages of a document from a number on, which counts from 1."""
+        with self._file.snapshot() as connection:
+            return tuple(Chunk(*row) for row in connection.execute(
+                f"SELECT {CHUNK} FROM chunks WHERE document = ? AND position >= ? - 1 "
+                "ORDER BY position LIMIT ?", (name, first, most)))
+
+    def number_of(self, name: str, chunk: str) -> int | None:
+        """Which passage of its document a passage is, from 1 on; None when it is not in there."""
+        with self._file.snapshot() as connection:
+            row = connection.execute("SELECT position FROM chunks WHERE document = ? AND id = ?",
+                                     (name, chunk)).fetchone()
+        return None if row is None else int(row[0]) + 1
+
+    def outline(self, name: str) -> tuple[PassageLine, ...]:
+        """All passages of a document, in order."""
+        with self._file.snapshot() as connection:
+            return tuple(PassageLine(*row) for row in connection.execute(
+                "SELECT position + 1, id, page, heading, substr(text, 1, ?) FROM chunks "
+                "WHERE document = ? ORDER BY position", (OPENING, name)))
 
     def put(
         self, source: str, parsed: Sequence[tuple[Document, tuple[Chunk, ...]]],
@@ -66,9 +120,9 @@ class SqliteDocuments(Part):
         """Make these the documents of a file; passages that did not change keep their log."""
         names = {document.name for document, _ in parsed}
         if len(names) < len(parsed):
-            raise DocumentNameError(
-                f"{source} has {len(parsed)} records but only {len(names)} different names; "
-                "give each record an id of its own.")
+            raise DocumentNameError("{source} has {count} records but only {different} different "
+                                    "names; give each record an id of its own.", source=source,
+                                    count=len(parsed), different=len(names))
         with self._file.transaction() as connection:
             self._file.check_lease()
             moved = connection.execute(
@@ -80,9 +134,9 @@ class SqliteDocuments(Part):
             owners = dict(connection.execute("SELECT name, source FROM documents"))
             taken = sorted(name for name in names if owners.get(name, source) != source)
             if taken:
-                raise DocumentNameError(
-                    f"{source} has a document called {taken[0]!r}, and so has "
-                    f"{owners[taken[0]]}; rename one of the files.")
+                raise DocumentNameError("{source} has a document called {name!r}, and so has "
+                                        "{other}; rename one of the files.", source=source,
+                                        name=taken[0], other=owners[taken[0]])
             for name in sorted(owners):
                 if owners[name] == source and name not in names:
                     connection.execute("DELETE FROM documents WHERE name = ?", (name,))
@@ -113,7 +167,7 @@ class SqliteDocuments(Part):
                     "WHERE (name = ? OR source = ?) AND deleted_at IS NULL",
                     (moment, name, name)).rowcount
                 if not gone:
-                    raise StoreError(f"There is nothing called {name!r} to delete.")
+                    raise StoreError("There is nothing called {name!r} to delete.", name=name)
             bump(connection, "log_revision")
 
     def undo(self, name: str) -> None:
@@ -128,7 +182,7 @@ class SqliteDocuments(Part):
                 "UPDATE files SET deleted_at = NULL WHERE name = ? AND deleted_at IS NOT NULL",
                 (name,)).rowcount
             if not back:
-                raise StoreError(f"There is nothing called {name!r} to bring back.")
+                raise StoreError("There is nothing called {name!r} to bring back.", name=name)
             # What was deleted before it was read through has still to be read.
             connection.execute(
                 "UPDATE files SET status = 'extracting' WHERE status = 'done' AND name IN ("
@@ -160,6 +214,7 @@ class SqliteDocuments(Part):
                 connection.execute("UPDATE jobs SET current = '' WHERE current = ?", (name,))
             connection.executemany("DELETE FROM retrievals WHERE id = ?", quoting)
             connection.execute("DELETE FROM layers")  # they quote sentences
+            set_meta(connection, "purged", "1")
             bump(connection, "log_revision")
 
     def names_of(self, name: str) -> set[str]:
@@ -169,14 +224,13 @@ class SqliteDocuments(Part):
                 "SELECT name FROM documents WHERE name = ? OR source = ?", (name, name))}
             if not names and not connection.execute(
                     "SELECT 1 FROM files WHERE name = ?", (name,)).fetchone():
-                raise StoreError(f"There is nothing called {name!r} to remove.")
+                raise StoreError("There is nothing called {name!r} to remove.", name=name)
             if waiting := connection.execute(
                     "SELECT files.name FROM documents JOIN files ON files.name = source "
                     "WHERE documents.name = ?1 AND files.name != ?1 "
                     "AND status IN ('queued', 'parsing')", (name,)).fetchone():
-                raise StoreError(
-                    f"{waiting[0]}, which has {name!r}, waits to be read again; erase it when that "
-                    "is done, or cancelled.")
+                raise StoreError("{waiting}, which has {name!r}, waits to be read again; erase it "
+                                 "when that is done, or cancelled.", waiting=waiting[0], name=name)
         return names
 
     def quoting(self, documents: Collection[str]) -> tuple[str, ...]:

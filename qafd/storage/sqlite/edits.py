@@ -1,8 +1,8 @@
 """What people say of the entities of a workspace."""
 
-from qafd.assemble import node_id
 from qafd.edits import Edit, Ends, edges_by_hand, merged_keys
 from qafd.errors import StoreError
+from qafd.records import node_id
 from qafd.storage.rows import now
 from qafd.storage.sqlite.file import Part, bump
 
@@ -26,7 +26,8 @@ class SqliteEdits(Part):
             if not connection.execute(
                     "UPDATE edits SET undone_at = ? WHERE id = ? AND undone_at IS NULL",
                     (now(), number)).rowcount:
-                raise StoreError(f"There is no edit {number} to undo; the history lists them.")
+                raise StoreError("There is no edit {number} to undo; the history lists them.",
+                                 number=number)
             bump(connection, "log_revision")
 
     def all(self) -> tuple[Edit, ...]:

@@ -3,11 +3,13 @@
 import logging
 import os
 import sqlite3
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
+from weakref import WeakValueDictionary
 
 from qafd.errors import BusyError, QafdError, StoreError
 from qafd.storage.sqlite import opening, schema, tables
@@ -15,8 +17,21 @@ from qafd.storage.sqlite import opening, schema, tables
 _SAID: set[Path] = set()  # files of which it was said that they can only be read
 
 
+class _OpenFiles(threading.local):
+    """The files that blocks of this thread share."""
+
+    def __init__(self) -> None:
+        self.by_place: WeakValueDictionary[tuple[Path, bool], WorkspaceFile] = WeakValueDictionary()
+
+
+_OPEN = _OpenFiles()
+
+
 class WorkspaceFile:
-    """An open connection to a workspace file, which all parts of a workspace share."""
+    """An open connection to a workspace file, which all parts of a workspace share.
+
+    Blocks inside each other can share it too, for opening costs more than most reads.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
@@ -24,13 +39,15 @@ class WorkspaceFile:
         self._file = _identity(path)
         self.token = ""
         self._writing = False
+        self._users = 1
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], read_only: bool = False,
-             make: bool = True) -> Self:
+             make: bool = True, shared: bool = False) -> Self:
         """Open a workspace; a missing one is made unless `make` is false, an old schema renewed.
 
-        One that lies where nothing can be written is opened to be read.
+        One that lies where nothing can be written is opened to be read. With `shared`, a block
+        inside another one of this thread that shares too gets its connection.
 
         Raises
         ------
@@ -40,6 +57,11 @@ class WorkspaceFile:
             It was written by a newer version of qafd; it is left untouched.
         """
         place = Path(path)
+        asked = place, read_only
+        outer = _OPEN.by_place.get(asked) if shared else None
+        if outer is not None and outer._joins():
+            outer._users += 1
+            return cast("Self", outer)
         if not read_only and place.is_file() and not opening.writable(place):
             read_only = True
             if place not in _SAID:
@@ -52,18 +74,28 @@ class WorkspaceFile:
                 if not read_only:
                     schema.migrate(connection, place)
                 elif schema.check_version(connection, place) < len(tables.STEPS):
-                    raise StoreError(
-                        f"{place.name} has an older schema; open it once for writing (any "
-                        "`qafd` command that changes it) to bring it up to date."
-                    )
+                    raise StoreError("{workspace} has an older schema; open it once for writing "
+                                     "(any `qafd` command that changes it) to bring it up to date.",
+                                     workspace=place.name)
         except BaseException:  # Ctrl-C too: nobody else has the connection to close it
             connection.close()
             raise
-        return cls(connection, place)
+        opened = cls(connection, place)
+        if shared:
+            _OPEN.by_place[asked] = opened
+        return opened
+
+    def _joins(self) -> bool:
+        """Whether another block may use it: it is open, neither claimed nor in a transaction, and
+        the file is where it was."""
+        return (self._users > 0 and not self.token and not self.connection.in_transaction
+                and _identity(self.path) == self._file)
 
     def close(self) -> None:
-        """Close the file; also done at the end of a `with` block."""
-        self.connection.close()
+        """Close the file, with the last block that uses it; also done at the end of a `with`."""
+        self._users -= 1
+        if self._users <= 0:
+            self.connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -150,9 +182,9 @@ class WorkspaceFile:
     def _check_place(self) -> None:
         """Work in a file that was deleted would be lost without a word."""
         if _identity(self.path) != self._file:
-            raise StoreError(
-                f"{self.path} was removed or replaced while it was indexed, so the work stops "
-                "here; put the file back, or index the documents again.")
+            raise StoreError("{path} was removed or replaced while it was indexed, so the work "
+                             "stops here; put the file back, or index the documents again.",
+                             path=self.path)
 
 
 class Part:

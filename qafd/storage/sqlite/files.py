@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
+from qafd.reading.parsing import refuse_size
 from qafd.storage.rows import Contents, File, clean_name, now
 from qafd.storage.sqlite.documents import PAGES, SqliteDocuments
 from qafd.storage.sqlite.file import Part, meta
@@ -13,8 +14,13 @@ class SqliteFiles(Part):
     """The table of files."""
 
     def add(self, name: str, data: bytes, job: int | None = None) -> bool:
-        """Take in a file; True when there is work to do for it."""
+        """Take in a file; True when there is work to do for it.
+
+        One that is too large to be read has failed at once, and its bytes are not stored.
+        """
         name = clean_name(name)
+        refused = refuse_size(data)
+        kept, status, error = (data, "queued", "") if refused is None else (None, "failed", str(refused))
         digest = hashlib.sha256(data).hexdigest()
         with self._file.transaction() as connection:
             known = connection.execute(
@@ -24,12 +30,13 @@ class SqliteFiles(Part):
                     SqliteDocuments(self._file).undo(name)
                 return False
             connection.execute(
-                "INSERT INTO files (name, sha256, size, data, status, job, added_at) "
-                "VALUES (?, ?, ?, ?, 'queued', ?, ?) ON CONFLICT (name) DO UPDATE SET "
+                "INSERT INTO files (name, sha256, size, data, status, error, job, added_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
                 "sha256 = excluded.sha256, size = excluded.size, data = excluded.data, "
-                "status = 'queued', error = '', job = excluded.job, deleted_at = NULL",
-                (name, digest, len(data), data, job, now()))
-        return True
+                "status = excluded.status, error = excluded.error, job = excluded.job, "
+                "deleted_at = NULL",
+                (name, digest, len(data), kept, status, error, job, now()))
+        return refused is None
 
     def unread(self) -> tuple[tuple[str, bytes], ...]:
         """Name and bytes of the files that are not parsed yet, those that were stopped too."""
@@ -89,7 +96,8 @@ class SqliteFiles(Part):
             connection.executemany(
                 "UPDATE files SET error = '', job = ?, "
                 "status = CASE WHEN data IS NULL THEN 'extracting' ELSE 'queued' END "
-                "WHERE name = ? AND status IN ('failed', 'cancelled')",
+                "WHERE name = ? AND status IN ('failed', 'cancelled') AND (data IS NOT NULL "
+                "OR EXISTS (SELECT 1 FROM documents WHERE source = files.name))",
                 [(job, name) for name in names])
             changed = connection.total_changes - before
             for name in names:

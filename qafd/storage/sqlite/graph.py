@@ -3,25 +3,31 @@
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from qafd.assemble import Assembly
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.records import Edge, Node, Vectors
+from qafd.records import Chunk, Edge, Node, Vectors
+from qafd.storage.diagnosis import Fault, FaultKind, fault
 from qafd.storage.rows import Log, check_finite, texts
 from qafd.storage.sqlite.file import Part, bump, meta, set_meta
+from qafd.storage.sqlite.postings import clear_facts
+
+_Rows = dict[tuple[str, ...], tuple[Any, ...] | None]
+"""Rows of a table by their keys; None for one that is to be gone."""
 
 
 class SqliteGraph(Part):
     """The tables of nodes, edges and the passages that they are made of."""
 
-    def write(self, log: Log, nodes: Sequence[Node], edges: Sequence[Edge],
-                    vectors: Vectors, name_vectors: Vectors) -> bool:
+    def write(self, log: Log, made: Assembly) -> bool:
         """Replace the graph by the one made from `log`; True when that changed it."""
-        tables = _graph_rows(log, nodes, edges, vectors, name_vectors)
+        tables = _graph_rows(log, made)
         with self._file.transaction() as connection:
             if int(meta(connection, "assembled", "-1")) >= log.revision:
                 return False
@@ -29,26 +35,102 @@ class SqliteGraph(Part):
             for table, rows in tables.items():
                 gone, written = _replace(connection, table, rows)
                 changed |= gone + written > 0
-                if table == "passages" and gone:
-                    # FTS5 only marks words as deleted until its segments are merged
-                    connection.execute(
-                        "INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
             set_meta(connection, "assembled", str(log.revision))
+            forget_words(connection)
             if changed:
                 bump(connection, "graph_revision")
                 connection.execute("DELETE FROM plans")  # they name nodes of the old graph
-            if changed or not meta(connection, "sums"):
-                set_meta(connection, "sums", json.dumps(_sums(connection)))
+            if changed or not meta(connection, "row_sums"):
+                set_meta(connection, "row_sums", json.dumps(_sums(connection)))
         return changed
 
-    def differences(self, log: Log, nodes: Sequence[Node], edges: Sequence[Edge],
-                    vectors: Vectors, name_vectors: Vectors) -> dict[str, int]:
+    def differences(self, log: Log, made: Assembly) -> dict[str, int]:
         """For each table of the graph, how many rows differ from those of this graph."""
+        differences = {}
         with self._file.snapshot() as connection:
-            return {
-                table: len(set(rows) ^ set(connection.execute(
-                    f"SELECT {', '.join(sum(_GRAPH_TABLES[table], ()))} FROM {table}")))
-                for table, rows in _graph_rows(log, nodes, edges, vectors, name_vectors).items()}
+            for table, rows in _graph_rows(log, made).items():
+                kept = connection.execute(f"SELECT {_columns(table)} FROM {table}")
+                differences[table] = len(set(rows) ^ set(kept))
+        return differences
+
+    def put_passages(self, gone: Iterable[str], chunks: Iterable[Chunk]) -> None:
+        """Remove passages by id, and bring others in or up to date."""
+        rows: _Rows = {(chunk.id,): _passage_row(chunk) for chunk in chunks}
+        for passage in gone:
+            rows[passage,] = None
+        self._revise("passages", rows, "id IN (SELECT value FROM json_each(?))",
+                     [at[0] for at in rows])
+
+    def has(self, ids: Iterable[str]) -> set[str]:
+        """Those of these ids that are nodes."""
+        with self._file.snapshot() as connection:
+            return {row[0] for row in connection.execute(
+                "SELECT id FROM nodes WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),))}
+
+    def entity_names(self) -> tuple[list[str], Vectors]:
+        """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
+        with self._file.reading() as connection:
+            rows = connection.execute("SELECT key, name_vector FROM nodes WHERE kind = 'entity' "
+                                      "ORDER BY key").fetchall()
+            dimension = int(meta(connection, "dimension", "0"))
+            return [row[0] for row in rows], _matrix((row[1] for row in rows), len(rows), dimension)
+
+    def put_nodes(self, nodes: Mapping[str, tuple[Node, Vectors, Vectors] | None]) -> None:
+        """Let these be the nodes with these ids, with their vectors; None where there is none."""
+        rows: _Rows = {(key,): _node_row(*node) if node else None for key, node in nodes.items()}
+        self._revise("nodes", rows, "id IN (SELECT value FROM json_each(?))", list(nodes))
+
+    def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
+        """Let these be all edges that lead from some entities to passages."""
+        self._revise("edges", _edge_rows(edges),
+                     "kind = 'mention' AND source IN (SELECT value FROM json_each(?))",
+                     list(sources))
+
+    def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> None:
+        """Let these be all edges between the two entities of each pair."""
+        both = list(pairs)
+        self._revise("edges", _edge_rows(edges),
+                     "(source, target) IN (SELECT json_extract(value, '$[0]'), "
+                     "  json_extract(value, '$[1]') FROM json_each(?))",
+                     [*both, *((high, low) for low, high in both)])
+
+    def _revise(self, table: str, rows: _Rows,
+                scope: str, asked: Sequence[object]) -> None:
+        """Let these rows, by their keys, be those of a table in a scope, and keep its sums."""
+        key, rest = _GRAPH_TABLES[table]
+        with self._file.transaction() as connection:
+            old = {row[:len(key)]: row for row in connection.execute(
+                f"SELECT {_columns(table)} FROM {table} WHERE {scope}", (json.dumps(asked),))}
+            gone = [at for at in old if rows.get(at) is None]
+            fresh = [row for at, row in rows.items() if row is not None and old.get(at) != row]
+            if not gone and not fresh:
+                return
+            sums = json.loads(meta(connection, "row_sums"))
+            count, total = sums[table]
+            change = sum(map(_hashed, fresh)) - sum(_hashed(old[at]) for at in gone)
+            change -= sum(_hashed(old[row[:len(key)]]) for row in fresh if row[:len(key)] in old)
+            count += sum(row[:len(key)] not in old for row in fresh) - len(gone)
+            sums[table] = [count, f"{(int(total, 16) + change) % _ROUND:x}"]
+            set_meta(connection, "row_sums", json.dumps(sums))
+            connection.executemany(
+                f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}",
+                gone)
+            connection.executemany(_upsert(table), fresh)
+
+    def settle(self, revision: int, changed: bool) -> None:
+        """Note that the graph is that of this revision of the log, and whether that changed it."""
+        with self._file.transaction() as connection:
+            set_meta(connection, "assembled", str(revision))
+            forget_words(connection)
+            if changed:
+                bump(connection, "graph_revision")
+                connection.execute("DELETE FROM plans")  # they name nodes of the old graph
+
+    def sums(self) -> str:
+        """Of each table of the graph the rows and the sum of their hashes; "" where none is kept."""
+        with self._file.snapshot() as connection:
+            return meta(connection, "row_sums")
 
     def drop(self) -> None:
         """Throw away what was computed from the log; the next assembly makes it anew."""
@@ -57,18 +139,23 @@ class SqliteGraph(Part):
                 connection.execute(f"DELETE FROM {table}")
             connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
             connection.execute("DELETE FROM layers")
-            connection.execute("DELETE FROM meta WHERE key = 'sums'")
+            connection.execute("DELETE FROM meta WHERE key = 'row_sums'")
+            clear_facts(connection)
             bump(connection, "log_revision")
 
-    def altered(self) -> tuple[str, ...]:
-        """What is not as the last assembly left it, in words for each table of the graph."""
+    def altered(self) -> tuple[Fault, ...]:
+        """What is not as the last assembly left it, for each table of the graph."""
         with self._file.reading() as connection:
-            kept = json.loads(meta(connection, "sums", "{}"))
+            kept = json.loads(meta(connection, "row_sums", "{}"))
             found = _sums(connection) if kept else {}
-            return tuple(
-                f"{table} has {found[table][0]} rows, not the {rows} that were assembled"
-                if found[table][0] != rows else f"{table} has rows that were not assembled so"
-                for table, (rows, digest) in kept.items() if found[table] != (rows, digest))
+            faults = []
+            for table, (rows, digest) in kept.items():
+                if found[table][0] != rows:
+                    faults.append(fault(FaultKind.OTHER_COUNT, table=table, found=found[table][0],
+                                        assembled=rows))
+                elif found[table][1] != digest:
+                    faults.append(fault(FaultKind.OTHER_ROWS, table=table))
+            return tuple(faults)
 
     @property
     def version(self) -> str:
@@ -104,17 +191,16 @@ class SqliteGraph(Part):
             edges = connection.execute(
                 "SELECT source, target, similarity, kind FROM edges "
                 "ORDER BY source, target, kind, label").fetchall()
-            texts(text for fields in rows for text in fields[:3])
+            texts(chain.from_iterable(fields[:3] for fields in rows))
             row = {fields[0]: i for i, fields in enumerate(rows)}
-            shape = (len(rows), dimension)
+            vectors = _matrix((fields[4] for fields in rows), len(rows), dimension)
+            name_vectors = _matrix((fields[5] for fields in rows), len(rows), dimension)
             return Graph.build(
                 [fields[0] for fields in rows], [fields[1] for fields in rows],
                 [fields[2] for fields in rows],
                 [row[edge[0]] for edge in edges], [row[edge[1]] for edge in edges],
                 [edge[2] for edge in edges], [edge[3] for edge in edges],
-                vectors=np.frombuffer(b"".join(fields[4] for fields in rows), "<f4").reshape(shape),
-                name_vectors=np.frombuffer(
-                    b"".join(fields[5] for fields in rows), "<f4").reshape(shape),
+                vectors=vectors, name_vectors=name_vectors,
                 tokens=[fields[3] for fields in rows], revision=revision)
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Node]:
@@ -124,7 +210,8 @@ class SqliteGraph(Part):
                 "SELECT id, kind, key, name, text, tokens FROM nodes "
                 "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
             found = [Node(*row) for row in rows]
-            texts(text for n in found for text in (n.id, n.kind, n.key, n.name, n.text))
+            for node in found:
+                texts((node.id, node.kind, node.key, node.name, node.text))
             return {node.id: node for node in found}
 
     def edges(self, ids: Iterable[str]) -> tuple[Edge, ...]:
@@ -136,9 +223,7 @@ class SqliteGraph(Part):
                 "WHERE source IN wanted OR target IN wanted "
                 "ORDER BY source, target, kind, label", (json.dumps(list(ids)),)).fetchall()
             texts(row[4] for row in rows)
-            return tuple(
-                Edge(*(*row[:6], tuple((chunk, at) for chunk, at in json.loads(row[6]))))
-                for row in rows)
+            return tuple(_edge_of(*row) for row in rows)
 
     def labels(self, ids: Iterable[str]) -> dict[frozenset[str], str]:
         """What the relations between these nodes are called, by their two ends."""
@@ -169,6 +254,18 @@ class SqliteGraph(Part):
                     total.update(repr(row).encode("utf-8", "surrogatepass"))
         return total.hexdigest()
 
+
+def _matrix(blobs: Iterable[bytes], n: int, dimension: int) -> Vectors:
+    """Stored rows as one array (n, d), whose rows are aligned: cold ones are read faster."""
+    matrix = np.empty((n, dimension), np.float32)
+    for row, blob in enumerate(blobs):
+        vector = np.frombuffer(blob, "<f4")
+        if len(vector) != dimension:
+            raise ValueError(f"a vector has {len(vector)} numbers instead of {dimension}")
+        matrix[row] = vector
+    return matrix
+
+
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
     "nodes": (("id",), ("kind", "key", "name", "text", "tokens", "vector", "name_vector")),
@@ -176,54 +273,105 @@ _GRAPH_TABLES = {
 }
 
 
-def _sums(connection: sqlite3.Connection) -> dict[str, tuple[int, str]]:
-    """The number of rows and the SHA-256 of each table of the graph."""
-    sums = {}
-    for table, (key, rest) in _GRAPH_TABLES.items():
-        total, count = hashlib.sha256(), 0
-        for row in connection.execute(
-                f"SELECT {', '.join(key + rest)} FROM {table} ORDER BY {', '.join(key)}"):
+def forget_words(connection: sqlite3.Connection) -> None:
+    """Leave no word of what was removed for good in the search index: FTS5 only marks words as
+    deleted until its segments are merged, which takes as long as the index is."""
+    if meta(connection, "purged"):
+        connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
+        connection.execute("DELETE FROM meta WHERE key = 'purged'")
+
+
+Sums = dict[str, list[int | str]]
+"""Of each table of the graph: how many rows it has, and the sum of their hashes as text."""
+_ROUND = 1 << 256
+
+
+def _sums(connection: sqlite3.Connection) -> Sums:
+    """The number of rows of each table of the graph, and the sum of their SHA-256.
+
+    A sum does not depend on their order, and a changed row changes it by what it was and is.
+    """
+    sums: Sums = {}
+    for table in _GRAPH_TABLES:
+        total, count = 0, 0
+        for row in connection.execute(f"SELECT {_columns(table)} FROM {table}"):
             count += 1
-            total.update(b"".join([value if isinstance(value, bytes) else
-                                   f"{value!r}\n".encode("utf-8", "surrogatepass")
-                                   for value in row]))
-        sums[table] = count, total.hexdigest()
+            total += _hashed(row)
+        sums[table] = [count, f"{total % _ROUND:x}"]
     return sums
 
 
-def _graph_rows(log: Log, nodes: Sequence[Node], edges: Sequence[Edge], vectors: Vectors,
-                name_vectors: Vectors) -> dict[str, list[tuple[Any, ...]]]:
+def _hashed(row: Sequence[Any]) -> int:
+    total = hashlib.sha256()
+    for value in row:
+        total.update(value if isinstance(value, bytes) else
+                     f"{value!r}\n".encode("utf-8", "surrogatepass"))
+    return int.from_bytes(total.digest())
+
+
+def _columns(table: str) -> str:
+    return ", ".join(sum(_GRAPH_TABLES[table], ()))
+
+
+def _graph_rows(log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each table of the graph, in the order of `_GRAPH_TABLES`."""
-    for rows in (vectors, name_vectors):
-        if len(rows) != len(nodes):
-            raise ParameterError(f"{len(rows)} vectors were given for {len(nodes)} nodes")
+    for rows in (made.alignment, made.names):
+        if len(rows) != len(made.nodes):
+            raise ParameterError("{vectors} vectors were given for {nodes} nodes",
+                                 vectors=len(rows), nodes=len(made.nodes))
         check_finite(rows)
     return {
-        "passages": [(c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading)
-                     for c in log.chunks],
-        "nodes": [(n.id, n.kind, n.key, n.name, n.text, n.tokens,
-                   vector.astype("<f4").tobytes(), name_vector.astype("<f4").tobytes())
-                  for n, vector, name_vector in zip(nodes, vectors, name_vectors, strict=True)],
-        "edges": [(e.source, e.target, e.kind, e.label, e.similarity, e.count,
-                   json.dumps(e.evidence)) for e in edges],
+        "passages": list(map(_passage_row, log.chunks)),
+        "nodes": list(map(_node_row, made.nodes, made.alignment, made.names)),
+        "edges": list(map(_edge_row, made.edges)),
     }
+
+
+def _passage_row(c: Chunk) -> tuple[Any, ...]:
+    return c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading
+
+
+def _node_row(n: Node, vector: Vectors, name_vector: Vectors) -> tuple[Any, ...]:
+    return (n.id, n.kind, n.key, n.name, n.text, n.tokens, vector.astype("<f4").tobytes(),
+            name_vector.astype("<f4").tobytes())
+
+
+def _edge_row(e: Edge) -> tuple[Any, ...]:
+    return (e.source, e.target, e.kind, e.label, e.similarity, e.count, json.dumps(e.evidence))
+
+
+def _edge_of(source: str, target: str, kind: str, similarity: float, label: str, count: int,
+             evidence: str) -> Edge:
+    places = tuple((chunk, sentence) for chunk, sentence in json.loads(evidence))
+    return Edge(source, target, kind, similarity, label, count, places)
+
+
+def _edge_rows(edges: Iterable[Edge]) -> _Rows:
+    rows: _Rows = {}
+    for edge in edges:
+        row = _edge_row(edge)
+        rows[row[:4]] = row
+    return rows
+
+
+def _upsert(table: str) -> str:
+    key, rest = _GRAPH_TABLES[table]
+    return (f"INSERT INTO {table} ({_columns(table)}) VALUES ({', '.join('?' * len(key + rest))}) "
+            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET "
+            + ", ".join(f"{column} = excluded.{column}" for column in rest)
+            + f" WHERE ({', '.join(f'{table}.{column}' for column in rest)}) "
+            f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})")
 
 
 def _replace(
     connection: sqlite3.Connection, table: str, fresh: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int]:
     """Make the table hold exactly these rows; how many were removed, and added or changed."""
-    key, rest = _GRAPH_TABLES[table]
-    columns = ", ".join((*key, *rest))
+    key, _ = _GRAPH_TABLES[table]
     old = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))
     gone = old - {row[:len(key)] for row in fresh}
     connection.executemany(
         f"DELETE FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in key)}", gone)
     before = connection.total_changes
-    connection.executemany(
-        f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(key + rest))}) "
-        f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET "
-        + ", ".join(f"{column} = excluded.{column}" for column in rest)
-        + f" WHERE ({', '.join(f'{table}.{column}' for column in rest)}) "
-        f"IS NOT ({', '.join(f'excluded.{column}' for column in rest)})", fresh)
+    connection.executemany(_upsert(table), fresh)
     return len(gone), connection.total_changes - before

@@ -29,6 +29,7 @@ class SqliteLayers(Part):
             row = connection.execute(
                 "SELECT sha256, body FROM layers WHERE name = ?", (name,)).fetchone()
         if row is None or hashlib.sha256(row[1]).hexdigest() != row[0]:
-            raise StoreError(f"The layer {name!r} of {self._file.path.name} is missing or damaged; "
-                             f"build it again with 'qafd layers --build {name}'.")
+            raise StoreError("The layer {name!r} of {file} is missing or damaged; build it again "
+                             "with 'qafd layers --build {name}'.", name=name,
+                             file=self._file.path.name)
         return bytes(row[1])

@@ -1,6 +1,7 @@
 """The calls to language models: what was paid for, and the replies, never paid for twice."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 
 from qafd.reading.text.plaintext import storable
 from qafd.storage.rows import BY, Call, Total, now
@@ -40,6 +41,33 @@ class SqliteLedger(Part):
                 f"SELECT {by}, count(*), sum(tokens_in), sum(tokens_out), max(estimated), "
                 "total(cost), sum(cost IS NULL), sum(seconds) FROM llm_calls "
                 f"WHERE ? IS NULL OR run = ? GROUP BY {by} ORDER BY max(id) DESC", (run, run)))
+
+    def useless_replies(self, chunks: Collection[str], most: int) -> dict[str, tuple[str, ...]]:
+        """The latest replies for each passage that its reading had no use for, newest first."""
+        found: dict[str, tuple[str, ...]] = {}
+        with self._file.snapshot() as connection:
+            for chunk, reply in connection.execute(
+                    "SELECT chunk, reply FROM llm_calls WHERE status != 'ok' "
+                    "AND purpose = 'extract' AND chunk IN (SELECT value FROM json_each(?)) "
+                    "ORDER BY id DESC", (json.dumps(list(chunks)),)):
+                found[chunk] = (*found.get(chunk, ()), reply)[:most]
+        return found
+
+    def has_read(self, extractor: str) -> bool:
+        """Whether a model was called to read passages as this extractor."""
+        with self._file.snapshot() as connection:
+            return connection.execute(
+                "SELECT 1 FROM llm_calls WHERE purpose = 'extract' "
+                "AND substr(?, 1, length(model) + 1) = model || '/'",
+                (extractor,)).fetchone() is not None
+
+    def replies(self, documents: Collection[str]) -> int:
+        """How many replies go with these documents: on them, or on a question, but for its plan."""
+        with self._file.snapshot() as connection:
+            return int(connection.execute(
+                "SELECT count(*) FROM llm_calls WHERE reply != '' AND (document IN "
+                "  (SELECT value FROM json_each(?)) OR question != '' AND purpose != 'plan')",
+                (json.dumps(list(documents)),)).fetchone()[0])
 
     def forget_replies(self, documents: Iterable[str]) -> None:
         """Drop what models said of these documents; what it cost stays in the ledger."""

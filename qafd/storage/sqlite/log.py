@@ -3,11 +3,12 @@
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from qafd.errors import StoreError
 from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Mention, Vectors
-from qafd.storage.rows import Log, checksum
+from qafd.storage.rows import Log, UnreadRow, checksum
 from qafd.storage.sqlite.edits import SqliteEdits
 from qafd.storage.sqlite.file import Part, bump, meta, set_meta
 from qafd.storage.sqlite.vectors import SqliteVectors
@@ -120,16 +121,38 @@ class SqliteLog(Part):
         with self._file.snapshot() as connection:
             return meta(connection, "extractor")
 
-    def read(self) -> Log:
-        """The live log: what the graph is a function of."""
+    @property
+    def revision(self) -> int:
+        """Counts the changes of the log."""
+        with self._file.reading() as connection:
+            return int(meta(connection, "log_revision", "0"))
+
+    def read(self, documents: Iterable[str] | None = None) -> Log:
+        """The live log, of all or some documents: what the graph is a function of."""
+        some = "" if documents is None else (
+            "WHERE document IN (SELECT value FROM json_each(?)) ")
+        wanted = () if documents is None else (json.dumps(list(documents)),)
         with self._file.reading() as connection:
             revision = int(meta(connection, "log_revision", "0"))
             rows = connection.execute(
-                f"SELECT extraction, {CHUNK} FROM live ORDER BY document, position").fetchall()
+                f"SELECT extraction, {CHUNK} FROM live {some}ORDER BY document, position",
+                wanted).fetchall()
             extractor = meta(connection, "extractor")
             entries = _entries(connection, [row[:2] for row in rows], extractor)
             edits = SqliteEdits(self._file).all()
         return Log(revision, tuple(Chunk(*row[1:]) for row in rows), entries, edits)
+
+    def spans(self, ids: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
+        """Where the sentences of some passages of the live log are, by the passage's id."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        with self._file.snapshot() as connection:
+            for chunk, start, end in connection.execute(
+                    'SELECT chunk, start, "end" FROM json_each(?) AS wanted '
+                    "CROSS JOIN extractions ON chunk = wanted.value AND extractor = ? "
+                    "JOIN sentences ON extraction = extractions.id ORDER BY chunk, position",
+                    (json.dumps(list(ids)), meta(connection, "extractor"))):
+                found.setdefault(chunk, []).append((start, end))
+        return found
 
     @property
     def choice(self) -> str:
@@ -156,6 +179,38 @@ class SqliteLog(Part):
         return found
 
 
+    def names(self, chunks: Collection[str]) -> tuple[tuple[str, str, int, int], ...]:
+        """Chunk, key, start and end of each name in some passages, as it was read."""
+        with self._file.snapshot() as connection:
+            return tuple(connection.execute(
+                'SELECT chunk, key, start, "end" FROM extractions JOIN mentions '
+                "  ON extraction = extractions.id WHERE chunk IN (SELECT value FROM json_each(?)) "
+                'AND extractor = ? AND "end" > start',
+                (json.dumps(list(chunks)), meta(connection, "extractor"))))
+
+    def unread(self, source: str) -> tuple[UnreadRow, ...]:
+        """The passages of a file that the model did not read, or not in whole, in order."""
+        with self._file.snapshot() as connection:
+            if not connection.execute("SELECT 1 FROM files WHERE name = ?", (source,)).fetchone():
+                raise StoreError("There is no file called {source!r} in this workspace.",
+                                 source=source[:200])
+            return tuple(UnreadRow(*row) for row in connection.execute(
+                "WITH called AS (SELECT chunk, status, model, max(id) FROM llm_calls "
+                "  WHERE chunk != '' AND purpose = 'extract' GROUP BY chunk) "
+                "SELECT document, chunks.position + 1, chunks.id, page, coalesce(reason, ''), "
+                "  coalesce(called.status, '') "
+                "FROM chunks JOIN documents ON documents.name = document "
+                "JOIN files ON files.name = source LEFT JOIN called ON called.chunk = chunks.id "
+                "LEFT JOIN (extractions JOIN doubts ON doubts.extraction = extractions.id) "
+                "  ON extractions.chunk = chunks.id AND extractor = ? "
+                "WHERE source = ? AND (reason IS NOT NULL OR files.status = 'failed' "
+                "  AND called.status != 'ok' AND NOT EXISTS (SELECT 1 FROM extractions AS own "
+                "    WHERE own.chunk = chunks.id "
+                "    AND substr(own.extractor, 1, length(called.model) + 1) = called.model || '/')) "
+                "ORDER BY documents.position, chunks.position",
+                (meta(connection, "extractor"), source)))
+
+
 def _of(table: str) -> str:
     """The columns of a chunk, of a table that is joined with others."""
     return ", ".join(f"{table}.{column}" for column in CHUNK.split(", "))
@@ -164,23 +219,29 @@ def _of(table: str) -> str:
 def _entries(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]], extractor: str
              ) -> tuple[Extraction, ...]:
     """The extractions in these rows of the log, with the chunks they are of."""
+    wanted = (json.dumps([at for at, _ in rows]),)
+    some = "WHERE extraction IN (SELECT value FROM json_each(?)) ORDER BY extraction, position"
     spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for at, start, end in connection.execute(
-            'SELECT extraction, start, "end" FROM sentences ORDER BY 1, position'):
+            f'SELECT extraction, start, "end" FROM sentences {some}', wanted):
         spans[at].append((start, end))
     mentions: dict[int, list[Mention]] = defaultdict(list)
     for at, *fields in connection.execute(
             'SELECT extraction, key, name, start, "end", sentence, kind '
-            "FROM mentions ORDER BY 1, position"):
+            f"FROM mentions {some}", wanted):
         mentions[at].append(Mention(*fields))
     assertions: dict[int, list[Assertion]] = defaultdict(list)
     for at, *fields in connection.execute(
             "SELECT extraction, source, target, sentence, label "
-            "FROM assertions ORDER BY 1, position"):
+            f"FROM assertions {some}", wanted):
         assertions[at].append(Assertion(*fields))
-    said = _descriptions_of(connection)
+    said: dict[int, list[Description]] = defaultdict(list)
+    for at, *fields in connection.execute(
+            "SELECT extraction, source, target, kind, text, keywords, strength "
+            f"FROM descriptions {some}", wanted):
+        said[at].append(described(fields))
     return tuple(Extraction(chunk, extractor, tuple(spans[at]), tuple(mentions[at]),
-                            tuple(assertions[at]), said.get(at, ())) for at, chunk in rows)
+                            tuple(assertions[at]), tuple(said[at])) for at, chunk in rows)
 
 
 def _put_descriptions(
@@ -191,16 +252,6 @@ def _put_descriptions(
         [(extraction, i, d.source, d.target, d.kind, d.text,
           json.dumps(d.keywords, ensure_ascii=False), d.strength)
          for i, d in enumerate(descriptions)])
-
-
-def _descriptions_of(connection: sqlite3.Connection) -> dict[int, tuple[Description, ...]]:
-    """Row of the log to its descriptions, in order."""
-    found: dict[int, list[Description]] = {}
-    for at, *fields in connection.execute(
-            "SELECT extraction, source, target, kind, text, keywords, strength "
-            "FROM descriptions ORDER BY extraction, position"):
-        found.setdefault(at, []).append(described(fields))
-    return {at: tuple(some) for at, some in found.items()}
 
 
 def described(row: Sequence[Any]) -> Description:

@@ -20,6 +20,8 @@ _SHARED_MEMORY = 64 * 1024  # twice what SQLite's file of that name takes
 _State = list[tuple[int, int, int]]
 _COPIES: dict[Path, tuple[_State, "TemporaryDirectory[str]"]] = {}
 _COPYING = threading.Lock()
+SETTINGS = ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
+            "secure_delete = ON", "temp_store = MEMORY")
 
 
 def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.Connection:
@@ -34,31 +36,18 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
     """
     with translated(path):
         if (read_only or not make) and not path.is_file():
-            raise StoreError(f"There is no workspace at {path}; index a document first.")
+            raise StoreError("There is no workspace at {path}; index a document first.", path=path)
         if path.is_file() and path.stat().st_size:
             _refuse_foreign(path)
         if read_only:
-            # SQLite wants to put two files beside the workspace; it cannot where the folder is
-            # not ours (an installed sample) or the disk is full.
-            log = Path(f"{path}-wal")
-            logged = log.exists() and log.stat().st_size
-            locked = not _may_write(path.resolve().parent)
-            if logged and locked and not Path(f"{path}-shm").exists():
-                place, frozen = _with_log(path), True
-            else:
-                place, frozen = path, not logged and (
-                    locked or shutil.disk_usage(path.parent).free < _SHARED_MEMORY)
-            address = f"{place.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
-            connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
+            address = _address_to_read(path)
         else:
-            connection = sqlite3.connect(
-                path if make else f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS,
-                isolation_level=None, uri=not make)
+            address = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
+        connection = sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)
         try:
             if not read_only and pragma(connection, "journal_mode") != "wal":
                 _write_ahead(connection)
-            for setting in ("foreign_keys = ON", "synchronous = NORMAL", "cell_size_check = ON",
-                            "secure_delete = ON", "temp_store = MEMORY"):
+            for setting in SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
             pragma(connection, "schema_version")
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -67,6 +56,23 @@ def connect(path: Path, read_only: bool = False, make: bool = True) -> sqlite3.C
                 raise damaged(path, error) from error  # "unsupported file format"
             raise
     return connection
+
+
+def _address_to_read(path: Path) -> str:
+    """Where SQLite reads a workspace without changing it.
+
+    SQLite wants to put two files beside the workspace; it cannot where the folder is not ours (an
+    installed sample) or the disk is full.
+    """
+    log = Path(f"{path}-wal")
+    logged = log.exists() and log.stat().st_size
+    locked = not _may_write(path.resolve().parent)
+    if logged and locked and not Path(f"{path}-shm").exists():
+        path, frozen = _with_log(path), True
+    else:
+        full = shutil.disk_usage(path.parent).free < _SHARED_MEMORY
+        frozen = not logged and (locked or full)
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
 
 
 def _with_log(path: Path) -> Path:
@@ -92,9 +98,9 @@ def _copied(path: Path) -> tuple["TemporaryDirectory[str]", Path]:
         shutil.copyfile(path, copy)
         shutil.copyfile(f"{path}-wal", f"{copy}-wal")
     except OSError as error:
-        raise StoreError(
-            f"{path} has a log that was never taken in, and neither can it be written nor copied "
-            f"({error.strerror}); make its folder writable or free some space.") from error
+        raise StoreError("{path} has a log that was never taken in, and neither can it be written "
+                         "nor copied ({reason}); make its folder writable or free some space.",
+                         path=path, reason=error.strerror) from error
     return folder, copy
 
 
@@ -200,37 +206,32 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
-            raise DiskFullError(
-                f"The disk is full, so {path.name} cannot grow; free some space and resume."
-            ) from error
+            raise DiskFullError("The disk is full, so {path} cannot grow; free some space and "
+                                "resume.", path=path.name) from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise BusyError(
-                f"{path.name} stayed locked for {BUSY_SECONDS:.0f} s by another process; "
-                "try again when that one has finished."
-            ) from error
+            raise BusyError("{path} stayed locked for {seconds:.0f} s by another process; try "
+                            "again when that one has finished.", path=path.name,
+                            seconds=BUSY_SECONDS) from error
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH) or (
                 str(error).startswith(_DAMAGE)):
             raise damaged(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
                     sqlite3.SQLITE_IOERR):
-            raise StoreError(
-                f"{path} cannot be opened or written ({error}); check the folder and its "
-                "permissions."
-            ) from error
+            raise StoreError("{path} cannot be opened or written ({error}); check the folder and "
+                             "its permissions.", path=path, error=error) from error
         raise
 
 
 def foreign(path: Path) -> ForeignFileError:
     """The error of a database that is no workspace."""
-    return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it was "
-                            "left as it is. Choose another file.")
+    return ForeignFileError("{path} is somebody else's file and no qafd workspace; it was left as "
+                            "it is. Choose another file.", path=path.name)
 
 
 def damaged(path: Path, error: BaseException) -> StoreError:
     """The error of a file that holds what qafd cannot have written."""
-    return StoreError(
-        f"{path.name} is damaged or no workspace ({error}); run `qafd doctor` on it and restore a "
-        "backup.")
+    return StoreError("{path} is damaged or no workspace ({error}); run `qafd doctor` on it and "
+                      "restore a backup.", path=path.name, error=error)
 
 
 @contextmanager

@@ -4,11 +4,10 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from qafd.assemble import node_id
 from qafd.edits import MENTION_KINDS, entity_types
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
-from qafd.records import GIVEN, GUESS, Chunk, Vectors
+from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
 from qafd.storage.rows import (
     MOST_WORDS,
     SEARCHED,
@@ -74,6 +73,19 @@ class SqlitePassages(Part):
             if key in stored:
                 found.setdefault(chunk, []).append((start, end, stored[key]))
         return {chunk: tuple(some) for chunk, some in found.items()}
+
+    def sentence_texts(
+        self, places: Iterable[tuple[str, int]]
+    ) -> dict[tuple[str, int], str]:
+        """What these sentences say, by chunk and number; those that are gone are left out."""
+        with self._file.snapshot() as connection:
+            return {(chunk, at): text for chunk, at, text in connection.execute(
+                "SELECT live.id, sentences.position, "
+                '  substr(live.text, sentences.start + 1, sentences."end" - sentences.start) '
+                "FROM json_each(?) AS wanted JOIN live ON live.id = json_extract(wanted.value, '$[0]') "
+                "JOIN sentences ON sentences.extraction = live.extraction "
+                "  AND sentences.position = json_extract(wanted.value, '$[1]')",
+                (json.dumps(list(places)),))}
 
     def names(self, ids: Iterable[str]) -> dict[tuple[str, int], list[SentenceName]]:
         """The names in the sentences of some chunks, by chunk and where the sentence ends in it.
@@ -145,7 +157,7 @@ class SqlitePassages(Part):
                 "ORDER BY live.document, live.start, sentences.start, nodes.id",
                 (json.dumps(list(pairs)), json.dumps(SqliteEdits(self._file).merged()))).fetchall()
         return tuple(
-            Evidence(*(*row[:9], tuple((start, end) for start, end in json.loads(row[9]))))
+            Evidence(*(*row[:9], tuple(map(tuple, json.loads(row[9])))))
             for row in rows)
 
     def said_of(self, *keys: str) -> tuple[Said, ...]:

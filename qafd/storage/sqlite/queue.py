@@ -1,127 +1,120 @@
-"""The queue of jobs, and the lease of the one process that works on them."""
+"""The queue of jobs: what waits, what is at work, what came of it."""
 
-import os
-import secrets
-import socket
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterable
 
-from qafd.errors import BusyError, DiskFullError, StoreError
-from qafd.storage.sqlite.file import Part, WorkspaceFile
+from qafd.storage.rows import Job, now
+from qafd.storage.sqlite.file import Part
 
-HEARTBEAT_SECONDS = 3.0
-STALE_SECONDS = 20.0
-RESERVE = 128 * 1024  # bytes kept beside the file, enough to write down that the disk is full
+_COLUMNS = "id, state, stage, done, total, current, error, created_at, started_at, finished_at"
+_OPEN = "('queued', 'running', 'paused')"
+_UNREAD = "status IN ('queued', 'parsing', 'extracting') AND deleted_at IS NULL"
 
 
 class SqliteQueue(Part):
-    """The tables of jobs and of the lease."""
+    """The table of jobs."""
 
-    @contextmanager
-    def lease(self) -> Iterator[None]:
-        """Be the one process that extends the log; the claim is renewed in the background."""
-        token = secrets.token_hex(8)
-        silent = self._claim_lease(token, ())
-        if silent:
-            # The clock may have jumped: one that lives on will have beaten anew by then.
-            time.sleep(2 * HEARTBEAT_SECONDS)
-            self._claim_lease(token, silent)
-        self._file.token = token
-        over = threading.Event()
-        pulse = threading.Thread(target=_keep_lease, args=(self._file.path, token, over), daemon=True)
-        pulse.start()
-        try:
-            self._reserve()
-            yield
-        finally:
-            over.set()
-            pulse.join()
-            self._free_reserve()
-            try:
-                with suppress(DiskFullError):  # the claim then ends with this process
-                    self.give_back_lease()
-            finally:
-                self._file.token = ""
-
-    def _claim_lease(self, token: str, silent: tuple[object, ...]) -> tuple[object, ...]:
-        """Take the lease, unless its holder runs here but is late and not the one known as silent.
-
-        Returns who is late, () when the lease is taken.
-        """
+    def add(self, layers: Iterable[str] = ()) -> int:
+        """A new job that waits, and builds these layers; its number."""
         with self._file.transaction() as connection:
-            held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
-            if held and (_alive(*held) or silent and held != silent and _runs(held[0])):
-                raise BusyError(
-                    f"Process {held[0]} on {held[1]} is indexing this workspace; files that were "
-                    "added wait until it takes them in.")
-            if held and held != silent and held[1] == socket.gethostname() and _runs(held[0]):
-                return tuple(held)
+            return int(connection.execute(
+                "INSERT INTO jobs (state, created_at, layers) VALUES ('queued', ?, ?) RETURNING id",
+                (now(), ",".join(layers))).fetchone()[0])
+
+    def begin(self) -> int | None:
+        """Let the first job that is not over run, and count that it was started."""
+        with self._file.transaction() as connection:
+            row = connection.execute(
+                "UPDATE jobs SET state = 'running', error = '', starts = starts + 1, "
+                "started_at = coalesce(started_at, ?) WHERE id = "
+                f"(SELECT min(id) FROM jobs WHERE state IN {_OPEN}) RETURNING id",
+                (now(),)).fetchone()
+        return None if row is None else int(row[0])
+
+    def stuck(self, starts: int) -> tuple[Job, ...]:
+        """The running jobs that were started so often without getting any further."""
+        return self._jobs("WHERE state = 'running' AND starts >= ? ORDER BY id", starts)
+
+    def report(self, job: int, stage: str, done: int, total: int, current: str) -> None:
+        """Note how far a job has come; once it reads or embeds, its starts count anew."""
+        with self._file.transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)",
-                (token, os.getpid(), socket.gethostname(), time.time()))
-        return ()
+                "UPDATE jobs SET stage = ?1, done = ?2, total = ?3, current = ?4, "
+                "starts = CASE WHEN ?1 IN ('extracting', 'embedding') THEN 0 ELSE starts END "
+                "WHERE id = ?5", (stage, done, total, current, job))
 
-    def _free_reserve(self) -> None:
-        """On a full disk: make room for the few pages that say so."""
-        self._reserved.unlink(missing_ok=True)
-
-    def _reserve(self) -> None:
-        try:
-            self._reserved.write_bytes(bytes(RESERVE))
-        except OSError as error:
-            self._free_reserve()
-            raise DiskFullError(
-                f"There is no room beside {self._file.path.name} to work on it ({error.strerror}); free "
-                "some space and resume.") from error
-
-    @property
-    def _reserved(self) -> Path:
-        return Path(f"{self._file.path}.reserve")
-
-    @property
-    def writer(self) -> int | None:
-        """The process that holds the lease and is alive, or None."""
-        with self._file.snapshot() as connection:
-            held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
-        return int(held[0]) if held and _alive(*held) else None
-
-    def give_back_lease(self) -> None:
-        """End the claim before the end of the `lease()` block."""
+    def cancel(self, job: int) -> bool:
+        """Ask for the end of a job; True for one that had not begun and is over at once."""
         with self._file.transaction() as connection:
-            connection.execute("DELETE FROM lease WHERE token = ?", (self._file.token,))
+            connection.execute(
+                "UPDATE jobs SET cancel = 1 WHERE id = ? AND state = 'running'", (job,))
+            return bool(connection.execute(
+                "UPDATE jobs SET state = 'cancelled', finished_at = ? "
+                "WHERE id = ? AND state IN ('queued', 'paused')", (now(), job)).rowcount)
 
-    def check_lease(self) -> None:
-        """Inside `lease()`: refuse to go on when the claim was lost."""
-        self._file.check_lease()
+    def is_cancelled(self, job: int) -> bool:
+        """Whether the end of a job was asked for, or the job is gone."""
+        with self._file.snapshot() as connection:
+            row = connection.execute("SELECT cancel FROM jobs WHERE id = ?", (job,)).fetchone()
+        return row is None or bool(row[0])
 
+    def close(self, job: int, state: str, error: str = "") -> None:
+        """Let a job be over."""
+        with self._file.transaction() as connection:
+            connection.execute(
+                "UPDATE jobs SET state = ?, error = ?, cancel = 0, finished_at = ? WHERE id = ?",
+                (state, error, now(), job))
 
-def _alive(pid: int, host: str, heartbeat: float) -> bool:
-    if abs(time.time() - heartbeat) > STALE_SECONDS:  # clocks are set back, too
-        return False
-    return host != socket.gethostname() or _runs(pid)
+    def pause(self, error: str) -> None:
+        """Let all jobs that are not over wait for `begin`."""
+        with self._file.transaction() as connection:
+            connection.execute("UPDATE jobs SET state = 'paused', error = ? "
+                               "WHERE state IN ('queued', 'running')", (error,))
 
+    def latest(self, limit: int = 20) -> tuple[Job, ...]:
+        """The latest jobs, newest first."""
+        return self._jobs("ORDER BY id DESC LIMIT ?", limit)
 
-def _runs(pid: int) -> bool:
-    """Whether a process of this host has this number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    def open(self) -> tuple[Job, ...]:
+        """The jobs that are not over, oldest first."""
+        return self._jobs(f"WHERE state IN {_OPEN} ORDER BY id")
 
+    def files(self, job: int) -> tuple[str, ...]:
+        """The unfinished files of a job, and those that no other open job will finish."""
+        with self._file.snapshot() as connection:
+            return tuple(row[0] for row in connection.execute(
+                f"SELECT name FROM files WHERE {_UNREAD} AND (job = ? OR NOT EXISTS "
+                f"  (SELECT 1 FROM jobs WHERE id = files.job AND state IN {_OPEN})) "
+                "ORDER BY rowid", (job,)))
 
-def _keep_lease(path: Path, token: str, over: threading.Event) -> None:
-    # a file that is gone is not made again: the next check of the lease says so
-    with suppress(StoreError), WorkspaceFile.open(path, make=False) as store:
-        while not over.wait(HEARTBEAT_SECONDS):
-            try:
-                with store.transaction() as connection:
-                    connection.execute(
-                        "UPDATE lease SET heartbeat = ? WHERE token = ?", (time.time(), token))
-            except StoreError:
-                continue  # a full disk or a busy file: the next beat may get through
+    def layers(self, job: int) -> set[str]:
+        """The layers that a job was made for."""
+        with self._file.snapshot() as connection:
+            row = connection.execute("SELECT layers FROM jobs WHERE id = ?", (job,)).fetchone()
+        return set(filter(None, row[0].split(",")))
+
+    def failed_files(self, job: int) -> int:
+        """How many files of a job could not be read."""
+        with self._file.snapshot() as connection:
+            return int(connection.execute(
+                "SELECT count(*) FROM files WHERE job = ? AND status = 'failed'",
+                (job,)).fetchone()[0])
+
+    def orphans(self) -> int:
+        """How many files wait to be read for no job."""
+        with self._file.snapshot() as connection:
+            return int(connection.execute(
+                f"SELECT count(*) FROM files WHERE job IS NULL AND {_UNREAD}").fetchone()[0])
+
+    def unparsed(self, job: int | None = None) -> tuple[int, int, int]:
+        """Bytes that wait to be parsed, for a job or all; bytes that were, and their passages."""
+        with self._file.snapshot() as connection:
+            return tuple(connection.execute(
+                "SELECT coalesce(sum(size) FILTER (WHERE status IN ('queued', 'parsing') "
+                "    AND deleted_at IS NULL AND (?1 IS NULL OR job = ?1)), 0), "
+                "  coalesce(sum(size) FILTER (WHERE status IN ('extracting', 'done')), 0), "
+                "  (SELECT count(*) FROM chunks) FROM files", (job,)).fetchone())
+
+    def _jobs(self, which: str, *values: int) -> tuple[Job, ...]:
+        with self._file.snapshot() as connection:
+            return tuple(Job(*row) for row in connection.execute(
+                f"SELECT {_COLUMNS} FROM jobs {which}", values))

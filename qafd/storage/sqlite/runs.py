@@ -4,15 +4,16 @@ import hashlib
 import json
 import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from qafd.errors import StoreError
 from qafd.reading.text.plaintext import storable
+from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, QueryPlan
-from qafd.storage.rows import SavedRetrieval, checksum, now
+from qafd.storage.rows import RunRow, SavedRetrieval, checksum, now
 from qafd.storage.sqlite.file import Part
 
 
@@ -40,7 +41,7 @@ class SqliteRuns(Part):
                 "SELECT id, created_at, revision, sha256, body FROM retrievals WHERE id = ?",
                 (key,)).fetchone()
         if row is None:
-            raise StoreError(f"There is no stored retrieval {key!r} in this workspace.")
+            raise StoreError("There is no stored retrieval {key!r} in this workspace.", key=key)
         damaged = f"The stored retrieval {key} is damaged; run the question again."
         try:
             body = zlib.decompress(row[4])
@@ -50,10 +51,60 @@ class SqliteRuns(Part):
             raise StoreError(damaged)
         return SavedRetrieval(*row[:4], **json.loads(body))
 
+    def keep(self, key: str, note: str, nodes: int, tokens: int, exact: bool | None) -> None:
+        """Put a stored retrieval into the history."""
+        with self._file.transaction() as connection:
+            connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL)",
+                               (key, note, nodes, tokens, exact))
+
+    def history(self) -> tuple[RunRow, ...]:
+        """The kept runs, newest first."""
+        with self._file.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT id, created_at, query, method, params, revision, nodes, tokens, exact, note "
+                "FROM runs JOIN retrievals USING (id) WHERE deleted_at IS NULL "
+                "ORDER BY created_at DESC, id").fetchall()
+        return tuple(
+            RunRow(key, made_at, question, method, json.loads(params), revision, nodes, tokens,
+                   None if exact is None else bool(exact), note)
+            for key, made_at, question, method, params, revision, nodes, tokens, exact, note in rows)
+
+    def notes(self, beginning: str) -> dict[str, str]:
+        """The notes of the kept runs whose ids begin so, by id; of two at most."""
+        with self._file.snapshot() as connection:
+            return dict(connection.execute(
+                "SELECT id, note FROM runs WHERE deleted_at IS NULL "
+                "AND substr(id, 1, ?) = ? LIMIT 2", (len(beginning), beginning)))
+
+    def annotate(self, key: str, note: str) -> None:
+        """Give a kept run another note."""
+        with self._file.transaction() as connection:
+            connection.execute("UPDATE runs SET note = ? WHERE id = ?", (note, key))
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Take runs out of the history, those for good that were deleted before."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM retrievals WHERE id IN "
+                               "(SELECT id FROM runs WHERE deleted_at IS NOT NULL)")
+            connection.executemany("UPDATE runs SET deleted_at = ? WHERE id = ?",
+                                   [(now(), key) for key in keys])
+
+    def undo(self) -> int:
+        """Bring back the runs that were deleted last; how many there were."""
+        with self._file.transaction() as connection:
+            return connection.execute(
+                "UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL").rowcount
+
+    def deleted(self) -> int:
+        """How many runs `undo` would bring back."""
+        with self._file.snapshot() as connection:
+            return int(connection.execute(
+                "SELECT count(*) FROM runs WHERE deleted_at IS NOT NULL").fetchone()[0])
+
     def save_plan(self, plan: QueryPlan) -> None:
         """Keep a plan, so that its question can be asked again without a model."""
         body = {"keywords": [[k.text, k.level] for k in plan.keywords], "names": plan.names,
-                "notices": plan.notices, "read": plan.read}
+                "notices": [[one.kind, one.values] for one in plan.notices], "read": plan.read}
         vectors = (plan.embedding.astype("<f4").tobytes(),
                    plan.keyword_embeddings.astype("<f4").tobytes())
         question = storable(plan.question)
@@ -75,7 +126,15 @@ class SqliteRuns(Part):
         return QueryPlan(
             question, tuple(Keyword(*keyword) for keyword in body["keywords"]), embedding,
             np.frombuffer(row[2], "<f4").reshape(-1, len(embedding)), tuple(body["names"]),
-            tuple(body["notices"]), read=body.get("read", ""))
+            tuple(_notice_of(one) for one in body["notices"]), read=body.get("read", ""))
+
+
+def _notice_of(kept: Any) -> Notice:
+    """A notice as it was kept; those of earlier versions are sentences."""
+    if isinstance(kept, str):
+        return notice(NoticeKind.GIVEN, text=kept)
+    kind, values = kept
+    return notice(NoticeKind(kind), **values)
 
 
 def plan_holds(question: str, body: str, embedding: bytes, keywords: bytes) -> bool:

@@ -1,6 +1,7 @@
 """The workspace file as a whole: its version, its migrations, its backups and its soundness."""
 
 import os
+import secrets
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -20,10 +21,9 @@ def check_version(connection: sqlite3.Connection, path: Path, newest: int = len(
     """
     found = int(str(opening.pragma(connection, "user_version")))
     if found > newest:
-        raise NewerSchemaError(
-            f"{path.name} has schema {found}, this version of qafd knows schemas up to {newest}; "
-            "install a newer qafd to open it. Nothing was changed."
-        )
+        raise NewerSchemaError("{path} has schema {found}, this version of qafd knows schemas up "
+                               "to {newest}; install a newer qafd to open it. Nothing was changed.",
+                               path=path.name, found=found, newest=newest)
     return found
 
 
@@ -56,6 +56,9 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: tuple[Step, ...] 
         if not check_version(connection, path, len(steps)) and db.table_names():
             raise opening.foreign(path)
         migrations.apply(db)
+        if not found:  # one that is made anew where another was removed has other versions
+            connection.execute("INSERT OR IGNORE INTO meta VALUES ('id', ?)",
+                               (secrets.token_hex(8),))
         connection.execute(f"PRAGMA user_version = {len(steps)}")
 
 
@@ -71,7 +74,8 @@ def backup(connection: sqlite3.Connection, destination: Path) -> None:
         The destination exists, or the copy is not sound.
     """
     if destination.exists():
-        raise StoreError(f"{destination} exists; a backup never overwrites a file.")
+        raise StoreError("{destination} exists; a backup never overwrites a file.",
+                         destination=destination)
     partial = destination.with_name(f"{destination.name}.{os.getpid()}.partial")
     try:
         with opening.translated(destination), closing(sqlite3.connect(partial)) as copy:
@@ -79,7 +83,8 @@ def backup(connection: sqlite3.Connection, destination: Path) -> None:
             copy.execute("PRAGMA journal_mode = DELETE")
             faults = unsound(copy)
         if faults:
-            raise StoreError(f"The backup of this workspace is not sound: {faults[0]}")
+            raise StoreError("The backup of this workspace is not sound: {faults}",
+                             faults=faults[0])
         os.replace(partial, destination)
     finally:
         partial.unlink(missing_ok=True)

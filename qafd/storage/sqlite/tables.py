@@ -309,17 +309,78 @@ def _types_by_hand(db: "Database") -> None:
     db.execute("ALTER TABLE edits_anew RENAME TO edits")
 
 
+_FACT_TABLES = """
+CREATE TABLE touched (document TEXT PRIMARY KEY) WITHOUT ROWID;
+
+CREATE TABLE facts (
+    kind TEXT NOT NULL,
+    term TEXT NOT NULL,
+    passage INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (kind, term, passage)
+) WITHOUT ROWID;
+
+CREATE TABLE passage_facts (passage INTEGER PRIMARY KEY, terms BLOB NOT NULL);
+
+CREATE TABLE names (
+    tree TEXT NOT NULL,
+    key TEXT NOT NULL,
+    first TEXT NOT NULL,
+    second TEXT NOT NULL,
+    common INTEGER NOT NULL,
+    PRIMARY KEY (tree, key)
+) WITHOUT ROWID;
+CREATE INDEX names_first ON names (tree, first, second);
+
+CREATE TABLE near (
+    key TEXT NOT NULL,
+    other TEXT NOT NULL,
+    cosine REAL NOT NULL,
+    PRIMARY KEY (key, other)
+) WITHOUT ROWID;
+CREATE INDEX near_other ON near (other);
+"""
+
+_TOUCHES = {"documents": "SELECT name FROM (SELECT {row}.name AS name)",
+            "chunks": "SELECT name FROM (SELECT {row}.document AS name)",
+            "extractions": "SELECT name FROM (SELECT document AS name FROM chunks "
+                           "WHERE id = {row}.chunk)"}
+"""Tables that the log is read from, to the document that a changed row belongs to."""
+
+
+def _facts(db: "Database") -> None:
+    for statement in _FACT_TABLES.split(";\n"):
+        db.execute(statement)
+    for table, document in _TOUCHES.items():
+        for event, rows in (("INSERT", ("NEW",)), ("UPDATE", ("OLD", "NEW")), ("DELETE", ("OLD",))):
+            # OR IGNORE would not count in a trigger of an upsert
+            notes = "".join(f"INSERT INTO touched {document.format(row=row)} "
+                            "WHERE name NOT IN (SELECT document FROM touched); " for row in rows)
+            db.execute(f"CREATE TRIGGER {table}_{event.lower()}_touches AFTER {event} ON {table} "
+                       f"BEGIN {notes}END")
+
+
+def _counts(db: "Database") -> None:
+    """Counts of tokens that no call can have, from endpoints that cannot count, become ours."""
+    odd = " OR ".join(f"typeof({column}) != 'integer' OR {column} NOT BETWEEN 0 AND 100000000"
+                      for column in ("tokens_in", "tokens_out"))
+    db.execute("UPDATE llm_calls SET tokens_in = 0, tokens_out = length(reply) / 4, "
+               f"estimated = 1, cost = NULL WHERE {odd}")
+    db.execute("UPDATE llm_calls SET cost = NULL WHERE cost NOT BETWEEN 0 AND 1000000")
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
-                           _edges_by_hand, _types_by_hand)
+                           _edges_by_hand, _types_by_hand, _counts, _facts)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 META = _TABLES.strip().partition(";")[0]
 """The statement that makes the table `meta`."""
 
-_NEW = (
+_NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
-    frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"})
+    frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
+    frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)))
 
 
 def names(version: int) -> frozenset[str]:

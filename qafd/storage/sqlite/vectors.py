@@ -29,10 +29,12 @@ class SqliteVectors(Part):
         """Refuse a model whose vectors cannot be compared with those stored here."""
         stamped = self.embedder
         if stamped[0] and stamped != (name, dimension):
-            raise EmbedderMismatchError(
-                f"{self._file.path.name} was indexed with {stamped[0]} ({stamped[1]} dimensions), not "
-                f"with {name} ({dimension}); choose that model again, or embed the workspace anew "
-                f"with this one (`qafd index --re-embed`).")
+            raise EmbedderMismatchError("{file} was indexed with {stamped} ({size} dimensions), "
+                                        "not with {name} ({dimension}); choose that model again, "
+                                        "or embed the workspace anew with this one (`qafd index "
+                                        "--re-embed`).", file=self._file.path.name,
+                                        stamped=stamped[0], size=stamped[1], name=name,
+                                        dimension=dimension)
 
     @property
     def embedder(self) -> tuple[str, int]:
@@ -64,7 +66,8 @@ class SqliteVectors(Part):
             if name:
                 self.drop_earlier()
                 set_meta(connection, "earlier_embedder", name)
-            connection.execute("DELETE FROM meta WHERE key IN ('embedder', 'dimension')")
+            connection.execute(
+                "DELETE FROM meta WHERE key IN ('embedder', 'dimension', 'facts')")
             connection.execute("DELETE FROM layers")
             bump(connection, "log_revision")
 
@@ -92,9 +95,10 @@ class SqliteVectors(Part):
             model, dimension = self.embedder
             for vector in vectors.values():
                 if vector.shape != (dimension,):
-                    raise ParameterError(
-                        f"An embedding has shape {vector.shape}, but {model or 'no model'} of this "
-                        f"workspace gives {dimension} numbers; check the embedding model.")
+                    raise ParameterError("An embedding has shape {shape}, but {model} of this "
+                                         "workspace gives {dimension} numbers; check the embedding "
+                                         "model.", shape=vector.shape, model=model or 'no model',
+                                         dimension=dimension)
             check_finite(np.array(list(vectors.values())))
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?, ?)",

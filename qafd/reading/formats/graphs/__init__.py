@@ -1,4 +1,4 @@
-"""Files that hold a graph: GraphML, GEXF, node-link JSON, tables, GraphRAG's Parquet."""
+"""Files that hold a graph: GraphML, GEXF, node-link JSON, tables, those of GraphRAG."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -14,7 +14,7 @@ from qafd.reading.text.plaintext import decode
 
 __all__ = ["GRAPH_ENDINGS", "draft_graph", "read_graph_files"]
 
-GRAPH_ENDINGS = ("graphml", "gexf", "json", "csv", "tsv", "parquet", "zip")
+GRAPH_ENDINGS = ("graphml", "gexf", "json", "jsonl", "csv", "tsv", "parquet", "zip")
 
 
 def read_graph_files(files: Sequence[bytes], limits: Limits) -> ImportedGraph:

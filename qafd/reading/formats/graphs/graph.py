@@ -12,6 +12,7 @@ from typing import Any
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import Limits, too_much
+from qafd.reading.formats.graphs.communities import ImportedCommunity, as_list, communities_of
 from qafd.reading.text.plaintext import FORMULA, clean, one_line, storable
 
 NODES, EDGES = 50_000, 500_000
@@ -33,7 +34,7 @@ TARGETS = ("target", "to", "dst", "tail", "object", "end", "target_id", "to_id")
 _LABELS = ("label", "relation", "relationship", "relation_type", "rel", "predicate", "edge_type",
            "edge label", "edgelabel", "keywords", "name", "type", "kind")
 _WEIGHTS = ("weight", "value", "strength", "score")
-_TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids")
+_TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids", "tuids")
 _NO_LABELS = {"directed", "undirected", "mutual", "1", "0"}
 _OWN = {"relation", "mention", "synonym", "by_hand"}  # kinds of edges in our own exports
 _SEPARATOR = re.compile(r"\s*<SEP>\s*")
@@ -83,6 +84,7 @@ class ImportedGraph:
     edges: tuple[ImportedEdge, ...]
     texts: tuple[ImportedText, ...] = ()
     notices: tuple[str, ...] = ()
+    communities: tuple[ImportedCommunity, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -95,9 +97,12 @@ class ImportedGraph:
         summary = (f"{self.format}, {nodes:,} nodes ({described} with a description), {edges:,} "
                    f"edges ({labeled} with a label, {said} with a description, {weighed} with a "
                    "weight)")
-        if not self.texts:
-            return summary
-        return f"{summary}, {len(self.texts):,} {'texts' if len(self.texts) > 1 else 'text'}"
+        if self.texts:
+            summary += f", {len(self.texts):,} {'texts' if len(self.texts) > 1 else 'text'}"
+        if self.communities:
+            reports = _share(sum(bool(one.text) for one in self.communities), len(self.communities))
+            summary += f", {len(self.communities):,} communities ({reports} with a report)"
+        return summary
 
     def to_json(self) -> bytes:
         """Node-link JSON that is read as the same graph; equal graphs give equal bytes."""
@@ -113,6 +118,9 @@ class ImportedGraph:
                               description=e.description, text_unit_ids=e.texts)
                       for e in self.edges],
             "texts": [_filled(id=t.id, text=t.text, title=t.title) for t in self.texts],
+            "communities": [_filled(community=c.id, level=c.level, parent=c.parent, title=c.title,
+                                    entity_ids=c.members, full_content=c.text, rank=c.rank)
+                            for c in self.communities],
         }
 
 
@@ -124,11 +132,16 @@ class Rows:
     nodes: list[Row] = field(default_factory=list)
     edges: list[Row] = field(default_factory=list)
     texts: list[Row] = field(default_factory=list)
+    communities: list[Row] = field(default_factory=list)
+    reports: list[Row] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise ParseError when it is already too large."""
         _check_size(len(self.nodes), len(self.edges))
+        if len(self.communities) > NODES:
+            raise ParseError("The graph has more than {most:,} communities; import it without "
+                             "them.", most=NODES)
 
 
 def _check_size(nodes: int, edges: int) -> None:
@@ -159,13 +172,26 @@ def graph_of(parts: Sequence[Rows], limits: Limits) -> ImportedGraph:
     length = sum(len(text.text) for text in texts.values())
     length += sum(len(node.description) for node in nodes.values())
     length += sum(len(edge.description) for edge in edges)
+    communities = _communities(whole, nodes)
+    length += sum(len(one.text) for one in communities)
     if length > limits.text_characters:
         raise too_much(limits.text_characters, "characters of text")
     _check_size(len(nodes), len(edges))
     if ignored := _ignored(whole):
         whole.notices.append(f"Attributes that were not read: {ignored}.")
     return ImportedGraph(whole.format, tuple(nodes.values()), tuple(edges), tuple(texts.values()),
-                         tuple(dict.fromkeys(whole.notices)))
+                         tuple(dict.fromkeys(whole.notices)), communities)
+
+
+def _communities(whole: Rows, nodes: Mapping[str, ImportedNode]) -> tuple[ImportedCommunity, ...]:
+    """The communities of these nodes, which they name by id or by name."""
+    named = {node.name: key for key, node in reversed(list(nodes.items()))}
+
+    def node_of(value: Any) -> str:
+        key = _id(value)
+        return key if key in nodes else named.get(one_line(key, NAME), "")
+
+    return communities_of(whole.communities, whole.reports, node_of, whole.notices)
 
 
 def _joined(parts: Sequence[Rows]) -> Rows:
@@ -175,6 +201,8 @@ def _joined(parts: Sequence[Rows]) -> Rows:
         whole.nodes += part.nodes
         whole.edges += part.edges
         whole.texts += part.texts
+        whole.communities += part.communities
+        whole.reports += part.reports
         whole.notices += part.notices
         whole.check()
     if whole.edges and all(edge.get("kind") in _OWN for edge in whole.edges):
@@ -202,7 +230,7 @@ def _nodes(whole: Rows, texts: Mapping[str, ImportedText]) -> dict[str, Imported
 def _edges(whole: Rows, nodes: dict[str, ImportedNode], texts: Mapping[str, ImportedText]
            ) -> list[ImportedEdge]:
     """The edges between two nodes; nodes that only edges name are added to `nodes`."""
-    named = {node.name: key for key, node in reversed(nodes.items())}
+    named = {node.name: key for key, node in reversed(list(nodes.items()))}
     edges: list[ImportedEdge] = []
     weightless = 0
     for row in whole.edges:
@@ -290,7 +318,7 @@ def _node(row: Row, texts: Mapping[str, ImportedText]) -> ImportedNode:
 
 
 def _text(row: Row) -> ImportedText:
-    return ImportedText(_id(row.get("id")), clean(str(row.get("text") or "")),
+    return ImportedText(_id(_first(row, ("id", "tuid"))), clean(str(row.get("text") or "")),
                         one_line(str(row.get("title") or "")))
 
 
@@ -348,8 +376,7 @@ def _weight(row: Row) -> tuple[float | None, bool]:
 
 
 def _texts(row: Row, texts: Mapping[str, ImportedText]) -> tuple[str, ...]:
-    given = _first(row, _TEXTS)
-    ids = given if isinstance(given, (list, tuple)) else re.split(r"<SEP>|[,;]", str(given))
+    ids = as_list(_first(row, _TEXTS), r"<SEP>|[,;]")
     return tuple(dict.fromkeys(key for key in map(_id, ids) if key in texts))
 
 

@@ -53,23 +53,30 @@ class _Reader:
             self.rows.format = {"graphml": "GraphML", "gexf": "GEXF"}[tag]
         elif tag == "key":
             name = values.get("attr.name") or values.get("yfiles.type") or values.get("id", "")
-            for kind in ("node", "edge") if values.get("for") in (None, "all") else [values["for"]]:
+            about = values.get("for", "all")
+            for kind in ("node", "edge") if about == "all" else (about,):
                 self._names[kind, values.get("id", "")] = name
         elif tag == "attributes":
             self._kind = values.get("class", "")
         elif tag == "attribute":
             self._names[self._kind, values.get("id", "")] = values.get("title", "")
         elif tag in ("node", "edge"):
-            row: dict[str, Any] = {name: value for name, value in values.items()
-                                   if tag == "node" or name != "id"}
-            (self.rows.nodes if tag == "node" else self.rows.edges).append(row)
-            self.rows.check()
-            self._open.append(row)
+            self._begin(tag, dict(values))
         elif tag == "attvalue":
             self._put(values.get("for") or values.get("id") or "", values.get("value", ""))
         elif tag in ("data", "nodelabel", "edgelabel"):
             self._key = values.get("key", "") if tag == "data" else "label"
             self._text = []
+
+    def _begin(self, tag: str, row: dict[str, Any]) -> None:
+        """A node or an edge begins; the id of an edge says nothing."""
+        if tag == "node":
+            self.rows.nodes.append(row)
+        else:
+            row.pop("id", None)
+            self.rows.edges.append(row)
+        self.rows.check()
+        self._open.append(row)
 
     def end(self, tag: str) -> None:
         """An element ends."""

@@ -63,13 +63,14 @@ def given_for(document: Extraction, chunk: Chunk, opening: bool) -> Extraction:
                 mention, sentence=max(mention.sentence - first, 0),
                 start=(mention.start - chunk.start) * whole,
                 end=(mention.end - chunk.start) * whole))
-    return Extraction(
-        chunk.id, GIVEN, spans, tuple(mentions),
-        tuple(replace(a, sentence=max(a.sentence - first, 0)) for a in document.assertions[
-                  bisect_left(document.assertions, first - 1, key=_sentence_of):
-                  bisect_left(document.assertions, last, key=_sentence_of)]
-              if start <= document.sentences[a.sentence][0] < end),
-        document.descriptions if opening else ())
+    assertions = []
+    least = bisect_left(document.assertions, first - 1, key=_sentence_of)
+    most = bisect_left(document.assertions, last, key=_sentence_of)
+    for assertion in document.assertions[least:most]:
+        if start <= document.sentences[assertion.sentence][0] < end:
+            assertions.append(replace(assertion, sentence=max(assertion.sentence - first, 0)))
+    return Extraction(chunk.id, GIVEN, spans, tuple(mentions), tuple(assertions),
+                      document.descriptions if opening else ())
 
 
 def _sentence_of(one: Mention | Assertion) -> int:
@@ -81,7 +82,7 @@ class _Maker:
 
     def __init__(self, graph: ImportedGraph, notices: list[str]) -> None:
         self._graph = graph
-        self._names = _names(graph.nodes, notices)
+        self._names = names_of(graph.nodes, notices)
         self._keys = {node: canonical(name) for node, name in self._names.items()}
         lasts = {key for key in self._keys.values() if " " not in key}
         self._kinds = {n.id: _kind(n.kind, self._keys[n.id], lasts) for n in graph.nodes}
@@ -100,8 +101,9 @@ class _Maker:
             for key in edge.texts:
                 edges[key].append(edge)
         for text in self._graph.texts:
-            ends = [known[end] for edge in edges[text.id] for end in (edge.source, edge.target)]
-            here = {node.id: node for node in (*nodes[text.id], *ends)}
+            here = {node.id: node for node in nodes[text.id]}
+            for edge in edges[text.id]:
+                here[edge.source], here[edge.target] = known[edge.source], known[edge.target]
             if not here:
                 continue
             draft = DocumentDraft("graph", limits, name=text.id, title=text.title)
@@ -109,18 +111,24 @@ class _Maker:
             given = _Given(draft.text)
             given.sentence(0, draft.text)
             self._find(given, list(here.values()))
-            given.mentions += [Mention(key, self._names[node], 0, 0, 0, "title") for node in here
-                               if (key := self._keys[node]) == canonical(text.title)]
-            for edge in edges[text.id]:
-                given.assertions.append(Assertion(
-                    self._keys[edge.source], self._keys[edge.target],
-                    given.shared(self._keys[edge.source], self._keys[edge.target]), edge.label))
-                if edge.texts[0] == text.id and (edge.description or edge.weight is not None):
-                    given.descriptions.append(self._said(edge))
-            given.descriptions += [self._described(node) for node in nodes[text.id]
-                                   if node.texts[0] == text.id]
+            for node in here.values():
+                key = self._keys[node.id]
+                if key == canonical(text.title):
+                    given.mentions.append(Mention(key, self._names[node.id], 0, 0, 0, "title"))
+            self._assert_all(given, text.id, edges[text.id])
+            for node in nodes[text.id]:
+                if node.texts[0] == text.id:
+                    given.descriptions.append(self._described(node))
             draft.given = given.extraction()
             yield draft
+
+    def _assert_all(self, given: "_Given", text: str, edges: Sequence[ImportedEdge]) -> None:
+        """Say what relates the names of a text; the first text of an edge has its description."""
+        for edge in edges:
+            ends = self._keys[edge.source], self._keys[edge.target]
+            given.assertions.append(Assertion(*ends, given.shared(*ends), edge.label))
+            if edge.texts[0] == text and (edge.description or edge.weight is not None):
+                given.descriptions.append(self._said(edge))
 
     def nodes(self, limits: Limits) -> Iterable[DocumentDraft]:
         """A document for each node that has something of its own to say."""
@@ -235,7 +243,7 @@ class _Given:
             tuple(sorted(self.assertions, key=_sentence_of)), tuple(self.descriptions))
 
 
-def _names(nodes: Sequence[ImportedNode], notices: list[str]) -> dict[str, str]:
+def names_of(nodes: Sequence[ImportedNode], notices: list[str]) -> dict[str, str]:
     """Node id to a name that no other node has, as names are compared in a workspace."""
     names: dict[str, str] = {}
     taken: set[str] = set()

@@ -1,4 +1,4 @@
-"""Tables and JSON to rows: node-link, records, GraphRAG's Parquet, LightRAG's chunks."""
+"""Tables and JSON to rows: node-link, records, GraphRAG's tables, LightRAG's chunks."""
 
 import csv
 import io
@@ -13,6 +13,7 @@ from qafd.reading.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
 from qafd.reading.text.plaintext import one_line
 
 _SCALARS = (str, int, float)
+_MEMBERS = {"entity_ids", "entities", "relationship_ids"}  # of a community
 _NODES = {"name", "title", "label", "entity", "entity_name", "id"}
 
 
@@ -36,13 +37,17 @@ def read_node_link(value: Mapping[str, Any]) -> Rows:
         rows.nodes.append(node if "id" in node else {"id": number, **node})
     rows.edges = [_lower(edge) for edge in value.get("edges", value.get("links"))]
     rows.texts = [_lower(text) for text in value.get("texts", []) if isinstance(text, dict)]
+    communities = value.get("communities")
+    for one in communities if isinstance(communities, list) else ():
+        if isinstance(one, dict) and "community" in one:
+            rows.communities.append(_lower(one))
     rows.notices = [note for note in about.get("notices", []) if isinstance(note, str)]
     rows.check()
     return rows
 
 
 def read_json_graph(text: str) -> Rows:
-    """Node-link JSON, records that are edges or nodes, or the chunks beside a LightRAG graph.
+    """Node-link JSON, records in a list or in lines, or the chunks beside a LightRAG graph.
 
     Raises
     ------
@@ -52,10 +57,11 @@ def read_json_graph(text: str) -> Rows:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise ParseError("The JSON is damaged or nested too deeply; export the graph again."
-                         ) from None
+        value = _read_lines(text)
     if is_node_link(value):
         return read_node_link(value)
+    if isinstance(value, dict) and "nodes" not in value and all(map(_is_cell, value.values())):
+        value = [value]  # a table of one row, in lines
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return read_records("JSON records", [_lower(row) for row in value])
     if isinstance(value, dict) and value and all(
@@ -65,6 +71,22 @@ def read_json_graph(text: str) -> Rows:
             for key, one in value.items()])
     raise ParseError('The JSON is no graph: it needs "nodes" and "edges" or "links" with source '
                      "and target, or records with them.")
+
+
+def _read_lines(text: str) -> list[Any]:
+    """The values of JSON lines."""
+    try:
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        raise ParseError("The JSON is damaged or nested too deeply; export the graph again."
+                         ) from None
+
+
+def _is_cell(value: Any) -> bool:
+    """Whether a value can stand in a row of a table."""
+    if isinstance(value, list):
+        return all(isinstance(one, str) for one in value)
+    return value is None or isinstance(value, _SCALARS)
 
 
 def read_delimited(text: str, limits: Limits) -> Rows:
@@ -84,7 +106,7 @@ def read_delimited(text: str, limits: Limits) -> Rows:
 
 
 def read_parquet(data: bytes) -> Rows:
-    """The rows of a Parquet table, as GraphRAG writes entities, relationships and text units.
+    """The rows of a Parquet table, as GraphRAG writes them.
 
     Columns of vectors are not read.
     """
@@ -103,19 +125,25 @@ def read_parquet(data: bytes) -> Rows:
 
 
 def read_records(form: str, records: list[Row], columns: list[str] | None = None) -> Rows:
-    """Records as edges, texts or nodes, by their columns.
+    """Records as edges, communities, reports on them, texts or nodes, by their columns.
 
     Raises
     ------
     ParseError
         The columns are of none of these.
     """
-    names = set(columns if columns is not None else [key for row in records for key in row])
+    names = set(columns or ())
+    if columns is None:
+        names.update(*records)
     rows = Rows(form)
     ends = any(name in names for name in SOURCES), any(name in names for name in TARGETS)
     if all(ends):
         rows.edges = records
-    elif "text" in names and "id" in names and not names & (_NODES - {"id"}):
+    elif "level" in names and names & {"community", "raw_community"} and names & _MEMBERS:
+        rows.communities = records
+    elif {"community", "level", "rank"} <= names and names & {"full_content", "summary"}:
+        rows.reports = records
+    elif "text" in names and names & {"id", "tuid"} and not names & (_NODES - {"id"}):
         rows.texts = records
     elif names & _NODES and not ends[1]:
         rows.nodes = records

@@ -1,31 +1,23 @@
-"""Tests of qafd.cli.meter: a log hears how far a long command is, a quick one says nothing."""
+"""Tests of qafd.cli.progress: a log hears how far a long command is, a quick one says nothing."""
 
-from qafd.cli import meter
-from qafd.cli.meter import Meter
-from qafd.ingest import Progress
+from qafd.cli import progress
+from qafd.cli.progress import ProgressLine
+from qafd.ingest.progress import Progress
 from qafd.pace import Pace
 
 
 def test_a_quick_command_writes_nothing_to_a_log(capsys):
-    with Meter() as quick:
+    with ProgressLine() as quick:
         quick.show(Progress("parsing", 1, 2, "a.txt"))
     assert capsys.readouterr().err == ""
 
 
-def test_a_long_command_writes_a_line_now_and_then(capsys, monkeypatch):
-    monkeypatch.setattr(meter, "EVERY", 0.0)
-    with Meter() as long:
-        long.show(Progress("parsing", 1, 2, "a\nb.txt"))
-        long("tree", 2, 2)
-    assert capsys.readouterr().err == "parsing 1/2 a b.txt\ntree 2/2\n"
-
-
 def test_a_terminal_says_how_long_it_still_takes(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(meter.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(meter, "Pace", lambda: Pace(lambda: now[0]))
-    with Meter(lambda: 100.0) as watched:
+    monkeypatch.setattr(progress, "Pace", lambda: Pace(lambda: now[0]))
+    with ProgressLine(lambda: 100.0) as watched:
         for done in range(7):
             watched("parsing", done, 9, "a.txt")
             watched("extracting", 10 * done, 200, "a.txt")
@@ -38,7 +30,7 @@ def test_a_terminal_says_how_long_it_still_takes(capsys, monkeypatch):
 
 def test_a_terminal_has_one_line_that_is_cleared_at_the_end(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with Meter() as watched:
+    with ProgressLine() as watched:
         watched("tree", 1, 2)
         watched("tree", 2, 2)
     assert [part.strip() for part in capsys.readouterr().err.split("\r")] == [

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Set
 from enum import StrEnum
 
 from qafd.reading.text.bm25 import words
+from qafd.reading.text.stems import stem, stems
 from qafd.storage.rows import SentenceName
 
 
@@ -41,12 +42,35 @@ _TYPES = {  # what taggers and models call them
                             "building"))}
 
 
+_NOUN = re.compile(r"\b(?:which|what) ([^\W\d_]+)", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;:(]")
+_EXCLUDES = re.compile(r"\b(?:not|except|excluding|without|other than)\b", re.IGNORECASE)
+
+
+def find_exclusion(question: str) -> str:
+    """The first word by which a question takes something out, "" for none."""
+    found = _EXCLUDES.search(question)
+    return found.group() if found else ""
+
+
 def asked_for(question: str) -> Asked:
     """The kind of thing that a question asks for, as far as its words tell."""
     for kind, asks in _ASKS.items():
         if re.search(asks, question, re.IGNORECASE):
             return kind
     return Asked.OPEN
+
+
+def asked_noun(question: str) -> str:
+    """The stem of what follows "which" or "what", as in "Which village": "" for none."""
+    found = _NOUN.search(question)
+    return stem(words(found[1])[0]) if found else ""
+
+
+def opens_with(text: str, noun: str) -> str:
+    """The first clause of a sentence if it has a noun, given by its stem, else ""."""
+    clause = _CLAUSE.split(text, maxsplit=1)[0]
+    return clause if noun in stems(clause) else ""
 
 
 def brings(kind: Asked, text: str, new: Iterable[SentenceName], said: Set[str]) -> float:

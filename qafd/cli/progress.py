@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Self
 
 from qafd.pace import Pace
 from qafd.reading.text.plaintext import one_line
+from qafd.wording.counts import say_left
 
 if TYPE_CHECKING:
-    from qafd.ingest import Progress
+    from qafd.ingest.progress import Progress
 
 EVERY = 10.0  # seconds between lines where nothing can be written over
 ASKED = 1.0  # seconds between two questions after what is ahead
 
 
-class Meter:
+class ProgressLine:
     """One line, written over on a terminal; in a log, a new one after `EVERY` seconds.
 
     Parameters
@@ -58,7 +59,7 @@ class Meter:
         elif time.monotonic() - self._asked >= ASKED:
             self._asked = time.monotonic()
             pace.note(done, total + self._ahead())
-        return pace.left
+        return say_left(pace.left)
 
     def show(self, progress: "Progress") -> None:
         """The same for what the library reports."""

@@ -1,0 +1,12 @@
+// When a page takes the place of another one, the parameters that only that one had leave the address
+// one by one, each as an entry of the history. What follows one click or key shall be one entry.
+// In the head of the page, since a first click may come before any component is there.
+{
+  let acted = true;
+  for (const name of ["pointerdown", "keydown", "click", "popstate"])
+    addEventListener(name, () => { acted = name !== "popstate"; }, true);
+  history.pushState = (...entry) => {
+    History.prototype[acted ? "pushState" : "replaceState"].apply(history, entry);
+    acted = false;
+  };
+}

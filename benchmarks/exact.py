@@ -1,0 +1,190 @@
+"""Who meets all four conditions, asked of notes by a seeded generator; and how long matching takes.
+
+    python benchmarks/exact.py [--seed 0] [--questions 20] [--methods exact,qafd,...]
+
+100 people, each with a town, an employer, a school and a club, in 80 notes of prose in several
+styles. A question names four of these; one person has all four, and four others have three of them.
+Printed for each method: how often the first person that it retrieves is the right one, and the
+milliseconds of processors for a question. Then, on random graphs, the time of matching four
+conditions, and one condition that leads to another unknown; how many candidates each stage of
+SG-RAG's filter leaves, and the time that the filter takes. Writes results/exact.json.
+"""
+
+import argparse
+import random
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from results import write
+
+from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text import canonical
+from qafd.records import QueryCondition, node_id
+from qafd.retrieve.decomposition import complete_labels, decompose_paths
+from qafd.retrieve.dominance import STAGES, StarEmbedding, sift
+from qafd.retrieve.matching import match_exactly
+from qafd.retrieve.methods import configured
+
+FIRST = ["Alma", "Bruno", "Clara", "Dario", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas",
+         "Karla", "Leon", "Marta", "Nils", "Olga", "Pavel", "Rosa", "Simon", "Tilda", "Victor"]
+LAST = ["Abbott", "Brandt", "Calloway", "Dunmore", "Ellery"]
+TOWNS = ["Ashford", "Brampton", "Colwick", "Denby", "Eastleigh", "Farnham", "Grantham", "Hexham",
+         "Ilkley", "Keswick"]
+EMPLOYERS = [f"{name} {kind}" for name in ("Harrow", "Linden", "Mercer", "Norfolk", "Orchard")
+             for kind in ("Mills", "Shipping")]
+SCHOOLS = [f"{name} {kind}" for name in ("Pembroke", "Queensway", "Ridgeway", "Stanton", "Thornton")
+           for kind in ("College", "Academy")]
+CLUBS = [f"{name} {kind}" for name in ("Amber", "Beacon", "Cedar", "Falcon", "Juniper")
+         for kind in ("Choir", "Rowing Club")]
+VALUES = (TOWNS, EMPLOYERS, SCHOOLS, CLUBS)
+STYLES = (
+    ("{who} lives in {what}.", "{what} has been the home of {who} for years.",
+     "The letter reached {who} at a house in {what}."),
+    ("{who} works for {what}.", "{what} hired {who} last spring.",
+     "At {what}, the accounts are kept by {who}."),
+    ("{who} studied at {what}.", "Among those who left {what} that year was {who}.",
+     "{what} gave {who} a degree."),
+    ("{who} is a member of {what}.", "{what} elected {who} to its board.",
+     "On Thursdays {who} meets the others of {what}."))
+ASKED = ("Who lives in {0}, works for {1}, studied at {2} and is a member of {3}?",
+         "Which member of {3} studied at {2}, lives in {0} and is employed by {1}?",
+         "Who of {1} has a home in {0}, a degree from {2} and a place in {3}?")
+ADDED = ("The weather was mild.", "Nobody objected.", "More was said about the roof.",
+         "The minutes were read and signed.")
+
+
+def people(rng, questions):
+    """Name to four values; the first of every five has all of a question, the others three."""
+    names = rng.sample([f"{first} {last}" for first in FIRST for last in LAST], 100)
+    combinations = set()
+    while len(combinations) < questions:
+        combinations.add(tuple(rng.choice(values) for values in VALUES))
+    known = {}
+    for number, wanted in enumerate(sorted(combinations)):
+        known[names[5 * number]] = wanted
+        for place in range(4):
+            other = list(wanted)
+            while tuple(other) in combinations or tuple(other) in known.values():
+                other[place] = rng.choice(VALUES[place])
+            known[names[5 * number + 1 + place]] = tuple(other)
+    for name in names[5 * questions:]:
+        known[name] = tuple(rng.choice(values) for values in VALUES)
+    return known, [names[5 * number] for number in range(questions)]
+
+
+def notes(known, rng, count=80):
+    """The facts as sentences, shuffled over notes of a few paragraphs."""
+    facts = [(name, place, value) for name, own in known.items() for place, value in enumerate(own)]
+    rng.shuffle(facts)
+    texts = []
+    for number in range(count):
+        sentences = [rng.choice(STYLES[place]).format(who=name, what=value)
+                     for name, place, value in facts[number::count]]
+        sentences.insert(rng.randrange(len(sentences)), rng.choice(ADDED))
+        texts.append("\n\n".join(sentences))
+    return texts
+
+
+def measure(knowledge, known, wanted, methods, rng):
+    """A row a method: how often the first person retrieved is right."""
+    graph = knowledge.graph
+    persons = {node_id("entity", canonical(name)): name for name in known}
+    right = dict.fromkeys(methods, 0)
+    fifth, spent = dict(right), {name: [] for name in methods}
+    for name in wanted:
+        question = rng.choice(ASKED).format(*known[name])
+        started = time.process_time()
+        plan = knowledge.plan(question, graph)
+        reading = time.process_time() - started
+        for label, method in methods.items():
+            started = time.process_time()
+            retrieval = knowledge.retrieve(plan, method, graph=graph)
+            spent[label].append(reading + time.process_time() - started)
+            found = [persons[node.id] for node in retrieval.nodes if node.id in persons]
+            right[label] += found[:1] == [name]
+            fifth[label] += name in found[:5]
+    return [{"method": label, "first": right[label] / len(wanted), "of five": fifth[label] / len(wanted),
+             "milliseconds": 1000 * float(np.median(spent[label]))} for label in methods]
+
+
+def matching(nodes, edges, rng, rounds=200):
+    """Median and 95th percentile of the milliseconds of a star and of a chain of conditions."""
+    ends = rng.integers(0, nodes, (2, edges))
+    both = np.unique(np.concatenate([ends[0] * nodes + ends[1], ends[1] * nodes + ends[0]]))
+    neighbors = both % nodes
+    starts = np.searchsorted(both // nodes, np.arange(nodes + 1))
+    everything = np.arange(nodes)
+
+    def around(row):
+        return neighbors[starts[row]:starts[row + 1]]
+
+    vectors = rng.standard_normal((nodes, 8)).astype(np.float32)
+    embedding = StarEmbedding(vectors)
+    shapes = {"star": (5, [QueryCondition(0, place) for place in range(1, 5)], 1),
+              "chain": (5, [QueryCondition(0, 1), QueryCondition(1, 2), QueryCondition(0, 3),
+                            QueryCondition(1, 4)], 2)}
+    rows = []
+    for shape, (size, conditions, unknown) in shapes.items():
+        spent, filtering, left = [], [], []
+        for _ in range(rounds):
+            answer = int(rng.integers(nodes))
+            near = around(answer)
+            if len(near) < 4:
+                continue
+            known = {place: int(near[place - unknown]) for place in range(unknown, size)}
+            if shape == "chain":
+                inner = int(near[0])
+                beyond = around(inner)
+                if len(beyond) < 3:
+                    continue
+                known = {2: int(beyond[1]), 3: int(near[1]), 4: int(beyond[2])}
+            started = time.process_time()
+            found = list(match_exactly(size, conditions, known, around, everything))
+            spent.append(1000 * (time.process_time() - started))
+            started = time.process_time()
+            paths = decompose_paths(conditions, 1 if shape == "star" else 2)
+            completion = complete_labels(paths, known, around, everything)
+            survivors = sift(conditions, known, completion, around, embedding, found)
+            filtering.append(1000 * (time.process_time() - started))
+            left += [[one.counts[stage] for stage in STAGES] for one in survivors]
+            assert any(one[0] == answer for one in found) or answer in known.values()
+        rows.append({"nodes": nodes, "edges": len(both) // 2, "shape": shape,
+                     "milliseconds": float(np.median(spent)),
+                     "95%": float(np.quantile(spent, 0.95)),
+                     "filter milliseconds": float(np.median(filtering)),
+                     **dict(zip(STAGES, np.mean(left, axis=0).tolist(), strict=True))})
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--methods", default="exact,qafd,pagerank,ego,path,community,linear,"
+                        "flow_path,vector,fusion,lexical,tree")
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    known, wanted = people(rng, arguments.questions)
+    with TemporaryDirectory() as folder:
+        for number, text in enumerate(notes(known, rng), 1):
+            (Path(folder) / f"note-{number:02}.txt").write_text(text, encoding="utf-8")
+        knowledge = KnowledgeGraph.open(Path(folder) / "notes.qafd")
+        knowledge.add_files(sorted(Path(folder).glob("*.txt")), processes=1)
+        knowledge.build_layers()
+        rows = measure(knowledge, known, wanted, configured(arguments.methods, knowledge.graph), rng)
+    for row in rows:
+        print(f"{row['method']:12} first {row['first']:.2f}  of five {row['of five']:.2f}  "
+              f"{row['milliseconds']:6.1f} ms", flush=True)
+    times = matching(1_000_000, 5_000_000, np.random.default_rng(arguments.seed))
+    for row in times:
+        print(f"{row['nodes']:,} nodes, {row['edges']:,} edges, {row['shape']}: "
+              f"{row['milliseconds']:.3f} ms, 95% {row['95%']:.3f}; filter "
+              f"{row['filter milliseconds']:.3f} ms, leaves "
+              + ", ".join(f"{stage} {row[stage]:.1f}" for stage in STAGES))
+    write("exact", [*rows, *times], arguments.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What a move of the mass and a click on a node cost on Explore, in a real Chromium; Figure 1.
+
+    python -m qafd demo --port 8501 &
+    python benchmarks/explore.py http://127.0.0.1:8501 --figure docs/figure1.png
+
+Medians: messages and kilobytes received over the websocket, milliseconds from the key to the
+redrawn picture and from the click to the node's card. With --figure the picture is kept as a PNG.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import time
+
+from playwright.sync_api import sync_playwright
+
+NODES = ("iPod", "iPhone")
+TURNS = 6
+
+
+def measure(page, received, act, done):
+    """Medians over some turns of an act: milliseconds until it is done, messages, kilobytes."""
+    rows = []
+    for turn in range(TURNS):
+        received.clear()
+        waited = done(turn)
+        start = time.perf_counter()
+        act(turn)
+        waited()
+        milliseconds = 1000 * (time.perf_counter() - start)
+        page.wait_for_timeout(1500)
+        rows.append((milliseconds, len(received), sum(received) / 1024))
+    return [round(statistics.median(column), 1) for column in zip(*rows, strict=True)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("app")
+    parser.add_argument("--figure")
+    options = parser.parse_args()
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"] if root else [])
+        context = browser.new_context(viewport={"width": 1440, "height": 900},
+                                      reduced_motion="reduce")
+        context.add_init_script("localStorage.setItem('qafd-tour', '1')")
+        page, received = context.new_page(), []
+        page.on("websocket", lambda socket: socket.on(
+            "framereceived", lambda frame: received.append(len(frame))))
+        page.goto(options.app)
+        drawn = page.locator("[data-painted]").first
+        drawn.wait_for()
+        page.wait_for_timeout(3000)
+        if options.figure:
+            page.mouse.move(0, 0)
+            page.locator(".panel").first.screenshot(path=options.figure)
+
+        def redrawn(_):
+            painted = drawn.get_attribute("data-painted")
+
+            def wait():
+                while drawn.get_attribute("data-painted") == painted:
+                    time.sleep(0.003)
+            return wait
+
+        mass = page.get_by_role("slider", name="Source mass")
+        print("move of the mass: ms, messages, kB", measure(
+            page, received, lambda turn: mass.press("ArrowLeft" if turn % 2 else "ArrowRight"),
+            redrawn))
+        print("click on a node:  ms, messages, kB", measure(
+            page, received,
+            lambda turn: page.get_by_role("button", name=f"{NODES[turn % 2]},").click(),
+            lambda turn: page.get_by_role("heading", name=NODES[turn % 2]).wait_for))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""What a document and a question cost as a workspace grows: CPU seconds, memory, bytes.
+
+    python -m benchmarks.scale [--sizes 1000 10000] [--questions 30]
+
+Passages are drawn, not written: names come as in real texts, some in very many passages and new
+ones ever more slowly (Heaps' law), people share last names, and one name can be two people's.
+They are put in through the log, with vectors drawn from their words, so that nothing has to be
+read by a tagger. Writes results/scale.json.
+"""
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from functools import lru_cache, partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import results
+from qafd.ingest import extend
+from qafd.ingest.engine import Here
+from qafd.ingest.update import GraphUpdate
+from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text import canonical
+from qafd.records import Assertion, Chunk, Document, Extraction, Mention
+from qafd.storage import open_workspace
+
+SEED = 5
+DIMENSION = 384
+DISCOUNT, STRENGTH = 0.6, 60.0  # of the Pitman-Yor process: names grow as passages to the .6
+SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+FIRST = ["Ada", "Boris", "Clara", "David", "Elena", "Frank", "Greta", "Henry", "Irma", "Jonas",
+         "Karin", "Louis", "Maria", "Nikos", "Olga", "Peter", "Rosa", "Stefan", "Tanja", "Viktor"]
+KINDS = {"PERSON": "{first} {word}", "ORG": "{word} {other} Company", "GPE": "{word}",
+         "FAC": "{word} {other} Hall"}
+VERBS = ["visited", "founded", "left", "praised", "painted", "bought", "described", "joined"]
+PLAIN = ["river", "winter", "school", "letter", "market", "bridge", "paper", "garden", "music",
+         "harvest", "court", "library", "engine", "village", "journey", "fever"]
+
+
+class Corpus:
+    """Documents of one to five passages, drawn one after the other."""
+
+    def __init__(self, seed: int = SEED) -> None:
+        self.rng = random.Random(seed)
+        self.names: list[tuple[str, str]] = []
+        self.drawn: list[int] = []  # the name of each mention so far
+        self.told: set[str] = set()
+        self.count = 0
+
+    def name(self) -> tuple[str, str]:
+        """A name and its type: a new one ever more seldom, else one as often as it came before."""
+        rng, n = self.rng, len(self.drawn)
+        if rng.random() < (STRENGTH + DISCOUNT * len(self.names)) / (n + STRENGTH):
+            kind = rng.choices(list(KINDS), (5, 2, 3, 1))[0]
+            name = KINDS[kind].format(first=rng.choice(FIRST), word=self.word(), other=self.word())
+            self.names.append((name, kind))  # drawn twice, it is a homonym
+            at = len(self.names) - 1
+        else:
+            at = self.drawn[rng.randrange(n)]
+        self.drawn.append(at)
+        return self.names[at]
+
+    def word(self) -> str:
+        """A family's or a place's name, often one that others have."""
+        many = self.rng.choice((1, 1, 2, 2, 3))
+        return "".join(self.rng.choice(SYLLABLES) for _ in range(many + 1)).capitalize()
+
+    def document(self) -> tuple[Document, list[Chunk], list[Extraction]]:
+        """The next document with its passages and what a tagger would find in them."""
+        number, rng = self.count, self.rng
+        self.count += 1
+        name = f"{number}.txt"
+        title, _ = self.name()
+        chunks, extractions, texts, start = [], [], [], 0
+        for part in range(rng.choice((1, 2, 2, 3, 5))):
+            text, sentences, mentions, assertions = "", [], [], []
+            for row in range(rng.randint(3, 6)):
+                begin, found = len(text), []
+                for _ in range(rng.choice((1, 2, 2))):
+                    if found:
+                        text += f" {rng.choice(VERBS)} "
+                    who, kind = self.name()
+                    found.append(Mention(canonical(who), who, len(text), len(text) + len(who), row,
+                                         kind))
+                    text += who
+                words = " ".join(rng.choice(PLAIN) for _ in range(rng.randint(3, 8)))
+                text += f" in the {words}."
+                sentences.append((begin, len(text)))
+                text += " "
+                mentions += found
+                assertions += [Assertion(a.key, b.key, row, "said")
+                               for a, b in pairwise(found) if a.key != b.key]
+            text = text.rstrip()
+            mentions.append(Mention(canonical(title), title, 0, 0, 0, "title"))
+            chunk = Chunk(f"{number:012x}{part:012x}", name, title, text, start, start + len(text))
+            chunks.append(chunk)
+            extractions.append(Extraction(chunk.id, DrawnTagger.name, tuple(sentences),
+                                          tuple(mentions), tuple(assertions)))
+            texts.append(text)
+            start += len(text) + 2
+        return Document(name, title, "txt", "\n\n".join(texts)), chunks, extractions
+
+
+class DrawnTagger:
+    """Stands for the tagger: what it would find is logged already."""
+
+    name = "drawn-1"
+
+    def extract_all(self, chunks):
+        """Never asked."""
+        raise NotImplementedError(chunks)
+
+
+class DrawnEmbedder:
+    """The sum of a vector for each word and a little of the text's own, so that texts of the same
+    words are near."""
+
+    name, dimension = "drawn", DIMENSION
+
+    def embed(self, texts):
+        """Unit rows, shape (k, 384)."""
+        rows = np.array([self._draw(text) for text in texts], np.float32).reshape(-1, DIMENSION)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+    def embed_spans(self, text, spans):
+        """The text's vector and one for each span."""
+        return self.embed([text])[0], self.embed([text[a:b] for a, b in spans])
+
+    def _draw(self, text):
+        words = text.casefold().split()
+        return sum(map(word_vector, words)) + 0.5 * len(words) ** 0.5 * drawn(text)
+
+
+def drawn(text):
+    """A vector of length about 1 that depends on the text alone."""
+    rng = np.random.default_rng(list(text.encode()[:64]))
+    return rng.standard_normal(DIMENSION).astype(np.float32) / DIMENSION ** 0.5
+
+
+word_vector = lru_cache(100_000)(drawn)
+
+
+def engine():
+    """What brings a drawn workspace up to date."""
+    return Here(DrawnTagger(), DrawnEmbedder())
+
+
+def put(store, corpus, passages):
+    """Log documents until there are so many passages; the names of the documents."""
+    names, many = [], 0
+    while many < passages:
+        with store.transaction():
+            for _ in range(200):
+                document, chunks, extractions = corpus.document()
+                store.files.add(document.name, document.text.encode())
+                store.files.begin(document.name)
+                store.documents.put(document.name, [(document, tuple(chunks))])
+                for chunk, extraction in zip(chunks, extractions, strict=True):
+                    store.log.put(chunk, extraction)
+                store.files.finish(document.name)
+                names.append(document.name)
+                many += len(chunks)
+                if many >= passages:
+                    break
+    return names
+
+
+def timed(act):
+    """Seconds of processor time of a call, and what it gave."""
+    begin = time.process_time()
+    made = act()
+    return time.process_time() - begin, made
+
+
+def measure(folder, passages, questions):
+    """One row of the table."""
+    path = Path(folder, f"{passages}.qafd")
+    corpus = Corpus()
+    with open_workspace(path) as store:
+        store.vectors.stamp(DrawnEmbedder.name, DIMENSION)
+        store.log.use_extractor(DrawnTagger.name)
+        put(store, corpus, passages)
+        whole, _ = timed(GraphUpdate(store, engine()).run)
+    row = {"passages": passages, "names": len(corpus.names), "whole assembly s": round(whole, 2),
+           "kB a passage": round(path.stat().st_size / passages / 1000, 1)}
+    changes = {"add": [], "delete": [], "undo": []}
+    for _ in range(5):
+        with open_workspace(path) as store:
+            (name,) = put(store, corpus, 1)
+            changes["add"].append(timed(partial(extend, store, [name], engine()))[0])
+        for verb in ("delete", "undo"):
+            with open_workspace(path) as store:
+                act = partial(getattr(store.documents, verb), name)
+                changes[verb].append(timed(act)[0] + timed(
+                    GraphUpdate(store, engine()).run)[0])
+    for verb, seconds in changes.items():
+        row[f"{verb} s"] = round(sorted(seconds)[2], 3)
+    row["peak MB of changes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    row |= asked(path, questions)
+    return row
+
+
+def asked(path, questions):
+    """Opening and asking, in a process of its own."""
+    ran = subprocess.run([sys.executable, "-m", "benchmarks.scale", "--ask", str(path),
+                          "--questions", str(questions)], cwd=results.ROOT, check=True,
+                         capture_output=True, text=True)
+    return dict(eval(ran.stdout.splitlines()[-1]))  # our own figures
+
+
+def ask(path, questions):
+    """Seconds to open, of the first question and of others, and memory."""
+    corpus = Corpus()
+    names = [corpus.name()[0] for _ in range(2000)]
+    rng = random.Random(SEED)
+    asked = [f"What did {rng.choice(names)} say about {rng.choice(names)}?"
+             for _ in range(questions)]
+    opening, kg = timed(lambda: KnowledgeGraph(path, embedder=DrawnEmbedder()))
+    graph_s, _ = timed(lambda: kg.graph)
+    first, _ = timed(lambda: kg.retrieve(asked[0]))
+    warm = sorted(timed(partial(kg.retrieve, question))[0] for question in asked[1:])
+    print({"open s": round(opening + graph_s, 2), "first question s": round(first, 2),
+           "warm ms": round(1000 * warm[len(warm) // 2]),
+           "p95 ms": round(1000 * warm[int(.95 * len(warm))])})
+
+
+def exponents(rows):
+    """Of each column that grows: the power of the number of passages that it grows by."""
+    first, last = rows[0], rows[-1]
+    if first["passages"] == last["passages"]:
+        return {}
+    span = np.log(last["passages"] / first["passages"])
+    return {column: round(float(np.log(last[column] / first[column]) / span), 2)
+            for column in first if column != "passages" and first[column] > 0}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000])
+    parser.add_argument("--questions", type=int, default=30)
+    parser.add_argument("--ask", type=Path)
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    if options.ask:
+        ask(options.ask, options.questions)
+        return
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.sizes:
+            rows.append(measure(options.keep or folder, size, options.questions))
+            print(rows[-1], flush=True)
+    rows.append({"exponents": exponents(rows)})
+    print(rows[-1])
+    results.write("scale", rows, SEED, "Passages put in through the log, vectors drawn.")
+
+
+if __name__ == "__main__":
+    main()

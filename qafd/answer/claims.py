@@ -1,0 +1,80 @@
+"""The statements of a model's answer, each with the sources that it cites, checked one by one."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from qafd.reading.text.bm25 import words
+from qafd.reading.text.markdown import CITED, numbers
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n")
+_NUMBER = re.compile(r"\d+(?:[.,\u2019 ]\d{3})*(?:[.,]\d+)?")
+_WORD = re.compile(r"\w+")
+_POINTER = re.compile(r"^(?:\w+ ){0,2}passages? (?:\w+ that )?", re.I)
+FEW = 3  # words before a citation that say nothing themselves, as in "according to passage [2]"
+SHORT = 3  # letters of a name that is compared
+
+
+@dataclass(frozen=True)
+class CheckedClaim:
+    """A statement, and what speaks for it.
+
+    `cited` are the numbers of its sources, `support` the highest cosine with a sentence of theirs,
+    and `missing` the numbers and names that neither they nor the question have: with any, it is 0.
+    """
+
+    text: str
+    cited: tuple[int, ...]
+    support: float = 0.0
+    missing: tuple[str, ...] = ()
+
+
+def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
+    """Each statement that is followed by a citation, or that names its source first."""
+    at, last = 0, ""
+    found = list(CITED.finditer(text))
+    for place, following in zip_longest(found, found[1:]):
+        said = _SENTENCE.split(text[at:place.start()].strip())[-1].strip()
+        at = place.end()
+        if len(_WORD.findall(said)) < FEW:
+            # "passage [2] says that ..."; in "[1][2]" the second belongs to the same statement
+            rest = text[at:following.start() if following else len(text)]
+            ahead = _SENTENCE.split(rest)[0].strip(" ,:;")
+            if len(_WORD.findall(ahead)) >= FEW:
+                said = _POINTER.sub("", f"{said} {ahead}") if said else ""
+            elif not _WORD.search(said):
+                said = ""
+        last = said or last
+        yield last, numbers(place[1])
+
+
+def find_missing(claim: str, known: str, names: bool = True) -> tuple[str, ...]:
+    """The numbers, and the names if wanted, of a statement that a text does not have.
+
+    A name is a word with a capital that does not open the statement.
+    """
+    said = {_plain(number) for number in _NUMBER.findall(known)}
+    missing = [number for number in _NUMBER.findall(claim) if _plain(number) not in said]
+    if names:
+        there = frozenset(words(known))
+        for place in list(_WORD.finditer(claim))[1:]:
+            word = place[0]
+            if word[0].isupper() and len(word) >= SHORT and not _has(word, there):
+                missing.append(word)
+    return tuple(dict.fromkeys(missing))
+
+
+def _has(word: str, there: Collection[str]) -> bool:
+    own = words(word)
+    return not own or any(part in there or part.removesuffix("s") in there for part in own)
+
+
+def _plain(number: str) -> str:
+    """A number without what parts its thousands."""
+    return re.sub(r"[.,\u2019 ](?=\d{3}(?!\d))", "", number).replace(",", ".")
+
+
+def weakest(claims: Sequence[CheckedClaim], source: int) -> float:
+    """The support of the weakest statement that cites a source."""
+    return min((claim.support for claim in claims if source in claim.cited), default=0.0)

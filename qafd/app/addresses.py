@@ -1,0 +1,78 @@
+"""What is written into the head of every page: where the app begins, and how its history is kept."""
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.responses import RedirectResponse
+
+from qafd.app.pages import PAGES
+from qafd.package import assets
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+FIRST = "explore"
+"""The page that stands at the root."""
+
+
+class Addresses:
+    """ASGI middleware for links into the app.
+
+    Streamlit's script takes /compare for a folder in which another app may live and asks there
+    first, which is a 404 in the console; it does not when the page says where the app begins. The
+    first page has no address of its own: a link to it leads to the root.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        names = "|".join(map(re.escape, PAGES))
+        place = f"location.pathname.replace(/\\/(?:{names})\\/?$/, {json.dumps('/')})"
+        history = (assets() / "history.js").read_text(encoding="utf-8")
+        self._script = (f"<script>window.__streamlit={{BACKEND_BASE_URL:location.origin+{place}}}\n"
+                        f"{history}</script>").encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; a page comes back with where the app begins."""
+        name = scope.get("path", "").rstrip("/").rpartition("/")[2]
+        if scope["type"] != "http" or name and name not in PAGES:
+            await self._app(scope, receive, send)
+        elif name == FIRST:
+            query = scope.get("query_string", b"").decode("latin-1")
+            up = "../" if scope["path"].endswith("/") else "./"
+            await RedirectResponse(f"{up}?{query}" if query else up, 307)(scope, receive, send)
+        else:
+            # A page that is compressed, or known to the browser, could not be written into.
+            headers = [(key, value) for key, value in scope["headers"] if key not in (
+                b"accept-encoding", b"if-none-match", b"if-modified-since")]
+            await self._app({**scope, "headers": headers}, receive, self._saying(send))
+
+    def _saying(self, send: Send) -> Send:
+        """What sends a page with the script in its head, and everything else as it is."""
+        start: dict[str, Any] = {}
+        body = bytearray()
+
+        async def sent(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start" and _is_page(message):
+                start.update(message)
+                return
+            if not start or message["type"] != "http.response.body":
+                await send(message)
+                return
+            body.extend(message.get("body", b""))
+            if message.get("more_body"):
+                return
+            page = bytes(body).replace(b"<head>", b"<head>" + self._script, 1)
+            kept = [(key, value) for key, value in start["headers"]
+                    if key.lower() not in (b"content-length", b"etag")]
+            length = (b"content-length", str(len(page)).encode())
+            await send({**start, "headers": [*kept, length]})
+            await send({"type": "http.response.body", "body": page})
+
+        return sent
+
+
+def _is_page(message: dict[str, Any]) -> bool:
+    kinds = [value for key, value in message.get("headers", ()) if key.lower() == b"content-type"]
+    return message["status"] == 200 and any(kind.startswith(b"text/html") for kind in kinds)

@@ -1,0 +1,161 @@
+"""The conditions of a question: drawn, changed by the user, and what meets all of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from qafd.app.escaping import plain, said
+from qafd.app.provider import language_model
+from qafd.app.session import keep
+from qafd.app.tables import columns_of, table
+from qafd.errors import ParameterError
+from qafd.explain.matching_steps import walk_through
+from qafd.graph import Graph
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.cost import Metered, tokens_of
+from qafd.models.prompts_conditions import holds_query, query_messages
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Retrieval
+from qafd.retrieve.conditions import LinkedQuery, edit_conditions, link_conditions, rank_rivals
+from qafd.retrieve.exact import ExactMatches
+from qafd.view.panel import clean
+from qafd.view.query_picture import draw_query
+from qafd.wording import say, say_error
+from qafd.wording.conditions import STAGES, say_step
+from qafd.wording.reasons import word_notice, word_seed
+
+STEPS = 320  # pixels of the list of steps
+NAMES = ("In the question", "Entity", "Score", "Found", "Like it (cosine)")
+COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
+Writer = Callable[[Retrieval, QueryPlan], None]
+"""Draws what lets a model write an answer from a retrieval."""
+
+MET = {"relation": "a relation", "sentence": "a sentence", "passage": "a passage"}
+
+
+def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
+                     writer: Writer | None = None) -> None:
+    """Draw the conditions of a question, and the table of what meets them."""
+    st.caption(say("Each name of the question is a condition on the answer. Exact retrieval lists what "
+                   "meets all of them, with what shows it."))
+    plan = _read(knowledge, graph, plan)
+    left, right = st.columns([2, 3], gap="medium")
+    with right:
+        plan = _edited(graph, plan, link_conditions(graph, plan))
+    with left:
+        linked = link_conditions(graph, plan)
+        st.image(draw_query(linked, graph.names), caption=say(
+            "What is sought is round; a broken line is a condition that must not hold."))
+    method = ExactMatches()
+    with st.spinner(say("Matching")):
+        knowledge.build_layers(method.needs)
+        retrieval = knowledge.retrieve(plan, method, graph=graph)
+    for notice in retrieval.notices:
+        st.write(said(word_notice(notice)))
+    rows = []
+    for answer in knowledge.conditions(retrieval):
+        first = f"{answer.name} ({answer.met}/{answer.wanted})"
+        for row in answer.rows:
+            met = say("not related, as asked") if row.negated else say(MET.get(row.level, "not met"))
+            rows.append((first, row.name, met, row.sentence, row.document))
+    if rows:
+        table(columns_of(COLUMNS, rows))
+        if writer is not None:
+            writer(retrieval, plan)
+    with st.expander(say("How the names were found"), icon=":material/link:"):
+        _names(graph, linked)
+    with st.expander(say("How it is matched, step by step"), icon=":material/stairs:"):
+        _steps(knowledge, graph, plan)
+
+
+def _names(graph: Graph, linked: LinkedQuery) -> None:
+    """Which entity each name of the question was taken for, how surely, and what is like it."""
+    rows = []
+    for place, node in sorted(linked.known.items()):
+        others = [f"{name} ({cosine:.2f})" for name, cosine in rank_rivals(graph, node.row)]
+        rows.append((linked.query.nodes[place].text, graph.names[node.row], round(node.sure, 2),
+                     word_seed(node.why), ", ".join(others)))
+    if rows:
+        table(columns_of(NAMES, rows), formats={"Score": "%.2f"})
+    else:
+        st.write(say("No name of the question is an entity."))
+
+
+def _steps(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> None:
+    """The algorithms on this question, one step lit in the picture, and what the filter leaves."""
+    length = st.segmented_control(
+        say("Conditions on a path"), (1, 2), default=1, required=True, key=keep("path_length"),
+        help=say("The question is cut into paths of this length, as SG-RAG looks them up.")) or 1
+    walk = walk_through(knowledge.corpus(graph, ExactMatches.needs), plan, length)
+    nodes = walk.linked.query.nodes
+    left, right = st.columns([2, 3], gap="medium")
+    with right, st.container(height=STEPS, border=False):
+        number = st.radio(
+            say("Step"), range(len(walk.steps)), key=f"step {plan.question} {length}",
+            format_func=lambda at: f"{at + 1}. {plain(clean(say_step(walk.steps[at], nodes), 300))}")
+    step = walk.steps[number or 0]
+    joined = None if step.path is None else step.path.edges
+    with left:
+        shown = step.nodes if step.path is None else step.path.nodes
+        st.image(draw_query(walk.linked, graph.names, shown, joined))
+    if not walk.survivors:
+        return
+    st.caption(say("What each stage of the paper's filter leaves of {number} entities. The matching "
+                   "above needs none of it and misses nothing.",
+                   number=f"{int((graph.kinds == 'entity').sum()):,}"))
+    columns: dict[str, list[str] | list[int]] = {"Sought": [nodes[left.node].text for left in walk.survivors]}
+    for stage, title in STAGES.items():
+        columns[title] = [left.counts[stage] for left in walk.survivors]
+    table(columns)
+
+
+def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan:
+    """The plan, with its conditions read by a model where there is one and the user wants it."""
+    model = language_model(knowledge.url, "plan", plan.question)
+    if model is None:
+        return plan
+    name = plain(clean(model.name, 40))
+    wanted = st.toggle(
+        say("Let {model} read the conditions", model=name), key=keep("model_reads_conditions"),
+        bind="query-params",
+        help=say("One call of about {tokens} tokens for each new question; without it, rules read "
+                 "the names of the question.", tokens=f"{tokens_of(query_messages(plan.words)):,}"))
+    if not wanted:
+        return plan
+    key = (knowledge.id, knowledge.version(graph), plan.question, model.name)
+    read = _read_by(key, knowledge, graph, plan, replace(model, accepts=holds_query))
+    if read.conditions is not None:
+        st.caption(say("Read by {model}.", model=name))
+    return read
+
+
+# A model that failed is asked again after a minute; good replies are in the workspace.
+@st.cache_resource(max_entries=32, ttl=60, show_spinner=False)
+def _read_by(key: tuple[str, ...], _knowledge: KnowledgeGraph, _graph: Graph,  # noqa: ARG001
+             _plan: QueryPlan, _model: Metered) -> QueryPlan:
+    return _knowledge.read_conditions(_plan, _model, graph=_graph)
+
+
+def _edited(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> QueryPlan:
+    """The plan with the conditions that the user leaves, turns round and adds."""
+    negated = {one.target for one in linked.query.conditions if one.negated}
+    names = {place: graph.names[node.row] for place, node in linked.known.items()}
+    wanted = [name for place, name in names.items() if place not in negated]
+    refused = [name for place, name in names.items() if place in negated]
+    every = list(dict.fromkeys(names.values()))
+    holds = st.multiselect(say("Must hold"), every, wanted, key=f"conditions hold {plan.question}")
+    fails = st.multiselect(say("Must not hold"), every, refused,
+                           key=f"conditions fail {plan.question}")
+    added = st.text_input(say("Add a name"), key=f"conditions add {plan.question}").strip()
+    kept = {*holds, *fails}
+    turned = [name for name in kept if (name in fails) != (name in refused)]
+    removed = [name for name in every if name not in kept]
+    if not (turned or removed or added):
+        return plan
+    try:
+        return edit_conditions(graph, plan, add=[added] if added else [], remove=removed,
+                               negate=turned)
+    except ParameterError as error:
+        st.caption(say_error(error))
+        return plan

@@ -1,0 +1,220 @@
+"""The Database page: a SQLite file, a question, and the part of the schema that it needs."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import streamlit as st
+
+from qafd.app.asking import asked_among
+from qafd.app.escaping import plain, said
+from qafd.app.explore.node import heading, held, importances
+from qafd.app.home import home
+from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, pick
+from qafd.app.session import empty, exchange, forget, fresh_key, keep, put, put_next, value_of
+from qafd.app.workspaces import offer_instead
+from qafd.errors import QafdError
+from qafd.knowledge import local_embedder
+from qafd.package import assets
+from qafd.retrieve.base import SATURATED, RetrievedNode
+from qafd.sql import box
+from qafd.sql.database import Database, DatabaseQuestion
+from qafd.sql.link import METHOD, SchemaDiffusion
+from qafd.view.layout import Positions
+from qafd.view.panel import Caption, clean, panel_data
+from qafd.view.placement import freeze, with_new
+from qafd.wording import say
+from qafd.wording.counts import count
+from qafd.wording.databases import say_facts, say_label
+from qafd.wording.explanations import say_why, say_why_not
+from qafd.wording.reasons import word_notice
+
+SAMPLE = "ferries"
+EXAMPLES = {SAMPLE: ("How many bookings did customers from Bergvik make?",
+                     "Which ferry has the most sailings?",
+                     "What is the average price of bookings per route?")}
+MASS = 6.0  # the most for each seed
+FOREMOST = 14  # names in the table beside the picture
+
+
+def databases() -> dict[str, Path]:
+    """The bundled sample and the user's own databases, by name."""
+    own = sorted((home() / "databases").glob("*.sqlite"))
+    return {SAMPLE: assets() / "samples" / f"{SAMPLE}.sqlite", **{p.stem: p for p in own}}
+
+CHOSEN = "database"
+
+
+def chosen_database() -> Database:
+    """The database that is chosen in the sidebar, where others are added too."""
+    found = databases()
+    asked = st.query_params.get("database")
+    keep(CHOSEN)
+    if value_of(CHOSEN, SAMPLE) not in found:
+        put(CHOSEN, SAMPLE)
+    with st.sidebar:
+        name = st.selectbox(say("Database"), list(found), key=CHOSEN, bind="query-params",
+                            help=say("SQLite files; they are only read."))
+        with st.expander(say("Add a SQLite file"), icon=":material/upload_file:"):
+            _upload(found)
+        if name != SAMPLE and st.button(say("Remove this database"), icon=":material/delete:",
+                                        help=say("Deletes the app's copy; your file stays.")):
+            found[name].unlink(missing_ok=True)
+            _choose(SAMPLE)
+            st.rerun()
+    if asked is not None and asked not in found:
+        offer_instead(say("There is no database {name} here; choose one that is, or add it at the "
+                          "left.", name=repr(asked[:60])), list(found), _choose)
+        st.stop()
+    state = found[name].stat()
+    return _opened(found[name], state.st_mtime_ns, state.st_size)
+
+
+def _choose(name: str) -> None:
+    """Let the next run begin with another database."""
+    forget("dbq")
+    put_next(CHOSEN, name)
+
+
+def _upload(found: dict[str, Path]) -> None:
+    given = st.file_uploader(say("A SQLite file"), key=fresh_key("database file"),
+                             label_visibility="collapsed")
+    st.caption(say("At most {LARGEST} MB. It is checked and copied; your file stays as it "
+                   "is.", LARGEST=box.LARGEST >> 20))
+    if given is None:
+        return
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
+    while name in found:
+        name += "-2"
+    folder = home() / "databases"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with TemporaryDirectory(dir=folder) as aside:
+            upload = Path(aside) / f"{name}.sqlite"
+            upload.write_bytes(given.getbuffer())
+            content = box.copy(upload)
+            upload.write_bytes(content)
+            box.read_schema(upload)
+            upload.replace(folder / upload.name)
+    except QafdError as error:
+        st.warning(said(error))
+        return
+    forget("dbq")
+    put_next(CHOSEN, name)
+    empty("database file")
+    st.rerun()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _opened(path: Path, changed: int, size: int) -> Database:  # noqa: ARG001
+    return Database.open(path, local_embedder())
+
+
+def question_box(database: Database) -> str:
+    """The question, from the box, an example or the link."""
+    examples = EXAMPLES.get(database.path.stem, ())
+    if exchange("database", database.path) != database.path:
+        put("dbq", examples[0] if examples else "")
+        st.query_params.pop("node", None)
+    return asked_among(examples, "dbq", say("Ask this database a question"))
+
+
+def method_controls() -> SchemaDiffusion:
+    """How much of the schema is retrieved, in the sidebar."""
+    with st.sidebar:
+        mass = st.slider(say("Mass for each seed"), 0.5, MASS, METHOD.mass, 0.5, key=keep("dbmass"),
+                         bind="query-params", help=say("Seeds are what the question names. Each table "
+                             "and column holds 1 of mass: more mass retrieves more of the schema."))
+        apart = st.toggle(say("Take the question apart"), key=keep("dbparts"), bind="query-params",
+                          help=say("One diffusion for each part of a complex question, united."))
+        st.toggle(say("Mark the joins of the draft"), True, key=keep("dbpath"), bind="query-params")
+    return replace(METHOD, mass=mass, subqueries="on" if apart else "off")
+
+
+def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
+    """What the question needs; repeats come from memory."""
+    return _asked(database.path, database.path.stat().st_mtime_ns, question, method, database)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _asked(path: Path, changed: int, question: str, method: SchemaDiffusion,  # noqa: ARG001
+           _database: Database) -> DatabaseQuestion:
+    return _database.ask(question, method)
+
+
+def status_line(asked: DatabaseQuestion) -> None:
+    """The result in one line."""
+    retrieval = asked.retrieval
+    full = [n for n in retrieval.nodes if n.state == SATURATED]
+    tables = sum(n.kind == "table" for n in full)
+    optimal = retrieval.certificate is not None and retrieval.certificate["optimal"]
+    st.caption(" · ".join([
+        say("{full} of {all} nodes retrieved ({tables}, {columns})", full=len(full),
+            all=f"{len(asked.database.graph):,}", tables=count(tables, "table"),
+            columns=count(len(full) - tables, "column")),
+        say("exact (checked)") if optimal else say("not converged"),
+        say("{milliseconds:.1f} ms", milliseconds=retrieval.work.milliseconds)]))
+    for number, part in enumerate(retrieval.parts, 1):
+        st.caption(f"**{number}** {plain(clean(part.query, 200))}")
+    for notice in (*asked.database.schema.notices, *map(word_notice, retrieval.notices)):
+        st.caption(f":material/info: {said(clean(notice, 300))}")
+
+
+def database_picture(asked: DatabaseQuestion) -> str | None:
+    """The retrieved part of the schema; returns the selected node."""
+    positions, others = _frozen(asked.database.path, asked.plan.question,
+                                asked.method.subqueries, asked)
+    edges = tuple(replace(edge, label=say_label(edge.label)) for edge in asked.retrieval.edges)
+    retrieval, drawing = replace(asked.retrieval, edges=edges), replace(chosen_drawing(), contract=False)
+    key = f"schema-{asked.database.path.stem}"
+    path = asked.path if value_of("dbpath", True) and asked.importance else ()
+    return pick(lambda chosen: panel_data(
+        [retrieval], drawing,
+        positions=with_new(positions, retrieval, DRAWN, ASPECT), others=others,
+        path=path, selected=chosen, graph_size=len(asked.database.graph),
+        captions=[Caption(say("Schema"), say("the joins of the draft are marked") if path else "")]),
+        key)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _frozen(path: Path, question: str, subqueries: str,  # noqa: ARG001
+            _asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:
+    """One layout for all masses, so that the control moves no node."""
+    widest, usual = (replace(_asked.method, mass=mass).retrieve(_asked.corpus, _asked.plan)
+                     for mass in (MASS, METHOD.mass))
+    return freeze([widest], {n.id for n in usual.nodes if n.state == SATURATED}, DRAWN, ASPECT)
+
+
+def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
+    """The card beside the picture: why a table or column is here, and what it holds."""
+    retrieval, graph = asked.retrieval, asked.database.graph
+    node = next((n for n in retrieval.nodes if n.id == chosen), None)
+    with st.container(key="card"):
+        if node is None and chosen in graph.row:
+            name = graph.names[graph.row[chosen]]
+            st.markdown(f"## {plain(clean(name, 200))}")
+            _tell(asked, chosen, name)
+            return
+        if node is None:
+            st.caption(say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
+                           "it is there."))
+            full = [n for n in retrieval.nodes if n.state == SATURATED]
+            st.html(importances(retrieval, full[:FOREMOST]))
+            return
+        st.html(heading(node))
+        _tell(asked, node.id, node.name)
+        held(retrieval, node)
+
+
+def _tell(asked: DatabaseQuestion, node: str, name: str) -> None:
+    """Why a node is retrieved or not, and what the file says of it."""
+    st.write(plain(clean(why_line(asked, node), 2000)))
+    st.caption(plain(clean(say_facts(asked.database.schema, name), 2000)))
+
+
+def why_line(asked: DatabaseQuestion, node: str) -> str:
+    """Why a node is retrieved, or not, in a few sentences."""
+    explanation = asked.explanation
+    return (say_why(explanation.why(node)) if explanation.retrieved(node) else
+            " ".join(say_why_not(explanation.why_not(node))))

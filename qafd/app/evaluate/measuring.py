@@ -1,0 +1,152 @@
+"""An evaluation that runs in the background: started, watched, cancelled, and its result."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Thread
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from qafd.app.escaping import plain
+from qafd.app.language import spoken
+from qafd.app.session import keep
+from qafd.evaluate import Evaluation, evaluate
+from qafd.evaluate.gold import Question, QuestionSet
+from qafd.ingest.progress import Progress
+from qafd.knowledge import KnowledgeGraph
+from qafd.pace import Pace
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retriever
+from qafd.retrieve.methods import PAPER, configured, label_of
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count, say_left
+
+Result = TypeVar("Result")
+Work = Callable[[Callable[[Progress], None], Callable[[], bool]], Result]
+USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
+AT_ONCE = 150  # retrievals that are run without being asked for
+KEPT = 8  # results
+
+
+class Running(Generic[Result]):
+    """Work in a thread of its own, which goes on while other pages are looked at.
+
+    Parameters
+    ----------
+    work : callable
+        Is given what to tell its progress to, and what to ask whether it shall stop.
+    progress : Progress
+        At the beginning; in this stage the time that is left is told.
+    """
+
+    def __init__(self, work: Work[Result], progress: Progress) -> None:
+        self.progress = progress
+        self.result: Result | None = None
+        self.error: Exception | None = None
+        self.cancel = Event()
+        self.pace = Pace()
+        self.stage = progress.stage
+        self._thread = Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    def _run(self, work: Work[Result]) -> None:
+        try:
+            self.result = work(self._note, self.cancel.is_set)
+        except Exception as error:  # noqa: BLE001  the page raises it
+            self.error = error
+
+    def _note(self, progress: Progress) -> None:
+        self.progress = progress
+        if progress.stage == self.stage:
+            self.pace.note(progress.done, progress.total)
+
+    def over(self, seconds: float = 0) -> bool:
+        """Whether it has ended, after waiting for it that long."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+
+def measuring(knowledge: KnowledgeGraph, questions: Sequence[Question],
+              methods: Mapping[str, Retriever]) -> Running[Evaluation]:
+    """An evaluation that runs."""
+    return Running(
+        lambda progress, stopped: evaluate(knowledge, questions, methods, progress=progress,
+                                           stopped=stopped),
+        Progress("evaluating", 0, len(questions) * len(methods)))
+
+
+def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
+    """The methods to measure; the first is what the others are compared with."""
+    options = [*METHODS, PAPER]
+    specs = st.multiselect(
+        say("Methods"), options, [name for name in USUAL if name in options],
+        # what is typed comes back from the browser as it is shown
+        format_func=lambda spec: say(label_of(spec)) if spec in options else spec,
+        key=keep("measure"), bind="query-params", accept_new_options=True,
+        help=say("The others are compared with the first. Type a variant to measure it: "
+            "qafd(mass=30,variant=plain), qafd:paper(seeds=20)."))
+    if not specs:
+        st.caption(say("Choose at least one method."))
+        return {}
+    return configured(",".join(specs), knowledge.graph)
+
+
+@st.cache_resource(show_spinner=False)
+def _measurings() -> OrderedDict[tuple[str, ...], Running[Evaluation]]:
+    """The evaluations of this server, by workspace, version, questions and methods."""
+    return OrderedDict()
+
+
+def measured(knowledge: KnowledgeGraph, asked: QuestionSet,
+             methods: Mapping[str, Retriever]) -> Evaluation | None:
+    """The result for these questions and methods; None while it is not there.
+
+    Few retrievals are run at once, many when the button is pressed.
+    """
+    key = (knowledge.id, knowledge.version(knowledge.graph), asked.digest, *methods)
+    known = _measurings()
+    current = known.get(key)
+    work = len(asked.questions) * len(methods)
+    if current is None and work <= AT_ONCE:
+        current = _begin(known, key, measuring(knowledge, asked.questions, methods))
+    elif current is None or (current.over() and current.cancel.is_set()):
+        label = say("Measure {questions}, {methods}", questions=count(len(asked.questions), "question"),
+                    methods=count(len(methods), "method"))
+        if st.button(label, type="primary"):
+            _begin(known, key, measuring(knowledge, asked.questions, methods))
+            st.rerun()
+    if current is None:
+        return None
+    if not current.over(1.5):
+        st.fragment(spoken(watch), run_every=0.5)(current, "retrieval")
+        return None
+    if current.error is not None:
+        del known[key]  # so that it can be tried again
+        raise current.error
+    return current.result
+
+
+def _begin(known: OrderedDict[tuple[str, ...], Running[Evaluation]], key: tuple[str, ...],
+           running: Running[Evaluation]) -> Running[Evaluation]:
+    known[key] = running
+    while len(known) > KEPT:
+        known.popitem(last=False)[1].cancel.set()
+    return running
+
+
+def watch(current: Running[Any], unit: str) -> None:
+    """A bar of what runs, with its end; the page runs again when it is over."""
+    bar, stop = st.columns([6, 1], vertical_alignment="center")
+    at = current.progress
+    if at.stage == current.stage:
+        words = say("{done} of {total}", done=f"{at.done:,}", total=count(at.total, unit))
+        words = " · ".join(filter(None, [words, say_left(current.pace.left), clean(at.current, 80)]))
+    else:
+        words = say("Building layers: {done} of {total}", done=f"{at.done:,}",
+                    total=count(at.total, "text"))
+    bar.progress(at.done / max(at.total, 1), plain(words))
+    if stop.button(say("Cancel"), disabled=current.cancel.is_set()):
+        current.cancel.set()
+    if current.over():
+        st.rerun()

@@ -1,0 +1,256 @@
+"""What an evaluation found: verdict, chart, tables of numbers, and question by question."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from qafd.app.escaping import plain
+from qafd.app.figures import GREEN
+from qafd.app.pages import PAGES, page
+from qafd.app.session import forget, keep, value_of
+from qafd.app.tables import columns_of, download, download_csv, table
+from qafd.evaluate import Evaluation, Score, Trial
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.prompts_answer import ABSENT
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
+from qafd.wording.evaluation import (
+    MEASURES,
+    say_difference,
+    say_gap,
+    say_highest,
+    say_interval,
+)
+from qafd.wording.reasons import word_notice
+
+SHARE = "%.3f"
+MISSED = "–"
+
+
+def verdict(result: Evaluation) -> str:
+    """What was measured, by what methods are compared, and what each difference is worth.
+
+    Returns the chosen one of `qafd.evaluate.MEASURES`.
+    """
+    st.caption(say("{questions}, {passages}. Intervals are 95% bootstrap intervals over the questions.",
+                   questions=count(len(result.questions), "question"),
+                   passages=count(result.passages, "passage")))
+    for notice in result.notices:
+        st.caption(f":material/info: {plain(word_notice(notice))}")
+    for score in result.scores:
+        if score.errors:
+            refused = next(trial.error for trial in score.trials if trial.error)
+            words = say("{method} refused {errors} of {questions}, which count as missed: {refused}",
+                        method=say(score.label), errors=score.errors, refused=refused,
+                        questions=count(len(score.trials), "question"))
+            st.caption(f":material/error: {plain(words)}")
+    if value_of("by", None) not in (None, *result.measures):
+        forget("by")
+    measure = st.segmented_control(
+        say("Compare by"), result.measures, default=result.measures[0], required=True,
+        format_func=_label, key=keep("by", {MEASURES[key].label: key for key in result.measures}),
+        bind="query-params") or result.measures[0]
+    st.caption(say(MEASURES[measure].meaning))
+    first, *others = result.scores
+    st.markdown("\n".join(f"- {plain(say_difference(score, first, measure))}" for score in others))
+    return measure
+
+
+def _label(measure: str) -> str:
+    return say(MEASURES[measure].label)
+
+
+def chart(result: Evaluation, measure: str) -> None:
+    """A measure of each method as a bar with its interval."""
+    scores = result.scores
+    shares = [score.intervals[measure] for score in scores]
+    labels = [clean(say(score.label), 60) for score in scores]
+    means = [share.mean for share in shares]
+    end = max(0.1, *(share.high for share in shares))
+    # a bar too short for its number leaves it to the table
+    texts = [f"{mean:.2f}" if mean > 0.2 * end else "" for mean in means]
+    figure = {
+        "data": [{
+            "type": "bar", "orientation": "h", "x": means, "y": labels, "text": texts,
+            "textposition": "inside", "insidetextanchor": "start", "textangle": 0,
+            "marker": {"color": GREEN}, "insidetextfont": {"color": "#ffffff"},
+            "error_x": {"type": "data", "symmetric": False, "color": "#7a7a7a", "thickness": 2,
+                        "array": [share.high - share.mean for share in shares],
+                        "arrayminus": [share.mean - share.low for share in shares]}}],
+        "layout": {
+            "xaxis": {"title": {"text": say(MEASURES[measure].phrase)}, "range": [0, 1.02 * end]},
+            "yaxis": {"automargin": True, "autorange": "reversed"}, "height": 90 + 36 * len(scores),
+            "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}}
+    told = [f"{label} {share.mean:.2f} ({say_interval(share)})"
+            for label, share in zip(labels, shares, strict=True)]
+    st.plotly_chart(
+        figure, theme="streamlit", config={"displayModeBar": False},
+        alt=say("{measure}, with 95% intervals: {shares}", measure=_label(measure),
+                shares="; ".join(told)))
+    highest = say_highest(result.best(measure), len(scores), measure)
+    st.caption(say("Bars: mean {phrase}; whiskers: 95%. {highest}", highest=plain(highest),
+                   phrase=say(MEASURES[measure].phrase)))
+    rows = [(score.label, share.mean, share.low, share.high)
+            for score, share in zip(scores, shares, strict=True)]
+    download_csv(say("Chart as CSV"), ["method", measure, "low", "high"], lambda: rows,
+                 f"{measure.partition('@')[0]}.csv")
+
+
+def numbers(result: Evaluation, measure: str) -> None:
+    """One row per method: how it compares, the passages and nodes it found, and what that took."""
+    tables = {"Compared": _compared, "Passages": _passages}
+    if "node_f1" in result.measures:
+        tables["Nodes"] = _nodes
+    if any(score.f1 is not None for score in result.scores):
+        tables["Answers"] = _answers
+    tables["Work"] = _work
+    for tab, draw in zip(st.tabs([say(name) for name in tables]), tables.values(), strict=True):
+        with tab:
+            draw(result, measure)
+    download(say("Everything as JSON"), lambda: json.dumps(result.to_dict(), ensure_ascii=False),
+             "evaluation.json", "application/json")
+
+
+def _methods(result: Evaluation) -> list[str]:
+    return [say(score.label) for score in result.scores]
+
+
+def _means(result: Evaluation, measure: str) -> list[float]:
+    return [score.intervals[measure].mean for score in result.scores]
+
+
+def _compared(result: Evaluation, measure: str) -> None:
+    first, *others = result.scores
+    gaps = [""] + [say_gap(score.differences[measure]) for score in others]
+    label = MEASURES[measure].label
+    table({"method": _methods(result), label: _means(result, measure),
+           "95%": [say_interval(score.intervals[measure]) for score in result.scores],
+           "difference (95%)": gaps}, formats={label: SHARE},
+          meanings={label: MEASURES[measure].meaning,
+                    "difference (95%)": "Minus that of the first method, question by question"})
+
+
+def _passages(result: Evaluation, _: str) -> None:
+    scores = result.scores
+    columns = {"found in 5": _means(result, "recall@5"), "precision": _means(result, "precision@5"),
+               "F1": _means(result, "f1@5"), "found in 2": [score.recall[0] for score in scores],
+               "found in 10": [score.recall[2] for score in scores],
+               "all in 5": [score.complete for score in scores],
+               "MRR": [score.reciprocal for score in scores]}
+    table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE), meanings={
+        "found in 5": MEASURES["recall@5"].meaning, "precision": MEASURES["precision@5"].meaning,
+        "F1": MEASURES["f1@5"].meaning,
+        "all in 5": "The share of questions with all gold passages among the first 5",
+        "MRR": "Mean of 1 / rank of the best gold passage"})
+
+
+def _nodes(result: Evaluation, _: str) -> None:
+    measures = {"nodes found": "node_recall", "precision": "node_precision", "F1": "node_f1"}
+    columns = {name: _means(result, measure) for name, measure in measures.items()}
+    table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE),
+          meanings={name: MEASURES[measure].meaning for name, measure in measures.items()})
+
+
+def _answers(result: Evaluation, _: str) -> None:
+    scores = result.scores
+    columns = {"contains": [score.contains for score in scores], "F1": [score.f1 for score in scores],
+               "exact": [score.exact_match for score in scores]}
+    table({"method": _methods(result), **columns}, formats=dict.fromkeys(columns, SHARE))
+    st.caption(say("contains: how often the quoted sentences hold the known answer; F1 and exact: how "
+                   "well all their words match it, normalized as SQuAD and HotpotQA do, and small "
+                   "because whole sentences are quoted."))
+
+
+def _work(result: Evaluation, _: str) -> None:
+    scores = result.scores
+    table({"method": _methods(result), "nodes": [score.nodes for score in scores],
+           "tokens": [round(score.tokens) for score in scores],
+           "ms": [score.milliseconds for score in scores]},
+          formats={"nodes": "%.0f", "tokens": "localized", "ms": "%.1f"}, meanings={
+        "nodes": "Retrieved, mean: entities, passages and what layers add",
+        "tokens": "Of the retrieved nodes, mean",
+        "ms": "Median time of a retrieval once the question was read"})
+
+
+def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str) -> None:
+    """Question by question, failures first; a chosen one shows all of its gold and its ranks."""
+    st.header(say("Question by question"), anchor=False)
+    order = result.failures_first(measure)
+    nodes = measure.startswith("node")
+    cells: dict[str, list[Any]] = {
+        "question": [clean(result.questions[place].text, 300) for place in order]}
+    config = {"question": st.column_config.TextColumn(width=340)}
+    for score in result.scores:
+        trials = [score.trials[place] for place in order]
+        cells[score.label] = [_ranks(trial.node_ranks if nodes else trial.ranks) for trial in trials]
+        # Short names, so that six methods fit beside the sidebar.
+        config[score.label] = st.column_config.TextColumn(clean(score.name, 40),
+                                                          help=plain(say(score.label)))
+    event = table(cells, on_select="rerun", selection_mode="single-row", key="evaluated",
+                  column_config=config)
+    st.caption(say("Places of the gold nodes among the retrieved entities, – where one is not "
+                   "retrieved; failures first. Choose a row to see what was missed.") if nodes else
+               say("Ranks of the gold passages, – where one is not ranked; failures first. Choose a "
+                   "row to see what was missed."))
+    download_csv(say("Ranks as CSV"), ["question", "kind", "gold", *(s.label for s in result.scores)],
+                 lambda: _all_ranks(result), "ranks.csv")
+    chosen = [row for row in event["selection"]["rows"] if row < len(order)]
+    _question(result, order[chosen[0] if chosen else 0], knowledge)
+
+
+def _all_ranks(result: Evaluation) -> list[list[Any]]:
+    rows = []
+    for at, question in enumerate(result.questions):
+        trials = [score.trials[at] for score in result.scores]
+        for place, name in enumerate(question.gold):
+            rows.append([question.text, "passage", name, *(trial.ranks[place] for trial in trials)])
+        for place, name in enumerate(question.nodes):
+            rows.append([question.text, "node", name, *(trial.node_ranks[place] for trial in trials)])
+    return rows
+
+
+def _question(result: Evaluation, place: int, knowledge: KnowledgeGraph) -> None:
+    """One question: the rank of each gold passage by each method, and where to look further."""
+    question = result.questions[place]
+    st.markdown(f"### {plain(clean(question.text, 600))}")
+    link = {"ws": knowledge.name, "q": question.text}
+    with st.container(horizontal=True, gap="small"):
+        for name, label in (("explore", say("Open in Explore")), ("compare", say("Open in Compare"))):
+            st.page_link(page(name), label=label, icon=PAGES[name][1], query_params=link)
+    trials = [score.trials[place] for score in result.scores]
+    methods = _methods(result)
+    golds = [clean(name, 160) for name in question.gold]
+    ranks = columns_of(golds, [list(map(_rank, trial.ranks)) for trial in trials])
+    table({"rank by": methods, **ranks})
+    if question.nodes:
+        names = [clean(name, 120) for name in question.nodes]
+        for at, name in enumerate(question.nodes):
+            if name in result.unknown:
+                names[at] = say("{name} (not in the graph)", name=names[at])
+        places = columns_of(names, [list(map(_rank, trial.node_ranks)) for trial in trials])
+        table({"place of the node by": methods, **places,
+               "retrieved": [trial.entities for trial in trials]},
+              meanings={"retrieved": "Entities that the method retrieved; the gold nodes are looked "
+                                     "for among them"})
+    if question.answers:
+        _known_answer(question.answers, result.scores, trials)
+
+
+def _known_answer(known: Sequence[str], scores: Sequence[Score], trials: Sequence[Trial]) -> None:
+    st.caption(plain(say("Known answer: {answers}", answers=clean(" | ".join(known), 600))))
+    table({"method": [say(score.label) for score in scores],
+           "contains it": [say("yes") if trial.contains else say("no") for trial in trials],
+           "quoted answer": [clean(trial.answer or trial.error or say(ABSENT), 1000)
+                             for trial in trials]},
+          column_config={"quoted answer": st.column_config.TextColumn(width=700)})
+
+
+def _rank(rank: int | None) -> str:
+    return MISSED if rank is None else str(rank)
+
+
+def _ranks(ranks: Sequence[int | None]) -> str:
+    return ", ".join(map(_rank, ranks))

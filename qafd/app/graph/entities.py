@@ -1,0 +1,242 @@
+"""Entities to look through: a table of them, and the card of the chosen one, which puts it right."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from qafd.app.escaping import plain
+from qafd.app.explore.node import said_of
+from qafd.app.explore.remarks import drawn
+from qafd.app.graph.putting_right import known_entities, put_right
+from qafd.app.pages import page
+from qafd.app.session import keep, session
+from qafd.app.tables import table
+from qafd.curate import entities as curate
+from qafd.curate.descriptions import Remark, remarks
+from qafd.curate.entities import Entity, find, hubs, orphans, similar
+from qafd.curate.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
+from qafd.edits import STRENGTH
+from qafd.knowledge import KnowledgeGraph
+from qafd.plan.suggest import about
+from qafd.reading.text import canonical
+from qafd.view.panel import clean
+from qafd.wording import say, say_some
+from qafd.wording.counts import count
+from qafd.wording.entities import say_grounds, say_type
+
+ROWS = 500  # entities of the table
+LISTED = 2000  # names that a box lists
+SENTENCES, MOST = 8, 60
+NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
+TYPES = 12  # of a workspace that a box lists
+USUAL = ("person", "organization", "place", "product", "event", "work")
+ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
+    "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
+
+
+def entity_table(knowledge: KnowledgeGraph) -> None:
+    """All entities, or those with the words that are looked for, and the chosen one's card."""
+    known = known_entities(knowledge)
+    if not known:
+        st.write(say("No name was found in these documents."))
+        return
+    finding, typing, ordering = st.columns([3, 1, 1])
+    words = finding.text_input(say("Find"), key=keep("find"), bind="query-params",
+                               placeholder=say("a name, or the beginnings of its words"))
+    types = sorted({_type(one) for one in known})
+    kind = typing.selectbox(say("Type"), types, index=None, placeholder=say("all"),
+                            key=keep("type"), bind="query-params",
+                            format_func=lambda name: say_type(name) or say("(none)"))
+    which = ordering.selectbox(say("Show"), list(ORDERS), key=keep("show", list(ORDERS)),
+                               bind="query-params", format_func=say,
+                               help=say("Hubs are in most relations. Orphans connect nothing: they "
+                                   "are in one passage and in no relation."))
+    found = find(known, words)
+    if kind is not None:
+        found = tuple(one for one in found if _type(one) == kind)
+    found = ORDERS[which](found)
+    if not found:
+        st.caption(say("None of {entities} is like this.", entities=count(len(known), "entity")))
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        chosen = _choose(found, f"entities {words} {kind} {which}")
+    with right:
+        _card(knowledge, chosen, known)
+
+
+def _choose(found: Sequence[Entity], key: str) -> Entity:
+    """The table of the first of these; the chosen one, or the first."""
+    linked = st.query_params.get("entity")
+    rows = found[:ROWS]
+    event = table(
+        {"name": [clean(one.name, 120) for one in rows], "type": [say_type(_type(one)) for one in rows],
+         "passages": [one.passages for one in rows], "relations": [one.relations for one in rows],
+         "also": [clean(", ".join(one.also), 200) for one in rows]},
+        on_select="rerun", selection_mode="single-row", key=key, height=min(420, 37 + 35 * len(rows)),
+        selection_default={"selection": {"rows": [
+            at for at, one in enumerate(rows) if one.id == linked]}},
+        column_config={"name": st.column_config.TextColumn(width=200)})
+    shown = count(len(found), "entity")
+    if len(found) > ROWS:
+        shown = say("The first {rows} of {entities}", rows=ROWS, entities=shown)
+    st.caption(say("{shown}. Choose a row to read what the documents say of it, to rename it, to make "
+                   "it one with another or to say its type: types are guesses of the tagger.",
+                   shown=shown))
+    # A choice outlives a change to a smaller graph, which may not have its row.
+    rows_chosen: list[int] = event["selection"]["rows"]
+    for row in rows_chosen:
+        if row < len(found):
+            st.query_params["entity"] = found[row].id
+            return found[row]
+    return found[0]
+
+
+def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
+    facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
+    if one.also:
+        facts.append(say("also {names}", names=clean(", ".join(one.also[:ALSO]), 300)))
+    st.header(plain(clean(one.name, 200)), anchor=False)
+    st.caption(plain(" · ".join(filter(None, facts))))
+    with knowledge.store() as store:
+        said = remarks(store, one.id)
+    drawn(said.get("", ()))
+    sentences, edges, right = st.tabs([say("Sentences"), say("Neighbors"), say("Put right")])
+    with sentences:
+        said_of(knowledge, one.id, SENTENCES, MOST)
+    with edges:
+        _edges(knowledge, one, known, said)
+    with right:
+        _naming(knowledge, one, known)
+        _typing(knowledge, one, known)
+    st.page_link(page("explore"), label=say("Ask about it"), icon=":material/hub:",
+                 query_params={"ws": knowledge.name, "q": about(one.name)})
+
+
+def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
+    """The form that renames an entity, makes it one with another, or hides it."""
+    with st.form(f"call {one.id}", border=False):
+        name = _name(say("Call it"), known, one, say("another name, or another entity"), True,
+                     say("A new name renames it. The name of another entity makes the two one."))
+        with st.container(horizontal=True):
+            called = st.form_submit_button(say("Rename or merge"), type="primary")
+            hidden = st.form_submit_button(say("Hide"),
+                                           help=say("This is no entity: it leaves the graph."))
+    if called and name and _is_meant(knowledge, known, one, name):
+        put_right(knowledge, partial(curate.call, known=one.name, name=name))
+    if hidden:
+        put_right(knowledge, partial(curate.hide, known=one.name))
+
+
+def _typing(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
+    """The form that says the type of an entity."""
+    often = Counter(_type(other) for other in known).most_common(TYPES)
+    own = _type(one)  # "" also where it has no letter, as imported types may
+    options = list(filter(None, dict.fromkeys((*(kind for kind, _ in often), own, *USUAL))))
+    with st.form(f"type {one.id} {one.type}", border=False), st.container(
+            horizontal=True, vertical_alignment="bottom"):
+        kind = st.selectbox(
+            say("Type"), options, index=options.index(own) if own else None, format_func=say_type,
+            accept_new_options=True, placeholder=say("person, organization, place or a word of yours"),
+            help=say("It counts in lists, exports and answers to questions for a person or a place. "
+                "The last name of a person alone means that person."))
+        pressed = st.form_submit_button(say("Set type"))
+    if pressed and kind:
+        put_right(knowledge, partial(curate.retype, known=one.name, kind=kind))
+
+
+def _name(label: str, known: Sequence[Entity], one: Entity, placeholder: str, free: bool,
+          meaning: str | None = None) -> str:
+    """A box for the name of another entity, `free` for any name; long lists are not sent."""
+    if len(known) > LISTED:
+        return st.text_input(label, placeholder=placeholder, help=meaning).strip()
+    return st.selectbox(label, [other.name for other in known if other.id != one.id], index=None,
+                        accept_new_options=free, placeholder=placeholder, help=meaning) or ""
+
+
+def _is_called(knowledge: KnowledgeGraph, known: Sequence[Entity], name: str) -> bool:
+    """Whether this is an entity's name, or was before an edit."""
+    with knowledge.store() as store:
+        key = store.edits.merged().get(canonical(name), canonical(name))
+    return any(key == other.key for other in known)
+
+
+def _is_meant(knowledge: KnowledgeGraph, known: Sequence[Entity], one: Entity, name: str) -> bool:
+    """Whether a typed name is an entity's, or new beyond doubt; asks once where others are near."""
+    asked, session().meant = session().meant, None
+    if len(known) <= LISTED or asked == (one.id, name) or _is_called(knowledge, known, name):
+        return True
+    near = [other.name for other in similar(known, name) if other.id != one.id]
+    if near:
+        session().meant = one.id, name
+        st.caption(plain(say("No entity is called “{name}”. Names like it: {listed}. Type one of them "
+                             "to make the two one, or press again to give this new name.",
+                             name=clean(name, 60), listed=clean(say_some(near, 5), 300))))
+    return not near
+
+
+def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
+           said: Mapping[str, Sequence[Remark]]) -> None:
+    """What edges join to an entity, each pair to be parted, and a form to join another."""
+    with knowledge.store() as store:
+        near = neighbors(store, one)
+    if not near:
+        st.caption(say("No edge joins it to another entity, only passages that name both may."))
+    for other in near[:NEIGHBORS]:
+        _neighbor(knowledge, one, other, said.get(other.id, ()))
+    more = near[NEIGHBORS:]
+    if more:
+        with st.expander(say("{more} more", more=f"{len(more):,}")):
+            for other in more[:MOST]:
+                _neighbor(knowledge, one, other, said.get(other.id, ()))
+            if len(more) > MOST:
+                st.caption(say("The first {most} of them; each of the others lists this one too.",
+                               most=MOST))
+    # another name empties the form once an edge is added, and not where it was refused
+    joined = sum(len(other.joined) for other in near)
+    with st.popover(say("Connect to another entity"), icon=":material/add_link:"), \
+            st.form(f"connect {one.id} {joined}", border=False):
+        _connecting(knowledge, one, known)
+
+
+def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
+    other = _name(say("Connect to"), known, one, say("another entity"), False)
+    label = st.text_input(
+        say("How it is related to that"), max_chars=LABEL, placeholder=say("founded"),
+        help=say("The edge leads from {name} to the other entity and says this. Empty: related "
+                 "somehow.", name=plain(clean(one.name, 60))))
+    note = st.text_input(say("Note"), max_chars=NOTE, placeholder=say("where you know it from"),
+                         help=say("Shown with the date where a sentence would be quoted."))
+    pressed = st.form_submit_button(say("Connect"))
+    st.caption(say("Its strength is {strength:g}, as of a name in a passage that it fits well. "
+                   "What is removed stays away when documents are read again, but passages that "
+                   "name both still lead from one to the other. Edits takes both back.",
+                   strength=STRENGTH))
+    if not pressed or not other:
+        return
+    if len(known) > LISTED and not _is_called(knowledge, known, other):
+        like = [near.name for near in similar(known, other)]
+        words = say("No entity is called “{name}”; names like it: {listed}.", name=clean(other, 60),
+                    listed=clean(say_some(like, 5), 300) or say("none"))
+        st.caption(plain(words))
+        return
+    put_right(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
+
+
+def _neighbor(knowledge: KnowledgeGraph, one: Entity, other: Neighbor,
+              said: Sequence[Remark]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch", gap="xxsmall"):
+            st.markdown(f"**{plain(clean(other.name, 120))}**")
+            facts = [", ".join(other.labels[:LABELS]), say_grounds(other)]
+            st.caption(plain(clean(" · ".join(filter(None, facts)), 900)))
+            drawn(said, REMARKS)
+        if st.button(say("Remove"), key=f"cut {one.id} {other.id}", type="tertiary",
+                     help=plain(clean(other.evidence, 300)) or None):
+            put_right(knowledge, partial(disconnect, one=one.name, other=other.name))
+
+
+def _type(one: Entity) -> str:
+    return clean(curate.type_words(one.type), curate.TYPE)

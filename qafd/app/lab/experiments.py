@@ -1,0 +1,299 @@
+"""The Lab page: experiments on the diffusion behind the question."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from qafd.app import figures
+from qafd.app.escaping import capital, plain
+from qafd.app.evaluate.gold import needed_documents
+from qafd.app.markup import read_table
+from qafd.app.movie import ORDERS, Staging, movie, movie_data
+from qafd.app.pages import page
+from qafd.app.picture import ASPECT, chosen_drawing, placed
+from qafd.app.result import View
+from qafd.app.session import keep, put, remember, value_of
+from qafd.app.tables import columns_of, download_csv, table
+from qafd.explain.paths import shown
+from qafd.flow.reference import RELEASED
+from qafd.flow.weights import VARIANTS
+from qafd.lab.gatehouse import gates
+from qafd.lab.jitter import returns
+from qafd.lab.movie import Movie, film, states
+from qafd.lab.sweep import Cell, Grid, masses_for, sweep
+from qafd.lab.timeline import reach, timeline
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
+
+LOADED = "loaded"
+LISTED = 3000  # passages that may be named as gold
+NOTE = {"budget": "mass, in nodes"}
+GATE_COLUMNS = ("from", "to", "strength of the edge", "start to question", "end to question",
+                "weight", "flow", "closed")
+
+
+def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
+          rows: Iterable[Sequence[Any]], on_select: Callable[[], None] | None = None) -> None:
+    """A figure with its words for those who cannot see it, and its data."""
+    st.plotly_chart(figure, theme="streamlit", alt=alt, key=key, config={"displayModeBar": False},
+                    on_select=on_select or "ignore", selection_mode="points")
+    download_csv(say("Data as CSV"), columns, lambda: rows, f"{key}.csv", key=f"{key}-csv")
+
+
+def compute_once(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]
+                 ) -> Any:
+    """What was computed last under a name if its key is the same, else computed with a bar."""
+    def compute_with_bar() -> Any:
+        bar = st.progress(0.0)
+        result = compute(bar.progress)
+        bar.empty()
+        return result
+
+    return remember(name, key, compute_with_bar)
+
+
+def _ink() -> str:
+    """The color of text on the page."""
+    return "#f0efea" if st.context.theme.type == "dark" else "#23231f"
+
+
+def mass_label(method: FlowDiffusion) -> str:
+    """What the mass counts, by its rule."""
+    return say(NOTE.get(method.rule, "alpha"))
+
+
+def seeds_label(method: FlowDiffusion) -> str:
+    """What the number of seeds counts, as the control beside the question says."""
+    return say("Passage seeds") if method.seeding == "question" else say("Seeds N")
+
+
+def sweep_tab(view: View) -> None:
+    """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
+    graph, method = view.graph, view.method
+    st.caption(say("Each cell is an exact solve of this question. Click one to load its settings; "
+                   "the controls at the left and on Explore then have them. The settings now are "
+                   "outlined."))
+    left, middle, right = st.columns([3, 3, 4], gap="medium")
+    variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",
+                          default=("plain", "hybrid", "product"), key=keep("sweep_weights"),
+                          bind="query-params", wrap=True)
+    usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
+    counts = sorted({*usual, method.seeds})
+    seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
+                         key=keep(f"sweep_{method.seeding}"), bind="query-params", wrap=True)
+    passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
+    names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
+    gold = right.multiselect(
+        say("Gold passages, if you know them"), list(names), _known_gold(view, names),
+        format_func=names.__getitem__,
+        key=f"gold-{view.knowledge.name}-{view.version}-{view.question}",
+        help=say("The passages that answer the question: needed for recall and leakage."))
+    if not variants or not seeds:
+        st.write(say("Choose at least one edge weight and one number of seeds."))
+        return
+    masses = masses_for(_problem(view))
+    base = replace(method, mass=masses[0], seeds=1, variant="plain")
+    asked = (view.knowledge.id, view.version, view.question, base, tuple(variants),
+             tuple(sorted(seeds)), tuple(gold))
+    cells: tuple[Cell, ...] = compute_once("sweep", asked, lambda progress: sweep(
+        _corpus(view), view.plan, base, Grid(masses, sorted(seeds), variants), gold, progress))
+    metrics = [m for m in figures.METRICS if gold or m not in ("recall", "leakage")]
+    metric = st.segmented_control(
+        say("Color and number"), metrics, default="size", required=True, key=keep("sweep_metric"),
+        bind="query-params", format_func=lambda m: say(figures.METRICS[m][0])) or "size"
+    _sweep_maps(cells, metric, variants, method)
+    loaded: Cell | None = value_of(LOADED, None)
+    if loaded is not None:
+        st.caption(say("Loaded: mass {mass}, {seeds}, {weight} weights.", mass=f"{loaded.mass:g}",
+                       seeds=count(loaded.seeds, "seed"), weight=loaded.variant))
+        st.page_link(page("explore"), label=say("See it in Explore"), icon=":material/hub:")
+
+
+def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
+    """Those of these passages whose documents the question is known to need."""
+    needed = needed_documents(view.knowledge, view.question)
+    if not needed:
+        return []
+    with view.knowledge.store() as store:
+        nodes = store.graph.nodes(passages)
+        chunks = store.passages.get(node.key for node in nodes.values())
+    return [name for name, node in nodes.items()
+            if node.key in chunks and chunks[node.key].document in needed]
+
+
+def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], method: FlowDiffusion
+                ) -> None:
+    """One map for each weight, side by side, on one scale of colors."""
+    values = [getattr(cell, metric) for cell in cells]
+    meaning = say(figures.METRICS[metric][1])
+    seconds = sum(cell.milliseconds for cell in cells) / 1000
+    beside = ""
+    if cells[0].recall is not None and metric in ("size", "tokens"):
+        beside = say("Below each number: the share of the gold passages among the best 5.")
+    st.caption(say("{capitalize}. {cells} solves took {value} s. {beside}", beside=beside,
+                   capitalize=capital(meaning), cells=len(cells), value=f"{seconds:.2f}"))
+    axes = figures.SweepAxes(metric, min(values), max(values), mass_label(method),
+                             seeds_label(method))
+    settings = method.mass, method.seeds, method.variant
+    for place, variant in zip(st.columns(len(variants), gap="small"), variants, strict=True):
+        mine = [cell for cell in cells if cell.variant == variant]
+        now = next((cell for cell in mine if (cell.mass, cell.seeds, variant) == settings), None)
+        own = [getattr(cell, metric) for cell in mine]
+        alt = say("Map of {metric} for {weight} weights: from {low} to {high}.", metric=meaning,
+                  weight=variant, low=f"{min(own):.3g}", high=f"{max(own):.3g}")
+        if now is not None:
+            told = say("The settings now, outlined: mass {mass}, {seeds} seeds, {value}.",
+                       mass=f"{now.mass:g}", seeds=now.seeds, value=f"{getattr(now, metric):.3g}")
+            alt = f"{alt} {told}"
+        key = f"sweep-{variant}"
+        with place:
+            chart(figures.sweep_map(mine, axes, now, _ink()), alt, key,
+                  [spec.name for spec in fields(Cell)], [astuple(cell) for cell in mine],
+                  partial(_load, key, mine, method))
+
+
+def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
+    """Give the controls the settings of the clicked cell."""
+    event: dict[str, Any] = value_of(key, {"selection": {"points": []}})
+    points = event["selection"]["points"]
+    if not points:
+        return
+    cell = cells[int(np.ravel(points[0]["customdata"])[0])]
+    preset = value_of("preset", "") or next(iter(PRESETS))
+    rule = "" if method.rule == PRESETS[preset].method.rule else f"_{method.rule}"
+    put(f"{preset}_mass{rule}", float(cell.mass))
+    put(f"{preset}_seeds", cell.seeds)
+    put(f"{preset}_variant", cell.variant)
+    put(LOADED, cell)
+
+
+def timeline_tab(view: View) -> None:
+    """When each node fills, as swim lanes."""
+    problem = _problem(view)
+    limit = reach(problem, problem.end())
+    found = timeline(problem, limit)
+    if not found.entries:
+        st.write(say("Nothing fills up: no seed of this question has a neighbor."))
+        return
+    st.caption(say("A bar begins at the exact mass at which its node is full, and it never empties "
+                   "again. A node's lane is the first seed upstream along the strongest inflows; Why "
+                   "counts all inflows, so another seed may have the largest share there."))
+    drawn = many = len(found.entries)
+    if many > 10:
+        drawn = st.slider(say("Nodes shown"), 10, min(many, 150), min(many, 40), key=keep("lanes_shown"),
+                                                bind="query-params")
+    unit = mass_label(view.method)
+    first = found.entries[0]
+    chart(figures.lanes(found, drawn, unit, _ink(), view.method.mass),
+          say("Swim lanes of {nodes} nodes; the first to fill is {name} at {mass}; the mass is {now} "
+              "now.", nodes=drawn, name=clean(first.name, 40), mass=f"{first.mass:.3g}",
+              now=f"{view.method.mass:.3g}"), "timeline",
+          ("node", "kind", "full from", "lane", "seed"),
+          [(e.name, e.kind, e.mass, e.lane, e.seed) for e in found.entries])
+    if found.next_mass is not None:
+        st.caption(say("Next: {next_name} at {next_mass}.",
+                       next_name=plain(clean(found.next_name, 60)),
+                       next_mass=f"{found.next_mass:.4g}"))
+
+
+def movie_tab(view: View) -> None:
+    """Algorithm 2, push by push, beside the exact solution."""
+    problem = _problem(view)
+    filmed = _film(view.knowledge.id, view.version, view.question, view.method, problem)
+    graph = problem.layer
+    positions, _ = placed(view)
+    ids = [graph.ids[row] for row in filmed.rows.tolist()]
+    names = [shown(graph, row) for row in filmed.rows.tolist()]
+    places = {i: positions[node] for i, node in enumerate(ids) if node in positions}
+    staging = Staging(order="largest", aspect=ASPECT, ramp=chosen_drawing().ramp)
+    movie(movie_data(filmed, names, places, staging), key="movie")
+    st.caption(say("The released code stops after {released_pushes} pushes, whatever is left above "
+                   "capacity then; the exact solution leaves nothing.",
+                   released_pushes=RELEASED.most_pushes))
+    head = (say("order"), say("pushes"), say("excess below 0.1%"),
+            say("mass above capacity after {pushes} pushes", pushes=RELEASED.most_pushes))
+    rows = []
+    for take in filmed.takes:
+        converged = say("yes") if take.converged else say("no")
+        rows.append((say(ORDERS[take.order]), f"{len(take.pushed):,}", converged, f"{take.left:.2%}"))
+    st.html(read_table(head, rows))
+    download_csv(say("Data as CSV"), ("order", "push", "node", "excess", "objective"),
+                 lambda: _curves(filmed, names), "movie.csv", key="movie-csv")
+
+
+def _curves(filmed: Movie, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Node, excess and objective after every push of every order."""
+    for take in filmed.takes:
+        for i, state in enumerate(states(filmed, take)):
+            node = names[take.pushed[i - 1]] if i else ""
+            yield take.order, i, node, state.excess, state.objective
+
+
+def gates_tab(view: View) -> None:
+    """Every edge's three factors."""
+    problem = _problem(view)
+    found = gates(problem, problem.solve())
+    if not found:
+        st.write(say("No gate was read: nothing is retrieved. Raise the mass."))
+        return
+    closed = sum(gate.closed for gate in found)
+    st.caption(say("{found} gates were read, {closed} of them closed: narrower than a "
+                   "hundredth of the widest. A closed gate still leaks when everything before it is "
+                   "full.", found=f"{len(found):,}", closed=f"{closed:,}"))
+    chart(figures.gate_histogram(found),
+          say("Histogram of {number} edge weights from {low} to {high}.", number=len(found),
+              low=f"{found[-1].weight:.1e}", high=f"{found[0].weight:.1e}"),
+          "gates", GATE_COLUMNS, [astuple(gate) for gate in found])
+    rows = [(clean(g.source, 60), clean(g.target, 60), *astuple(g)[2:]) for g in found]
+    table(columns_of(GATE_COLUMNS, rows), formats=dict.fromkeys(GATE_COLUMNS[2:7], "%.3g"), meanings={
+        GATE_COLUMNS[2]: "The part of the weight that no question changes: how similar the ends are, "
+        "for all that joins them. It can exceed 1: a name in a passage's title counts four times."})
+
+
+def robustness_tab(view: View) -> None:
+    """How often each node returns when the embeddings are jittered."""
+    left, middle, right = st.columns(3, gap="medium")
+    noise = left.slider(say("Noise, relative to an embedding's length"), 0.0, 1.0, 0.5, 0.01,
+                        key=keep("noise"), bind="query-params")
+    draws = middle.slider(say("Draws"), 5, 50, 20, key=keep("draws"), bind="query-params")
+    seed = right.number_input(say("Seed of the noise"), 0, 9999, 0, key=keep("noise_seed"),
+                              bind="query-params")
+    asked = (view.knowledge.id, view.version, view.question, view.method, noise, draws, seed)
+    found = compute_once("robustness", asked, lambda progress: returns(
+        _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
+    usual = [r for r in found if r.usual]
+    if not found:
+        st.write(say("Nothing is retrieved, with or without noise. Raise the mass."))
+        return
+    steady = sum(r.share == 1 for r in usual)
+    others = len(found) - len(usual)
+    st.caption(say("{steady} of {usual} retrieved nodes return in every draw. Others that come in at "
+                   "least one: {others}.", steady=steady, usual=len(usual), others=others))
+    chart(figures.return_bars(found, 60, _ink()),
+          say("Bars of how often nodes return: {steady} of {usual} in all {draws} draws.",
+              steady=steady, usual=len(usual), draws=draws),
+          "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
+          [(r.name, r.kind, r.share, r.usual) for r in found])
+    if len(found) > 60:
+        st.caption(say("The first 60 of {found} are drawn; the CSV has all.", found=len(found)))
+
+
+def _corpus(view: View) -> Any:
+    return view.knowledge.corpus(view.graph)
+
+
+def _problem(view: View) -> Problem:
+    return view.method.problem(_corpus(view), view.plan)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _film(workspace: str, version: str, question: str, method: FlowDiffusion,  # noqa: ARG001
+          _problem: Problem) -> Movie:
+    return film(_problem.layer, _problem.gates, _problem.seeds.rows, _problem.mass,
+                method.capacity)

@@ -1,0 +1,165 @@
+"""Texts of documents as HTML for st.html: the one place of the app that writes tags.
+
+Parameters named `html` are such HTML already; all others are text, in which nothing is taken for
+markup. How it looks is in assets/page.css.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from qafd.app.escaping import safe, safe_lines
+
+COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # Okabe and Ito's
+
+
+def paragraph(html: str, style: str = "") -> str:
+    """A paragraph in one of the styles of the page: lead, answer, source, quiet."""
+    return f"<p class='{style}'>{html}</p>" if style else f"<p>{html}</p>"
+
+
+def bold(html: str) -> str:
+    """Words that stand out."""
+    return f"<b>{html}</b>"
+
+
+def italic(html: str) -> str:
+    """Words of somebody else."""
+    return f"<i>{html}</i>"
+
+
+def small(html: str) -> str:
+    """What stands back: where something is from."""
+    return f"<small class='quiet'>{html}</small>"
+
+
+def lines(*html: str) -> str:
+    """Lines below one another, without the empty ones."""
+    return "<br>".join(line for line in html if line)
+
+
+def heading(text: str, below: str = "") -> str:
+    """A heading with a small line below it."""
+    return f"<h2>{safe(text)}</h2>" + (f"<small>{safe(below)}</small>" if below else "")
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """A list of sentences."""
+    return "<ul>" + "".join(f"<li>{safe(text)}</li>" for text in texts) + "</ul>"
+
+
+def best(text: str, is_best: bool, length: int = 2000) -> str:
+    """A quoted sentence, bold where it is the best one."""
+    return bold(safe(text, length)) if is_best else safe(text, length)
+
+
+def cited(number: int, words: str, anchor: str = "") -> str:
+    """The number of a source above the line, a link to its place on the page where it has one."""
+    if anchor:
+        words = f"<a href='#{anchor}-{number}'>{words}</a>"
+    return f"<sup>{words}</sup>"
+
+
+def anchored(html: str, anchor: str, number: int) -> str:
+    """A source to which `cited` leads."""
+    return f"<div id='{anchor}-{number}' class='source'>{html}</div>"
+
+
+def marked(text: str, marks: Iterable[tuple[int, int]], start: int = 0,
+           end: int | None = None) -> str:
+    """A stretch of a text with its line breaks, and the marks that begin in it."""
+    end = len(text) if end is None else end
+    at, parts = start, []
+    for first, last in sorted(marks):
+        if start <= first < end:
+            parts += [safe_lines(text[at:first]), f"<mark>{safe_lines(text[first:last])}</mark>"]
+            at = last
+    return " ".join([*parts, safe_lines(text[at:end])])
+
+
+def marked_in_line(text: str, marks: Iterable[tuple[int, int]], between: str = " ") -> str:
+    """A sentence as one line with its marks; `between` stands for line breaks."""
+    at, parts = 0, []
+    for first, last in marks:
+        if at <= first < last <= len(text):
+            parts += [_spaced(text[at:first], between), f"<mark>{_spaced(text[first:last], ' ')}</mark>"]
+            at = last
+    return "".join([*parts, _spaced(text[at:], between)])
+
+
+def _spaced(text: str, between: str) -> str:
+    """A part of a sentence, with the spaces at its ends."""
+    text = text.replace("\n", between)
+    inner = safe(text)
+    if not inner:
+        return " "
+    before = " " if text[:1].isspace() else ""
+    after = " " if text[-1:].isspace() else ""
+    return before + inner + after
+
+
+def folded(summary_html: str, html: str) -> str:
+    """What opens when its summary is clicked."""
+    return f"<details><summary>{summary_html}</summary>{html}</details>"
+
+
+def hinted(text: str, hint: str) -> str:
+    """Words with a hint for the pointer."""
+    return f"<span title='{safe(hint)}'>{safe(text)}</span>"
+
+
+def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose cells wrap, so that all of it can be read; the last column keeps its width."""
+    return f"<table class='facts'>{_row('th', head)}{''.join(_row('td', row) for row in rows)}</table>"
+
+
+def _row(tag: str, texts: Sequence[str]) -> str:
+    cells = []
+    for text in texts:
+        name = " class='number'" if re.fullmatch(r"[\d.,e%+-]+", text) else ""
+        cells.append(f"<{tag}{name}>{safe(text, 600)}</{tag}>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def side_by_side(cells_html: Sequence[str], columns: int = 2) -> str:
+    """Cells in the columns of a picture where they fit, below one another where not."""
+    cells = "".join(f"<section>{cell}</section>" for cell in cells_html)
+    return f"<div class='beside' style='--columns:{columns}'>{cells}</div>"
+
+
+def matrix(title: str, names: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
+    """Shares between each two of some names, as numbers on colors."""
+    head = "".join(f"<th scope='col'>{safe(name)}</th>" for name in names)
+    body = ""
+    for name, row in zip(names, rows, strict=True):
+        cells = "".join(f"<td style='background:rgb(52 163 84/{0.6 * share:.2f})'>{share:.2f}</td>"
+                        for share in row)
+        body += f"<tr><th scope='row'>{safe(name)}</th>{cells}</tr>"
+    return (f"<table class='overlap'><caption>{safe(title)}</caption><tr><td></td>{head}</tr>"
+            f"{body}</table>")
+
+
+def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
+    """What a score is the sum of: a bar, of the width that the best score would fill, and words.
+
+    "" for a score without parts.
+    """
+    shown = [(name, value, color) for (name, value), color in zip(parts, COLORS, strict=False)
+             if value >= 0.005]
+    if not shown:
+        return ""
+    whole = max(best_score, sum(value for _, value, _ in shown))  # in a sent file it may be more
+    bar = words = ""
+    for name, value, color in shown:
+        bar += f"<i style='flex:none;width:{100 * value / whole:.2f}%;background:{color}'></i>"
+        words += f"<span class='part'><b style='color:{color}'>■</b> {safe(name)} {value:.2f}</span>"
+    return f"<div class='parts'>{bar}</div><small>{words}</small>"
+
+
+def ticks(places: Iterable[tuple[float, bool]], hint: str, label: str) -> str:
+    """Ticks below a control at shares of its length; those of what is full already are long."""
+    marks = ""
+    for place, full in places:
+        name = " class='full'" if full else ""
+        marks += f"<i{name} style='left:{place:.2%}'></i>"
+    return (f"<div role='img' class='ticks' title='{safe(hint)}' aria-label='{safe(label)}'>"
+            f"{marks}</div>")

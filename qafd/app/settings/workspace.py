@@ -1,0 +1,127 @@
+"""The Settings page: workspaces, making the graph anew, versions, wiping."""
+
+import platform
+import sqlite3
+from importlib.metadata import version
+
+import streamlit as st
+
+from qafd import __version__
+from qafd.app.documents.models import (
+    choice_of,
+    embedder_name,
+    embedders,
+    embedding_plan,
+    start,
+    use_embedder,
+)
+from qafd.app.documents.work import jobs_panel
+from qafd.app.escaping import plain
+from qafd.app.pages import page
+from qafd.app.session import session
+from qafd.app.tables import table
+from qafd.app.workspaces import choose, is_at_home, is_sample, names, new_workspace
+from qafd.ingest.jobs import enqueue
+from qafd.knowledge import KnowledgeGraph
+from qafd.samples import SAMPLES
+from qafd.storage import remove_workspace, size_of
+from qafd.view.panel import clean
+from qafd.wording import say
+from qafd.wording.counts import count
+
+LIBRARIES = ("streamlit", "numpy", "scipy", "networkx", "sqlite-utils", "spacy", "onnxruntime",
+             "pyvis", "plotly", "openai")
+
+
+def workspace_settings(knowledge: KnowledgeGraph) -> None:
+    """Where the workspace is, and making a new one."""
+    st.header(say("Workspace"), anchor=False)
+    with knowledge.store() as store:
+        files = sum(file.deleted_at is None for file in store.files.all())
+        revision, extractor = store.graph.revision, store.log.extractor
+        embedder, dimension = store.vectors.embedder
+    size = (size_of(knowledge.url) or 0) / 1e6
+    st.write(say("{files}, graph revision {revision}, {size} MB", files=count(files, "file"),
+                 revision=revision, size=f"{size:.1f}"))
+    st.code(knowledge.place.written, language=None)
+    if embedder:
+        st.caption(say("Entities: {extractor}. Embeddings: {embedder}, {dimension} dimensions.",
+                       extractor=plain(clean(extractor, 80)), dimension=dimension,
+                       embedder=plain(clean(embedder, 80))))
+    else:
+        st.caption(say("Nothing is read or embedded yet."))
+    new_workspace("new_workspace")
+    if removed := session().removed:
+        session().removed = ""
+        st.success(say("Removed {removed} for good.", removed=plain(removed)))
+    if not files and session().created == knowledge.name:
+        st.success(say("Made {stem}; it is the chosen workspace.", stem=plain(knowledge.name)))
+        st.page_link(page("documents"), label=say("Add documents"), icon=":material/upload_file:")
+
+
+def remake(knowledge: KnowledgeGraph) -> None:
+    """Make the graph anew from what was read, or with new vectors, as a job."""
+    with knowledge.store() as store:
+        if not store.files.all():
+            return
+    st.header(say("Graph"), anchor=False)
+    st.write(say("Both keep your documents and what was read from them. They run in the background, "
+                 "and the graph is empty until they are done."))
+    now = choice_of(knowledge)
+    options = embedders(now)
+    at = st.selectbox(say("Embedding model"), range(len(options)), options.index(now), key="embedder",
+                      format_func=lambda i: embedder_name(options[i]),
+                      help=say("Another one is named above, under Language models."))
+    embedding_plan(knowledge, options[at])
+    with st.container(horizontal=True):
+        rebuild = st.button(say("Rebuild the graph"), key="rebuild",
+                            help=say("Makes nodes and edges anew, as qafd index --rebuild does."))
+        embed = st.button(say("Compute all vectors anew"), key="re_embed",
+                          help=say("With this embedding model, as qafd index --re-embed does. What "
+                              "is computed is kept if it is interrupted."))
+    if embed:
+        use_embedder(knowledge, options[at])
+    if rebuild or embed:
+        with knowledge.store() as store, store.transaction():
+            if embed:
+                store.vectors.forget()
+            store.graph.drop()
+            enqueue(store)
+        start(knowledge)
+    jobs_panel(knowledge)
+
+
+def versions() -> None:
+    """What to name in a report."""
+    st.header(say("Versions"), anchor=False)
+    rows = {"qafd": __version__, "Python": platform.python_version(),
+            "SQLite": sqlite3.sqlite_version} | {name: version(name) for name in LIBRARIES}
+    with st.expander(say("qafd {version} on Python {python_version}", version=__version__,
+                         python_version=platform.python_version())):
+        table({"what": rows, "version": rows.values()})
+
+
+def wipe(knowledge: KnowledgeGraph) -> None:
+    """Empty or remove the workspace, after its name was typed."""
+    name = knowledge.name
+    own = is_at_home(knowledge) and name not in SAMPLES
+    st.header(say("Wipe or remove") if own else say("Wipe"), anchor=False)
+    st.write(say("Wiping removes all documents, uploads and the graph of this workspace for good")
+             + (say("; removing deletes its file too.") if own else "."))
+    typed = st.text_input(say("Type the name of the workspace to confirm"), key="wipe_name",
+                          placeholder=name)
+    with st.container(horizontal=True):
+        empty = st.button(say("Wipe this workspace"), disabled=typed != name)
+        delete = own and st.button(say("Remove this workspace"), disabled=typed != name)
+    if empty:
+        knowledge.wipe()
+        st.rerun()
+    if delete:
+        remove_workspace(knowledge.url)
+        session().removed = name
+        choose(names()[0])
+        st.rerun()
+    if is_sample(knowledge) and st.button(
+            say("Restore the sample"), help=say("As it was bundled; what you added to it is gone.")):
+        remove_workspace(knowledge.url)
+        st.rerun()

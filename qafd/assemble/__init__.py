@@ -1,0 +1,95 @@
+"""The extraction log to the graph: nodes, edges and vectors, as a pure function."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qafd.assemble.claims import aliases_of
+from qafd.assemble.edges import find_relations, mention_edges
+from qafd.assemble.entities import alignment, entity_node, find_entities, passage_node
+from qafd.assemble.readings import Reading, log_order
+from qafd.assemble.synonyms import Near, nearest_names, synonym_edges
+from qafd.pace import silent
+from qafd.records import Edge, Extraction, Node, Vectors
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The graph: nodes sorted by (kind, key), edges by (source, target, kind).
+
+    `alignment` (n, d) is what a question is compared with, `names` (n, d) are the vectors of
+    the bare names (of the passage itself for a passage); unit rows in the order of `nodes`. `near`
+    are the nearest names of each, which the synonyms are made of.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    alignment: Vectors = field(repr=False)
+    names: Vectors = field(repr=False)
+    near: Near = field(default_factory=dict, repr=False)
+
+
+def assemble(
+    readings: Iterable[Reading], embed_names: Callable[[Sequence[str]], Vectors],
+    compared: Callable[[int, int], None] = silent,
+) -> Assembly:
+    """The knowledge graph of a log of readings, the same for every order of the log.
+
+    Nodes are the passages and the entities; an entity is a key with a mention, where a
+    noun chunk needs two sentences, a lone proper noun must never be written small, a title
+    that is but the file's name must occur in a text, and a heading in a sentence. Known names are
+    then found again in all passages by longest match. Names of one document that are the last
+    word of just one of its persons, or a spelled-out acronym, are one entity.
+
+    Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
+
+    - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where
+      the entity is the passage's title or heading (0.5 times where no sentence says the title),
+      0.1 times for terms, and divided by the entity's number of passages to the power 0.2;
+    - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times
+      the weight that an imported graph gives it, as a multiple of the mean;
+    - synonym, entity to entity: cosine of the names >= 0.8, times 0.1, where one of the two is
+      among the 16 nearest such names of the other.
+
+    Parameters
+    ----------
+    readings : iterable of Reading
+        Distinct chunks.
+    embed_names : callable
+        Keys to unit rows, shape (k, d); called once, with sorted keys.
+    compared : callable
+        Told now and then how many of all names were compared with the others, which takes longest
+        of all that is done here; what it raises ends the assembly.
+    """
+    log = sorted(readings, key=log_order)
+    if not log:
+        nothing = np.zeros((0, 0), np.float32)
+        return Assembly((), (), nothing, nothing)
+    aliases = _aliases_of_all(log)
+    entities = find_entities(log, aliases)
+    keys = sorted(entities)
+    passages = sorted(log, key=lambda reading: reading.chunk.id)
+    texts = np.stack([reading.vector for reading in passages])
+    names = embed_names(keys) if keys else np.zeros((0, texts.shape[1]), np.float32)
+    nodes = [entity_node(key, entities[key], log) for key in keys]
+    nodes += [passage_node(reading.chunk) for reading in passages]
+    near = nearest_names(keys, names, range(len(keys)), compared)
+    edges = [
+        *mention_edges(keys, entities, log, names),
+        *find_relations(keys, log, aliases, names),
+        *synonym_edges(keys, near),
+    ]
+    return Assembly(
+        nodes=tuple(nodes),
+        edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
+        alignment=np.concatenate([alignment(keys, entities, log), texts]),
+        names=np.concatenate([names, texts]), near=near)
+
+
+def _aliases_of_all(log: Sequence[Reading]) -> dict[str, dict[str, str]]:
+    documents: dict[str, list[Extraction]] = defaultdict(list)
+    for reading in log:
+        documents[reading.chunk.document].append(reading.extraction)
+    return {document: aliases_of(some) for document, some in documents.items()}

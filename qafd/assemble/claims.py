@@ -1,0 +1,89 @@
+"""The keys that a passage claims to be names, before it is known which are entities."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+
+from qafd.assemble.readings import Alias
+from qafd.reading.text import NameIndex, canonical, title_of_file
+from qafd.records import GUESS, Chunk, Extraction, Mention
+
+_LOWER = re.compile(r"\b[^\W\d_A-Z]\w*")
+
+
+@dataclass
+class Claims:
+    """The keys that a passage claims to be names, by what else is needed to make them entities.
+
+    `sure` ones need nothing, titles that are but a file's name (`filed`) must occur in a text, a
+    `lone` proper noun must never be written small, terms need two sentences (those of this passage
+    are here); `concepts` are titles of one word that may be found without a capital.
+    """
+
+    sure: set[str] = field(default_factory=set)
+    filed: set[str] = field(default_factory=set)
+    lone: set[str] = field(default_factory=set)
+    terms: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    concepts: set[str] = field(default_factory=set)
+
+
+def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:
+    """What a passage claims, aliases of its document resolved."""
+    claims = Claims()
+    for mention in extraction.mentions:
+        key = alias.get(mention.key, mention.key)
+        if mention.kind == "heading" or _certain(mention, chunk):
+            claims.sure.add(key)
+        elif mention.kind == "title":
+            claims.filed.add(key)
+        elif mention.kind == "term":
+            claims.terms[key].add(mention.sentence)
+        else:
+            claims.lone.add(key)
+        if mention.kind == "title" and _certain(mention, chunk) and mention.key.isalpha() and (
+                mention.key == chunk.title.casefold()):
+            claims.concepts.add(mention.key)
+    return claims
+
+
+def sure_names(chunk: Chunk, extraction: Extraction) -> tuple[str, ...]:
+    """The keys of a chunk that make entities without another mention, sorted.
+
+    Embedding them while the chunk is at hand leaves little to embed for `assemble`.
+    """
+    return tuple(sorted({m.key for m in extraction.mentions if _certain(m, chunk)}))
+
+
+def _certain(mention: Mention, chunk: Chunk) -> bool:
+    if mention.kind == "title":
+        return chunk.title != title_of_file(chunk.document)
+    return mention.kind not in ("heading", "term") and (
+        mention.kind != "PROPN" or " " in mention.key)
+
+
+def small_words(text: str) -> list[str]:
+    """The words of a text that begin without a capital."""
+    return _LOWER.findall(text)
+
+
+def capital_names(chunk: Chunk, extraction: Extraction, index: NameIndex) -> list[str]:
+    """The names that a passage has with a capital where it counts, each as often as it is there."""
+    starts = [start for start, _ in extraction.sentences]
+    return [key for key, _, _ in index.find(chunk.text, starts)]
+
+
+def aliases_of(extractions: Iterable[Extraction]) -> dict[str, str]:
+    """Of one document: keys to the key they stand for in it."""
+    own_key = cache(canonical)  # a graph of many edges has each name many times
+    spelled: dict[str, set[str]] = defaultdict(set)
+    for extraction in extractions:
+        for mention in extraction.mentions:
+            own = own_key(mention.name)
+            if own != mention.key:
+                spelled[own].add(mention.key)
+            words = mention.key.split()
+            if mention.kind.rstrip(GUESS) == "PERSON" and 1 < len(words) < 5:
+                spelled[words[-1]].add(mention.key)
+    return {name: next(iter(keys)) for name, keys in spelled.items() if len(keys) == 1}

@@ -1,0 +1,126 @@
+"""The edges of a log: of entities to passages, and what passages assert of two entities."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qafd.assemble.entities import Parts
+from qafd.assemble.readings import Alias, Reading
+from qafd.assemble.synonyms import cosines_of
+from qafd.records import WEIGHT, Edge, Extraction, Vectors, node_id
+
+FLOOR = 1e-3  # of a similarity, so that every weight stays positive
+TITLE_FACTOR = 4.0
+UNTOLD_FACTOR = 0.5  # of a title that no sentence says
+TERM_FACTOR = 0.1
+HUB_EXPONENT = 0.2
+EVIDENCE_LIMIT = 20  # sentences kept for an edge
+
+
+@dataclass
+class PairPart:
+    """What one passage asserts of two keys: the label of each sentence, in both directions.
+
+    `given` are the weights that an imported graph gives the relation, see `WEIGHT`.
+    """
+
+    forth: dict[int, str] = field(default_factory=dict)
+    back: dict[int, str] = field(default_factory=dict)
+    given: list[float] = field(default_factory=list)
+
+
+def pairs_of(extraction: Extraction, alias: Alias) -> dict[tuple[str, str], PairPart]:
+    """What a passage asserts of each two keys, the lower one first."""
+    pairs: dict[tuple[str, str], PairPart] = defaultdict(PairPart)
+    for said in extraction.descriptions:
+        if said.kind == WEIGHT and said.target:
+            ends = (alias.get(said.source, said.source), alias.get(said.target, said.target))
+            pairs[min(ends), max(ends)].given.append(said.strength)
+    for assertion in extraction.assertions:
+        source = alias.get(assertion.source, assertion.source)
+        target = alias.get(assertion.target, assertion.target)
+        if source == target:
+            continue
+        pair = pairs[min(source, target), max(source, target)]
+        labels = pair.forth if source < target else pair.back
+        labels.setdefault(assertion.sentence, assertion.label)
+    return pairs
+
+
+def mention_edges(keys: Sequence[str], entities: Mapping[str, Parts], log: Sequence[Reading],
+                  names: Vectors) -> Iterator[Edge]:
+    """The edges from entities to the passages that mention them; `names` has a row for each key."""
+    for row, key in enumerate(keys):
+        parts = {number: part for number, part in entities[key].items() if part.holds}
+        numbers = sorted(parts)
+        named = any(part.named for part in parts.values())
+        factor = (1.0 if named else TERM_FACTOR) / len(numbers) ** HUB_EXPONENT
+        told = any(part.told for part in parts.values())
+        heads = TITLE_FACTOR if told else UNTOLD_FACTOR
+        texts = np.stack([log[number].vector for number in numbers])
+        cosines = cosines_of(texts, names[row:row + 1])
+        for number, cosine in zip(numbers, cosines.tolist(), strict=True):
+            part, chunk = parts[number], log[number].chunk.id
+            title = heads if part.titled else 1.0
+            sentences = sorted({sentence for sentence, _, _ in part.places})
+            yield Edge(
+                node_id("entity", key), node_id("passage", chunk), "mention",
+                title * factor * max(FLOOR, cosine), count=max(1, len(part.places)),
+                evidence=tuple((chunk, sentence) for sentence in sentences))
+
+
+def find_relations(keys: Sequence[str], log: Sequence[Reading], aliases: Mapping[str, Alias],
+                      names: Vectors) -> Iterator[Edge]:
+    row = {key: i for i, key in enumerate(keys)}
+    asserted: dict[tuple[str, str], dict[str, PairPart]] = defaultdict(dict)
+    for reading in log:
+        for pair, part in pairs_of(reading.extraction, aliases[reading.chunk.document]).items():
+            if pair[0] in row and pair[1] in row:
+                asserted[pair][reading.chunk.id] = part
+    yield from relation_edges(asserted, row, names)
+
+
+def relation_edges(asserted: Mapping[tuple[str, str], Mapping[str, PairPart]],
+                   row: Mapping[str, int], names: Vectors) -> Iterator[Edge]:
+    """The relations of pairs of entities; `row` says which row of `names` is whose."""
+    pairs = sorted(asserted)
+    ends = np.array([(row[u], row[v]) for u, v in pairs], np.int64).reshape(-1, 2)
+    cosines = cosines_of(names[ends[:, 0]], names[ends[:, 1]]).tolist() if pairs else []
+    for pair, cosine in zip(pairs, cosines, strict=True):
+        edge = _relation_edge(pair, asserted[pair], cosine)
+        if edge is not None:
+            yield edge
+
+
+def _relation_edge(pair: tuple[str, str], parts: Mapping[str, PairPart], cosine: float
+                  ) -> Edge | None:
+    """The edge of two entities, if a passage asserts one.
+
+    Parameters
+    ----------
+    parts : mapping of str to PairPart
+        By the passage's id, in the order of the log.
+    cosine : float
+        Of the two names.
+    """
+    forth: dict[tuple[str, int], str] = {}
+    back: dict[tuple[str, int], str] = {}
+    given = 0.0
+    for chunk, part in parts.items():
+        forth |= {(chunk, sentence): label for sentence, label in part.forth.items()}
+        back |= {(chunk, sentence): label for sentence, label in part.back.items()}
+        for weight in part.given:
+            given += weight
+    if not forth and not back:
+        return None
+    source, target = pair if len(forth) >= len(back) else reversed(pair)
+    said = forth if len(forth) >= len(back) else back
+    labels = Counter(label for label in said.values() if label)
+    evidence = sorted({*forth, *back})
+    return Edge(
+        node_id("entity", source), node_id("entity", target), "relation",
+        max(FLOOR, cosine) * (given or 1.0),
+        label=min(labels, key=lambda text: (-labels[text], text)) if labels else "",
+        count=len(evidence), evidence=tuple(evidence[:EVIDENCE_LIMIT]))

@@ -1,0 +1,40 @@
+"""A passage with what was found in it and its vectors, as the log has it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from qafd.records import Chunk, Extraction, Vectors
+
+if TYPE_CHECKING:
+    from qafd.models.embedder import PassageEmbedder
+
+Alias = Mapping[str, str]
+"""Keys to the key that they stand for in a document."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A chunk, what was extracted from it, and its vectors.
+
+    `vector` has shape (d,), `sentences` shape (s, d): one unit row for each sentence of the
+    extraction, pooled in the context of the passage.
+    """
+
+    chunk: Chunk
+    extraction: Extraction
+    vector: Vectors = field(repr=False)
+    sentences: Vectors = field(repr=False)
+
+
+def read(chunk: Chunk, extraction: Extraction, embedder: "PassageEmbedder") -> Reading:
+    """The chunk with its vectors: one pass over title and text gives them all."""
+    above = f"{chunk.title}\n" if chunk.title else ""
+    spans = [(len(above) + start, len(above) + end) for start, end in extraction.sentences]
+    vector, sentences = embedder.embed_spans(above + chunk.text, spans)
+    return Reading(chunk, extraction, vector, sentences)
+
+
+def log_order(reading: Reading) -> tuple[str, int, str]:
+    """Where a reading stands in the log: by document, then by place in it."""
+    return reading.chunk.document, reading.chunk.start, reading.chunk.id

@@ -1,0 +1,143 @@
+"""The names nearest to each other, and the edges between those that mean nearly the same."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from qafd.pace import silent
+from qafd.reading.text.scripts import is_latin
+from qafd.records import Edge, Floats, Nodes, Vectors, node_id
+
+SYNONYM_FACTOR = 0.1
+SYNONYM_COSINE = 0.8
+SYNONYMS = 16  # nearest names of a name; those that differ in a number alone are all near
+ROUNDING = 1e-5  # more than a cosine in single precision can be wrong
+MANY = 4096  # names from which comparing them begins with bounds of `BOUNDS` numbers
+BOUNDS = 128
+BLOCK = 256  # names that are compared with all others at a time
+CROWDED = 1 / 16  # share of pairs that pass for near from which all cosines are computed
+
+Near = dict[str, dict[str, float]]
+"""Keys to the nearest keys of each that may be called alike, at most `SYNONYMS`, with cosines."""
+
+
+def nearest_names(keys: Sequence[str], names: Vectors, rows: Sequence[int],
+                  compared: Callable[[int, int], None] = silent,
+                  most: int = SYNONYMS) -> Near:
+    """For the keys in some rows the `most` nearest ones of all with cosine >= 0.8, nearest first.
+
+    Two names in scripts that the bundled model cannot read must be spelled alike too. For all rows
+    it is O(n^2), in blocks.
+
+    Parameters
+    ----------
+    keys : sequence of str, length n
+        Sorted.
+    names : ndarray, shape (n, d)
+    """
+    latin = [is_latin(key) for key in keys]
+    bounds = _bounds(names) if len(rows) > MANY else names
+    found: Near = {}
+    for at in range(0, len(rows), BLOCK):
+        if at:
+            compared(at, len(rows))
+        for u, others, cosines in _near(names, bounds, rows[at:at + BLOCK]):
+            some = {keys[v]: cosine for v, cosine in _nearest(
+                u, others, cosines, (keys, latin, names), most)}
+            if some:
+                found[keys[u]] = some
+    return found
+
+
+def synonym_edges(keys: Iterable[str], near: Near) -> Iterator[Edge]:
+    """An edge for every two names of which one is among the nearest of the other."""
+    pairs: dict[tuple[str, str], float] = {}
+    for u in keys:
+        for v, cosine in near.get(u, {}).items():
+            pairs[min(u, v), max(u, v)] = cosine
+    for (u, v), cosine in pairs.items():
+        yield Edge(node_id("entity", u), node_id("entity", v), "synonym", SYNONYM_FACTOR * cosine)
+
+
+def _bounds(names: Vectors) -> Vectors:
+    """Rows whose products are no smaller than the cosines of the names, (n, 128) or (n, d).
+
+    On the axes along which names differ most, the last number is the length of all that is left
+    (Cauchy-Schwarz). Few names of cosine < 0.8 pass for near by them, at a third of the work.
+    """
+    n, d = names.shape
+    if n < MANY or d <= BOUNDS:
+        return names
+    some = names[::n // MANY].astype(np.float64)
+    axes = np.linalg.eigh(some.T @ some)[1][:, ::-1]
+    turned = names @ axes.astype(np.float32)
+    left = np.linalg.norm(turned[:, BOUNDS - 1:], axis=1, keepdims=True)
+    return np.concatenate([turned[:, :BOUNDS - 1], left], axis=1)
+
+
+def _near(names: Vectors, bounds: Vectors, rows: Sequence[int]
+          ) -> Iterator[tuple[int, Nodes, Vectors]]:
+    """Those of some rows that others may be near, these and their rough cosines.
+
+    Rough is in single precision; none of 0.8 or more is missing.
+    """
+    least = SYNONYM_COSINE - ROUNDING
+    rough = bounds[rows] @ bounds.T
+    near = rough >= (least if bounds is names else least - ROUNDING)
+    if bounds is not names and np.count_nonzero(near) > CROWDED * near.size:
+        rough = names[rows] @ names.T
+        near = rough >= least
+        bounds = names
+    for i in np.flatnonzero(near.sum(axis=1) > 1).tolist():  # itself
+        u = rows[i]
+        others = np.flatnonzero(near[i])
+        others = others[others != u]
+        cosines = rough[i, others] if bounds is names else names[others] @ names[u]
+        kept = cosines >= least
+        if kept.any():
+            yield u, others[kept], cosines[kept]
+
+
+def _nearest(
+    u: int, others: Nodes, rough: Vectors,
+    named: tuple[Sequence[str], Sequence[bool], Vectors], most: int,
+) -> Iterator[tuple[int, float]]:
+    """The first `most` of these rows that may be called like row `u`, nearest first, and their
+    cosines.
+
+    `rough`, shape (k,), are their cosines in single precision.
+    """
+    keys, latin, names = named
+    if latin[u] and len(others) > most:
+        least = np.partition(rough, -most)[-most]
+        others = others[rough >= least - 2 * ROUNDING]
+    exact = cosines_of(names[others], names[u:u + 1])
+    left = most
+    for at in np.lexsort((others, -exact)).tolist():
+        v = int(others[at])
+        if not left or exact[at] < SYNONYM_COSINE:
+            return
+        if latin[u] or latin[v] or _alike(keys[u], keys[v]):
+            left -= 1
+            yield v, float(exact[at])
+
+
+def cosines_of(one: Vectors, other: Vectors) -> Floats:
+    """Cosines of paired unit rows, (k,): rounded to single precision from double.
+
+    Processors add in orders of their own; rounded, the sums are the same on all.
+    """
+    exact: Floats = np.einsum("ij,ij->i", *np.broadcast_arrays(one, other), dtype=np.float64)
+    return exact.astype(np.float32).astype(np.float64)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names have three quarters of the shorter one in a row in common.
+
+    A model that knows no letter of two names gives them one vector.
+    """
+    if set(one).isdisjoint(other):
+        return False
+    run = SequenceMatcher(None, one, other, autojunk=False).find_longest_match()
+    return 4 * run.size >= 3 * min(len(one), len(other))

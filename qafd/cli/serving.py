@@ -1,0 +1,70 @@
+"""A workspace for other programs: the commands mcp and serve."""
+
+import os
+from pathlib import Path
+
+import click
+
+from qafd.cli import DONE
+from qafd.cli.command import command, note, with_workspace
+from qafd.cli.options import FILE, name_option
+from qafd.cli.starting import LOOPBACK, check_free
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph
+
+VARIABLE = "QAFD_TOKEN"
+
+
+@command(as_json=False)
+@with_workspace
+def mcp(knowledge: KnowledgeGraph) -> int:
+    """Serve a workspace to a program that speaks the Model Context Protocol, over stdin and stdout.
+
+    Such a program starts this command itself: give it 'qafd', 'mcp', '--db' and the file. It gets
+    the tools search, retrieve, why and answer, which only read.
+    """
+    from qafd.serving.mcp import make_server
+
+    make_server(knowledge).run("stdio")
+    return DONE
+
+
+@command(as_json=False)
+@with_workspace
+@click.option("--port", type=click.IntRange(1, 65535), default=8601)
+@click.option("--host", default="127.0.0.1")
+@name_option
+@click.option("--token-file", type=FILE, help="The token that requests must bring, at least 16 "
+              "characters; else that of $QAFD_TOKEN. There is no default one.")
+def serve(knowledge: KnowledgeGraph, port: int, host: str, name: tuple[str, ...],
+          token_file: Path | None) -> int:
+    """Serve a workspace to other programs over HTTP: search, retrieve, why and answer, read-only.
+
+    /openapi.json describes them. What is sent is not encrypted: for others than this machine put a
+    proxy with TLS before it.
+    """
+    import uvicorn
+
+    from qafd.serving.http import make_app
+
+    app = make_app(knowledge, _token(token_file), name)
+    check_free(host, port)
+    note(f"http://{host}:{port}/openapi.json")
+    if host not in LOOPBACK:
+        note(f"{host} can be reached by others, who need the token; put a proxy with TLS before it")
+    uvicorn.run(app, host=host, port=port, log_level="warning")
+    return DONE
+
+
+def _token(file: Path | None) -> str:
+    given = os.environ.pop(VARIABLE, "")  # no child process is to know it
+    if file is None:
+        if not given:
+            raise ParameterError("no token is set; name a file that holds one with --token-file, "
+                                 "or set QAFD_TOKEN")
+        return given
+    try:
+        return file.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise ParameterError("the token file {file} cannot be read ({error})", file=file,
+                             error=error) from error

@@ -1,0 +1,83 @@
+"""The table of conditions of an exact retrieval: met or not, by which sentence of which document."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qafd.reasons import Reason, ReasonKind
+from qafd.retrieve.base import Retrieval
+from qafd.storage import Workspace
+
+_LEVELS = {ReasonKind.MET_BY_RELATION: "relation", ReasonKind.MET_IN_SENTENCE: "sentence",
+           ReasonKind.MET_IN_PASSAGE: "passage"}
+
+
+@dataclass(frozen=True)
+class ConditionRow:
+    """One condition of one answer: the name it is about, and what shows that it is met.
+
+    `level` is "relation", "sentence" or "passage", "" where it is not met; a `negated` condition is
+    met by nothing. `sentence` is "" where none names both, `passage` the node that shows it.
+    """
+
+    name: str
+    level: str = ""
+    negated: bool = False
+    sentence: str = ""
+    document: str = ""
+    passage: str = ""
+
+    @property
+    def met(self) -> bool:
+        return bool(self.level) or self.negated
+
+
+@dataclass(frozen=True)
+class AnswerConditions:
+    """An answer with its conditions, of which it meets `met` of `wanted` that are not negated."""
+
+    id: str
+    name: str
+    met: int
+    wanted: int
+    rows: tuple[ConditionRow, ...]
+
+
+def tabulate_conditions(retrieval: Retrieval, store: Workspace) -> tuple[AnswerConditions, ...]:
+    """The answers of an exact retrieval, best first, each with all conditions of the question.
+
+    Empty for other methods.
+    """
+    answers = [node for node in retrieval.nodes if node.reason.kind is ReasonKind.MEETS]
+    documents = _documents([node.reason for node in answers], store)
+    found = []
+    for node in answers:
+        values = node.reason.values
+        rows = tuple(_row(one, documents) for one in node.reason.also)
+        found.append(AnswerConditions(node.id, node.name, int(str(values["met"])),
+                                      int(str(values["wanted"])), rows))
+    return tuple(found)
+
+
+def has_answers(retrieval: Retrieval) -> bool:
+    """Whether a retrieval has entities that meet conditions of the question."""
+    return any(node.reason.kind is ReasonKind.MEETS for node in retrieval.nodes)
+
+
+def _row(said: Reason, documents: dict[str, str]) -> ConditionRow:
+    values = said.values
+    passage = str(values.get("passage", ""))
+    return ConditionRow(
+        str(values["name"]), _LEVELS.get(said.kind, ""), said.kind is ReasonKind.NOT_RELATED,
+        str(values.get("text", "")), documents.get(passage, ""), passage)
+
+
+def _documents(reasons: Sequence[Reason], store: Workspace) -> dict[str, str]:
+    """The document of each passage that the conditions are shown by."""
+    passages: dict[str, None] = {}
+    for one in reasons:
+        for said in one.also:
+            passages |= dict.fromkeys([str(said.values.get("passage", ""))])
+    nodes = store.graph.nodes([passage for passage in passages if passage])
+    chunks = store.passages.get(node.key for node in nodes.values())
+    return {passage: chunks[node.key].document for passage, node in nodes.items()
+            if node.key in chunks}

@@ -1,0 +1,603 @@
+"""The graph after a change of the log: only what the change touches is made anew.
+
+`qafd.assemble` makes the graph of a whole log, and both give the same. What follows from one
+document alone, and what else decides of a name, is kept as facts (`qafd.storage.sqlite.postings`).
+A change of documents or edits then touches
+
+1. their passages, and those that have a name which became known or unknown by it,
+2. the names that these passages have, with their edges to all their passages,
+3. relations that these passages assert, or that end in a name which came or went,
+4. synonyms of names that came or went.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise, product
+
+import numpy as np
+
+from qafd.assemble import Assembly
+from qafd.assemble.claims import aliases_of, capital_names, claims_of, small_words
+from qafd.assemble.edges import PairPart, mention_edges, pairs_of, relation_edges
+from qafd.assemble.entities import (
+    KeyPart,
+    alignment,
+    entity_node,
+    is_entity,
+    parts_of,
+    passage_node,
+)
+from qafd.assemble.readings import Reading, log_order
+from qafd.assemble.synonyms import SYNONYMS, Near, nearest_names, synonym_edges
+from qafd.edits import (
+    Edit,
+    apply_edits,
+    connect_by_hand,
+    edges_by_hand,
+    entity_names,
+    entity_types,
+    hidden_keys,
+)
+from qafd.reading.text import NameIndex, canonical, words_in_tree, words_of
+from qafd.reading.text.scripts import form_of, is_other, without_clitic
+from qafd.records import Chunk, Extraction, Node, Vectors, node_id
+from qafd.storage import Workspace
+from qafd.storage.assembled import stored_readings
+from qafd.storage.rows import Log, embedding_key
+
+SHARE = 4  # a change of more than one passage of so many is assembled as a whole
+CLAIMED = ("sure", "filed", "lone", "term")
+ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner")
+"""Kinds of facts that follow from a document alone."""
+
+
+Documents = dict[str, list[tuple[Chunk, Extraction, Extraction]]]
+"""The passages of each document, with the extraction as read and as edits let it be."""
+
+
+class MissingNamesError(Exception):
+    """Names that have no vector yet; with them the change can be taken in."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
+class MissingVectorsError(Exception):
+    """Passages that did not change have lost their vectors; all has to be assembled."""
+
+
+@dataclass
+class Touched:
+    """What a change of facts touches: keys of names, pairs of keys, passages by number."""
+
+    keys: set[str] = field(default_factory=set)
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Note what facts that are new, other or gone say something of."""
+        for kind, term in facts:
+            if kind == "part":
+                self.keys.add(term)
+            elif kind == "pair":
+                low, high = term.split("\n")
+                self.pairs.add((low, high))
+
+
+def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | None:
+    """The documents that the next graph reads otherwise than this one; None where all may be."""
+    state = store.postings.state()
+    if state is None or state["extractor"] != store.log.extractor or (
+            state["embedder"] != store.vectors.embedder[0]):
+        return None
+    used = set(state["edits"])  # type: ignore[call-overload]
+    before = [replace(edit, undone_at=None if edit.id in used else edit.made_at) for edit in edits]
+    passages = set[int]()
+    for key in _reread_keys(before, edits):
+        passages |= store.postings.bodies("raw", key).keys()
+    documents = {chunk.document for chunk in store.postings.passages(passages).values()}
+    return store.postings.touched() | documents
+
+
+def _reread_keys(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]:
+    """The keys that edits let be understood differently, as they are in the log."""
+    names = entity_names(before), entity_names(after)
+    types = entity_types(before), entity_types(after)
+    changed = {key for key in names[0].keys() | names[1].keys()
+               if names[0].get(key) != names[1].get(key)}
+    meant = hidden_keys(before) ^ hidden_keys(after)
+    meant |= {key for key in types[0].keys() | types[1].keys()
+              if types[0].get(key) != types[1].get(key)}
+    changed |= meant
+    for some in names:
+        changed |= {key for key, name in some.items() if canonical(name) in meant}
+    return changed
+
+
+def _state_of(store: Workspace, log: Log) -> dict[str, object]:
+    """What facts of this log are made with."""
+    return {"extractor": store.log.extractor, "embedder": store.vectors.embedder[0],
+            "edits": [edit.id for edit in log.edits if edit.undone_at is None]}
+
+
+class Facts:
+    """The facts of a workspace, brought up to date document by document.
+
+    Parameters
+    ----------
+    whole : bool
+        All documents are given, so names are found by an index of all of them in memory.
+    """
+
+    def __init__(self, store: Workspace, edits: Sequence[Edit], whole: bool = False) -> None:
+        self._postings = store.postings
+        self._store = store
+        self._edits = edits
+        self._whole = whole
+        self._indices: dict[tuple[str, bool], NameIndex] = {}
+        self._gone: set[tuple[str, str]] = set()
+
+    def take_in(self, documents: Collection[str], log: Log) -> Touched:
+        """Bring facts up to date with the log of some documents, whose passages are written.
+
+        Parameters
+        ----------
+        log : Log
+            Of these documents, as they were read.
+        """
+        touched = Touched()
+        read = self._by_document(log)
+        claimed, small, filed = self._take_alone(read, touched)
+        claimed |= self._take_files(filed, read)
+        known = self._postings.known("key", claimed)
+        fresh = {key for key in claimed if self._is_known(key)}
+        changed = fresh ^ known.keys()
+        others = self._passages_with(changed)
+        self._plant("key", fresh - known.keys())
+        self._postings.uproot("key", known.keys() - fresh)
+        read |= self._reread(others, read)
+        concepts = changed | small | self._take_capitals(read)
+        read |= self._reread(self._turn_concepts(concepts), read)
+        self._take_parts(read, documents, touched)
+        return touched
+
+    def _by_document(self, log: Log) -> Documents:
+        read: Documents = defaultdict(list)
+        edited = apply_edits(log.extractions, self._edits)
+        for chunk, raw, extraction in zip(log.chunks, log.extractions, edited, strict=True):
+            read[chunk.document].append((chunk, raw, extraction))
+        return read
+
+    def _reread(self, passages: set[int], read: Mapping[str, object]
+                ) -> Documents:
+        """The documents of some passages that are not read yet."""
+        if self._whole or not passages:
+            return {}
+        chunks = self._postings.passages(passages).values()
+        documents = {chunk.document for chunk in chunks} - read.keys()
+        return self._by_document(self._store.log.read(documents)) if documents else {}
+
+    def _take_alone(self, read: Documents,
+                    touched: Touched) -> tuple[set[str], set[str], set[str]]:
+        """Take in what follows from documents alone.
+
+        Keys that are claimed otherwise than before, words that are written small otherwise, and
+        those of the former that are the titles of files.
+        """
+        changed: set[tuple[str, str]] = set()
+        numbers = self._postings.rows(read)
+        for some in read.values():
+            alias = aliases_of(extraction for _, _, extraction in some)
+            for chunk, raw, extraction in some:
+                facts = _facts_alone(chunk, raw, extraction, alias)
+                changed |= self._postings.put(numbers[chunk.id], ALONE, facts)
+        changed |= self._gone
+        touched.add(changed)
+        small = {term for kind, term in changed if kind in ("small", "concept")}
+        claimed = {term for kind, term in changed if kind in CLAIMED} | small
+        return claimed, small, {term for kind, term in changed if kind == "filed"}
+
+    def forget(self, passages: Iterable[int]) -> Touched:
+        """Remove the facts of passages that are no longer there."""
+        for number in passages:
+            self._gone |= self._postings.forget(number)
+        touched = Touched()
+        touched.add(self._gone)
+        return touched
+
+    def _take_files(self, claimed: set[str],
+                    read: Documents) -> set[str]:
+        """Find the titles of files in texts; those that are found in other passages than before."""
+        known = self._postings.known("file", claimed).keys()
+        fresh = {key for key in claimed if self._postings.bodies("filed", key, 1)}
+        passages = self._passages_with(fresh ^ known)
+        self._plant("file", fresh - known)
+        self._postings.uproot("file", known - fresh)
+        numbers = self._postings.rows(read)
+        texts: dict[int, Chunk] = {}
+        for some in read.values():
+            texts |= {numbers[chunk.id]: chunk for chunk, _, _ in some}
+        if not self._whole:
+            texts |= self._postings.passages(passages - texts.keys())
+        changed = {fact for fact in self._gone if fact[0] == "said"}
+        for number, chunk in texts.items():
+            index = self._index("file", chunk.text)
+            said = {("said", key): "" for key, _, _ in index.find(chunk.text)}
+            changed |= self._postings.put(number, ("said",), said)
+        return {term for _, term in changed}
+
+    def _is_known(self, key: str) -> bool:
+        """Whether what is claimed of a key makes it a name that is looked for."""
+        has = self._postings.bodies
+        return bool(has("sure", key, 1) or has("said", key, 1)
+                    or (has("lone", key, 1) and not has("small", key, 1))
+                    or self._postings.total("term", key) > 1)
+
+    def _passages_with(self, keys: Iterable[str]) -> set[int]:
+        """The passages whose parts may change when these keys become known or unknown."""
+        found: set[int] = set()
+        if self._whole:
+            return found
+        for key in keys:
+            words = words_in_tree(key)
+            if words:
+                found |= self._postings.having("word", words)
+                if not words[0].isascii():  # Arabic words lose what they begin with by it
+                    found |= self._postings.having("word", words[:1])
+            for kind in CLAIMED:
+                found |= self._postings.bodies(kind, key).keys()
+        return found
+
+    def _plant(self, tree: str, keys: Iterable[str]) -> None:
+        names = []
+        for key in keys:
+            words = [*words_in_tree(key), "", ""]
+            names.append((key, words[0], words[1], False))
+        self._postings.plant(tree, names)
+        self._indices.clear()
+
+    def _take_capitals(self, read: Documents
+                       ) -> set[str]:
+        """Count names of one word with a capital; those whose counts are others than before."""
+        changed = {fact for fact in self._gone if fact[0] == "capital"}
+        numbers = self._postings.rows(read)
+        for some in read.values():
+            for chunk, _, extraction in some:
+                index = self._index("key", chunk.text, common=False)
+                counts = Counter(capital_names(chunk, extraction, index))
+                facts = {("capital", key): str(many) for key, many in counts.items()
+                         if " " not in key}
+                changed |= self._postings.put(numbers[chunk.id], ("capital",), facts)
+        return {term for _, term in changed}
+
+    def _turn_concepts(self, keys: Iterable[str]) -> set[int]:
+        """Let titles that texts mostly write small count without a capital; where that may
+        change what is found."""
+        found: set[int] = set()
+        turned = []
+        for key, common in self._postings.known("key", keys).items():
+            small = self._postings.total("small", key)
+            now = bool(small > self._postings.total("capital", key)
+                       and self._postings.bodies("concept", key, 1))
+            if now != common:
+                words = [*words_in_tree(key), "", ""]
+                turned.append((key, words[0], words[1], now))
+                found |= self._postings.having("word", words[:1]) if words[0] else set()
+        self._postings.plant("key", turned)
+        self._indices.clear()
+        return found
+
+    def _take_parts(self, read: Documents,
+                    documents: Collection[str], touched: Touched) -> None:
+        numbers = self._postings.rows(read)
+        for document, some in read.items():
+            alias = aliases_of(extraction for _, _, extraction in some)
+            for chunk, _, extraction in some:
+                own = {alias.get(mention.key, mention.key) for mention in extraction.mentions}
+                parts = parts_of(chunk, extraction, alias, self._postings.known("key", own),
+                                 self._index("key", chunk.text))
+                facts = {("part", key): _pack(part) for key, part in parts.items()}
+                touched.add(self._postings.put(numbers[chunk.id], ("part",), facts))
+                if document in documents:  # its place or its vectors may be others
+                    touched.add(facts)
+
+    def _index(self, tree: str, text: str, common: bool = True) -> NameIndex:
+        """An index of all names of a tree that can be in a text, or decide how it is read."""
+        if self._whole and (tree, common) in self._indices:
+            return self._indices[tree, common]
+        if self._whole:
+            found = self._postings.all_names(tree)
+        else:
+            words = [_variants(word, text) for word, _, _ in words_of(text)]
+            pairs: set[tuple[str, str]] = set()
+            for one, two in pairwise(words):
+                pairs |= set(product(one, two))
+            ones = set().union(*words)
+            found = self._postings.beginning(tree, ones, pairs, ones if is_other(text) else ())
+        index = NameIndex(found, [key for key, alone in found.items() if alone and common])
+        if self._whole:
+            self._indices[tree, common] = index
+        return index
+
+
+def _variants(word: str, text: str) -> set[str]:
+    """The forms in which a word of a text may be looked for among names."""
+    if not is_other(text):
+        return {word}
+    return {word, form_of(word), without_clitic(word)} - {""}
+
+
+def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: Mapping[str, str]
+                 ) -> dict[tuple[str, str], str]:
+    facts: dict[tuple[str, str], str] = {}
+    for word, _, _ in words_of(chunk.text):
+        for form in _variants(word, chunk.text):
+            facts["word", form] = ""
+    for word, many in Counter(small_words(chunk.text)).items():
+        facts["small", word] = str(many)
+    claims = claims_of(chunk, extraction, alias)
+    for kind, keys in (("sure", claims.sure), ("filed", claims.filed), ("lone", claims.lone),
+                       ("concept", claims.concepts)):
+        facts |= dict.fromkeys([(kind, key) for key in keys], "")
+    for key, sentences in claims.terms.items():
+        facts["term", key] = str(len(sentences))
+    facts |= dict.fromkeys([("raw", key) for key in _raw_keys(raw)], "")
+    partners: dict[str, set[str]] = defaultdict(set)
+    for (low, high), part in pairs_of(extraction, alias).items():
+        if low == high:
+            continue
+        facts["pair", f"{low}\n{high}"] = json.dumps(asdict(part), ensure_ascii=False)
+        partners[low].add(high)
+        partners[high].add(low)
+    for key, others in partners.items():
+        facts["partner", key] = json.dumps(sorted(others), ensure_ascii=False)
+    return facts
+
+
+def _raw_keys(extraction: Extraction) -> set[str]:
+    keys = {mention.key for mention in extraction.mentions}
+    for assertion in extraction.assertions:
+        keys |= {assertion.source, assertion.target}
+    for description in extraction.descriptions:
+        keys |= {description.source, description.target}
+    return keys
+
+
+def _pack(part: KeyPart) -> str:
+    return json.dumps([sorted(part.places), part.names, part.said, part.named, part.titled,
+                       part.title, part.told], ensure_ascii=False)
+
+
+def _unpack(body: str) -> KeyPart:
+    places, names, *rest = json.loads(body)
+    return KeyPart({tuple(place) for place in places}, Counter(names), *rest)
+
+
+def _unpack_pair(body: str) -> PairPart:
+    kept = json.loads(body)
+    return PairPart({int(at): label for at, label in kept["forth"].items()},
+                    {int(at): label for at, label in kept["back"].items()}, kept["given"])
+
+
+class GraphChange:
+    """The nodes and edges of the graph that a change touches, made anew from facts.
+
+    Parameters
+    ----------
+    model : str
+        The embedding model of the workspace.
+    edits : sequence of Edit
+        All, those undone too.
+    """
+
+    def __init__(self, store: Workspace, model: str, edits: Sequence[Edit]) -> None:
+        self._store, self._model, self._edits = store, model, edits
+        self._postings = store.postings
+
+    def write(self, touched: Touched, chunks: Sequence[Chunk], gone: Iterable[str]) -> None:
+        """Bring nodes and edges up to date.
+
+        Parameters
+        ----------
+        chunks : sequence of Chunk
+            The passages that are new or read anew.
+        gone : iterable of str
+            The ids of those that are no longer there.
+
+        Raises
+        ------
+        MissingNamesError
+            New names have no vector yet.
+        """
+        graph = self._store.graph
+        before = graph.has(node_id("entity", key) for key in touched.keys)
+        entities, log = self._entities(touched.keys)
+        keys = sorted(entities)
+        names = self._names(keys)
+        rows: dict[str, tuple[Node, Vectors, Vectors] | None] = {
+            node_id("entity", key): None for key in touched.keys}
+        rows |= {node_id("passage", chunk): None for chunk in gone}
+        if keys:
+            for row, (key, vector) in enumerate(zip(keys, alignment(keys, entities, log),
+                                                    strict=True)):
+                node = entity_node(key, entities[key], log)
+                rows[node.id] = node, vector, names[row]
+        for reading in self._readings(chunks):
+            node = passage_node(reading.chunk)
+            rows[node.id] = node, reading.vector, reading.vector
+        was = {key for key in touched.keys if node_id("entity", key) in before}
+        graph.put_nodes(rows)
+        graph.put_mentions([node_id("entity", key) for key in touched.keys],
+                           list(mention_edges(keys, entities, log, names)))
+        pairs = touched.pairs | self._with_partners(was ^ entities.keys())
+        pairs |= self._synonyms(was - entities.keys(), entities.keys() - was)
+        self._write_pairs(pairs)
+
+    def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
+        """Those of some keys that are entities, what each of their passages says, these in order."""
+        found: dict[str, dict[int, KeyPart]] = {}
+        for key in keys:
+            parts = {number: _unpack(body)
+                     for number, body in self._postings.bodies("part", key).items()}
+            if is_entity(parts):
+                found[key] = parts
+        numbers = set().union(*found.values())
+        passages = self._postings.passages(numbers)
+        log = sorted(self._readings(list(passages.values())), key=log_order)
+        place = {reading.chunk.id: at for at, reading in enumerate(log)}
+        at = {number: place[chunk.id] for number, chunk in passages.items()}
+        for key, parts in found.items():
+            found[key] = {at[number]: part for number, part in parts.items()}
+        return found, log
+
+    def _readings(self, chunks: Sequence[Chunk]) -> list[Reading]:
+        spans = self._store.log.spans(chunk.id for chunk in chunks)
+        pairs = [(chunk, Extraction(chunk.id, "", tuple(spans.get(chunk.id, ())), (), ()))
+                 for chunk in chunks]
+        found = stored_readings(self._store, self._model, pairs)
+        if len(found) < len(pairs):
+            raise MissingVectorsError
+        return list(found.values())
+
+    def _names(self, keys: Sequence[str]) -> Vectors:
+        places = [embedding_key(self._model, key) for key in keys]
+        stored = self._store.vectors.get(places)
+        missing = [key for key, place in zip(keys, places, strict=True) if place not in stored]
+        if missing:
+            raise MissingNamesError(missing)
+        return np.array([stored[place] for place in places])
+
+    def _with_partners(self, keys: Iterable[str]) -> set[tuple[str, str]]:
+        """The pairs that passages assert of some keys."""
+        pairs = set()
+        for key in keys:
+            for body in self._postings.bodies("partner", key).values():
+                pairs |= {(min(key, other), max(key, other)) for other in json.loads(body)}
+        return pairs
+
+    def _synonyms(self, gone: Collection[str], fresh: Collection[str]) -> set[tuple[str, str]]:
+        """Bring the nearest names up to date; the pairs of which one was or is near the other."""
+        losing = self._postings.near_to(gone)
+        old = self._postings.near({*gone, *losing})
+        sought = set(fresh)
+        for key in losing.difference(gone):
+            if len(old[key]) == SYNONYMS:  # those after it are not known
+                sought.add(key)
+        found = self._nearest(sought)
+        joined: Near = defaultdict(dict)
+        for key in fresh:
+            for other, cosine in found[key].items():
+                if other not in sought:
+                    joined[other][key] = cosine
+        old |= self._postings.near(sought | joined.keys())
+        changed: Near = {}
+        pairs: set[tuple[str, str]] = set()
+        for key in {*gone, *losing, *sought, *joined}:
+            before = old.get(key, {})
+            left = {other: cosine for other, cosine in before.items() if other not in gone}
+            near = {} if key in gone else _first(found.get(key, left | joined.get(key, {})))
+            if near != before:
+                changed[key] = near
+                pairs |= {(min(key, other), max(key, other)) for other in near | before}
+        self._postings.set_near(changed)
+        return pairs
+
+    def _nearest(self, sought: Collection[str]) -> Near:
+        """All names that are near to each of these."""
+        if not sought:
+            return {}
+        keys, names = self._store.graph.entity_names()
+        row = {key: at for at, key in enumerate(keys)}
+        near = nearest_names(keys, names, sorted(row[key] for key in sought), most=len(keys))
+        return {key: near.get(key, {}) for key in sought}
+
+    def _write_pairs(self, pairs: set[tuple[str, str]]) -> None:
+        """Make all edges between the two names of each pair anew, those by hand too."""
+        joined, cut = edges_by_hand(self._edits)
+        ends = [frozenset(spot[:2]) for spot in joined] + list(cut) + self._by_hand_before()
+        pairs = pairs | {(min(two), max(two)) for two in ends}
+        wanted = set().union(*pairs)
+        known = self._store.graph.has(node_id("entity", key) for key in wanted)
+        there = sorted(key for key in wanted if node_id("entity", key) in known)
+        row = {key: at for at, key in enumerate(there)}
+        live = [pair for pair in sorted(pairs) if pair[0] in row and pair[1] in row]
+        asserted = self._asserted(live)
+        edges = list(relation_edges(asserted, row, self._names(there)))
+        ids = {frozenset((node_id("entity", low), node_id("entity", high))) for low, high in pairs}
+        for edge in synonym_edges(there, self._postings.near(there)):
+            if {edge.source, edge.target} in ids:
+                edges.append(edge)
+        nothing = np.zeros((0, 0), np.float32)
+        nodes = tuple(Node(node_id("entity", key), "entity", key, key) for key in there)
+        made = connect_by_hand(Assembly(nodes, tuple(edges), nothing, nothing), self._edits)
+        self._store.graph.put_pairs(
+            [(node_id("entity", low), node_id("entity", high)) for low, high in pairs],
+            made.edges)
+
+    def _by_hand_before(self) -> list[frozenset[str]]:
+        """The pairs that edits joined or cut when the graph was made."""
+        state = self._postings.state() or {}
+        used = set(state.get("edits", ()))  # type: ignore[call-overload]
+        before = [replace(edit, undone_at=None) for edit in self._edits if edit.id in used]
+        joined, cut = edges_by_hand(before)
+        return [frozenset(spot[:2]) for spot in joined] + list(cut)
+
+    def _asserted(self, pairs: Iterable[tuple[str, str]]
+                  ) -> dict[tuple[str, str], dict[str, PairPart]]:
+        bodies = {pair: self._postings.bodies("pair", "\n".join(pair)) for pair in pairs}
+        chunks = self._postings.passages(set().union(*bodies.values()))
+
+        def place(number: int) -> tuple[str, int, str]:
+            return chunks[number].document, chunks[number].start, chunks[number].id
+
+        asserted = {}
+        for pair, some in bodies.items():
+            parts = {chunks[number].id: _unpack_pair(some[number]) for number in sorted(some, key=place)}
+            if parts:
+                asserted[pair] = parts
+        return asserted
+
+
+def _first(near: Mapping[str, float]) -> dict[str, float]:
+    """The nearest names, as many as are kept."""
+    best = sorted(near, key=lambda other: (-near[other], other))[:SYNONYMS]
+    return {other: near[other] for other in best}
+
+
+def take_in(store: Workspace, model: str, documents: Collection[str], log: Log) -> bool:
+    """Bring the graph up to date with the log of changed documents; True when that changed it.
+
+    All of it is one transaction of the caller's.
+
+    Raises
+    ------
+    MissingNamesError
+        New names have no vector yet. The transaction has to be given up.
+    MissingVectorsError
+        Likewise; the change cannot be taken in.
+    """
+    sums = store.graph.sums()
+    numbers = store.postings.rows(documents)
+    gone = numbers.keys() - {chunk.id for chunk in log.chunks}
+    facts = Facts(store, log.edits)
+    touched = facts.forget(numbers[chunk] for chunk in gone)
+    store.graph.put_passages(gone, log.chunks)
+    more = facts.take_in(documents, log)
+    touched.keys |= more.keys
+    touched.pairs |= more.pairs
+    GraphChange(store, model, log.edits).write(touched, log.chunks, gone)
+    changed = store.graph.sums() != sums
+    store.graph.settle(log.revision, changed)
+    store.postings.hold(_state_of(store, log))
+    return changed
+
+
+def begin_anew(store: Workspace, log: Log, near: Near) -> None:
+    """Make the facts of a whole log, of which the graph was just assembled."""
+    store.postings.clear()
+    documents = {chunk.document for chunk in log.chunks}
+    Facts(store, log.edits, whole=True).take_in(documents, log)
+    store.postings.set_near(near)
+    store.postings.hold(_state_of(store, log))

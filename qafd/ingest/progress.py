@@ -1,0 +1,23 @@
+"""How far the indexing has come, and whether it is to stop."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the indexing has come.
+
+    `stage` is "parsing" (of `total` files), "extracting" (of `total` passages known so far),
+    "assembling", "embedding" (of `total` vectors that were missing) or "comparing names" (of
+    `total`); `current` names the file or kind of text at work.
+    """
+
+    stage: str
+    done: int
+    total: int
+    current: str = ""
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False

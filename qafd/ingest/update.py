@@ -1,0 +1,138 @@
+"""The graph brought up to date with its log, vectors that are missing computed on the way."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from qafd.assemble import assemble
+from qafd.assemble.readings import Reading
+from qafd.edits import apply_edits, connect_by_hand
+from qafd.ingest.change import (
+    SHARE,
+    MissingNamesError,
+    MissingVectorsError,
+    begin_anew,
+    changed_documents,
+    take_in,
+)
+from qafd.ingest.engine import Engine
+from qafd.ingest.progress import Progress, never
+from qafd.pace import silent
+from qafd.records import Chunk, Extraction, Vectors
+from qafd.storage import Workspace
+from qafd.storage.assembled import keys_of, stored_readings
+from qafd.storage.rows import embedding_key
+
+VECTORS = 64  # passages or names whose vectors are computed and stored at a time
+Item = TypeVar("Item")
+
+
+class _StoppedError(Exception):
+    """The assembly was told to end between two batches of vectors or of names."""
+
+
+@dataclass(frozen=True)
+class GraphUpdate:
+    """An assembly of the graph; `stopped` is asked between batches, True ends it unfinished.
+
+    Vectors that are not stored are computed, so this also completes a change of the embedder.
+    They are stored batch by batch: what ends this run, the next one goes on after the last.
+    """
+
+    store: Workspace
+    engine: Engine
+    progress: Callable[[Progress], None] = silent
+    stopped: Callable[[], bool] = never
+
+    def run(self) -> bool:
+        """Assemble the graph of the log as it is now; True when that changed the graph."""
+        if not self.store.graph.stale:
+            return False
+        try:
+            changed = self._follow()
+            return self._assemble_all() if changed is None else changed
+        except _StoppedError:
+            return False
+
+    def _follow(self) -> bool | None:
+        """Make anew what the last changes touch, see `qafd.ingest.change`; None where that is most."""
+        store, model = self.store, self.engine.models.embedder
+        while True:
+            with store.snapshot():
+                documents = changed_documents(store, store.edits.all())
+                if documents is None or store.vectors.embedder[0] != model:
+                    return None
+                log = store.log.read(documents)
+                if SHARE * len(log.chunks) > store.log.counts()[1]:
+                    return None
+            # their vectors are stored by it
+            self._readings(list(zip(log.chunks, log.extractions, strict=True)))
+            try:
+                with store.transaction():
+                    if store.log.revision == log.revision:
+                        return take_in(store, model, documents, log)
+            except MissingNamesError as error:
+                self._embed_names(error.names)
+            except MissingVectorsError:
+                return None
+
+    def _assemble_all(self) -> bool:
+        store = self.store
+        log = store.log.read()
+        pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))
+        made = assemble(self._readings(pairs), self._embed_names, self._compared)
+        with store.transaction():
+            changed = store.graph.write(log, connect_by_hand(made, log.edits))
+            if store.log.revision == log.revision:
+                begin_anew(store, log, made.near)
+            else:  # what was changed meanwhile is not told apart from what this graph has
+                store.postings.clear()
+        return changed
+
+    def _compared(self, done: int, total: int) -> None:
+        self._go_on()
+        self.progress(Progress("comparing names", done, total))
+
+    def _go_on(self) -> None:
+        if self.stopped():
+            raise _StoppedError
+
+    def _readings(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Reading]:
+        model = self.engine.models.embedder
+        found = stored_readings(self.store, model, pairs)
+        missing = [pair for pair in pairs if pair[0].id not in found]
+
+        def embed(some: Sequence[tuple[Chunk, Extraction]]) -> dict[str, Vectors]:
+            vectors: dict[str, Vectors] = {}
+            for pair, rows in zip(some, self.engine.reread(some), strict=True):
+                vectors |= zip(keys_of(model, *pair), rows, strict=True)
+            return vectors
+
+        if missing:
+            sizes = [1 + len(extraction.sentences) for _, extraction in missing]
+            self._fill(missing, embed, sizes, "sentences")
+            found |= stored_readings(self.store, model, missing)
+        return [found[chunk.id] for chunk, _ in pairs]
+
+    def _embed_names(self, names: Sequence[str]) -> Vectors:
+        model = self.engine.models.embedder
+        keys = {name: embedding_key(model, name) for name in names}
+        unknown = self.store.vectors.missing(keys.values())
+        missing = [name for name in names if keys[name] in unknown]
+
+        def embed(some: Sequence[str]) -> dict[str, Vectors]:
+            return dict(zip([keys[name] for name in some], self.engine.embed(some), strict=True))
+
+        self._fill(missing, embed, [1] * len(missing), "names")
+        stored = self.store.vectors.get(keys.values())
+        return np.array([stored[keys[name]] for name in names])
+
+    def _fill(self, missing: Sequence[Item], embed: Callable[[Sequence[Item]], dict[str, Vectors]],
+              sizes: Sequence[int], what: str) -> None:
+        """Compute and store what is missing, each batch stored before the next one is computed."""
+        for at in range(0, len(missing), VECTORS):
+            self._go_on()
+            self.progress(Progress("embedding", sum(sizes[:at]), sum(sizes), what))
+            self.store.vectors.put(embed(missing[at:at + VECTORS]))

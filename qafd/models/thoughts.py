@@ -1,0 +1,104 @@
+"""A reply without the thoughts that some models write before or inside it, nor its key."""
+
+import json
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Sequence
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 4  # letters of a key that is worth hiding
+
+_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
+_TAG = re.compile("|".join(_TAGS), re.I)
+
+
+class Hearing:
+    """What a model says, piece by piece: `add` and `end` give the words that may be shown.
+
+    `text` is all of it. What stands between <think> and </think> is left out, also when it never
+    ends; where only the end of a thought comes, all before it was one, since some servers write the
+    beginning themselves: `text` then starts anew.
+
+    Parameters
+    ----------
+    secrets : sequence of str
+        What becomes "***", also when it comes in several pieces.
+    """
+
+    def __init__(self, secrets: Sequence[str] = ()) -> None:
+        self.text = ""
+        self._secrets = secrets
+        self._waiting = ""
+        self._thinking = False
+
+    def add(self, piece: str) -> str:
+        """The words that are known to be no part of a thought or of a secret."""
+        text = hide(self._waiting + piece, self._secrets)
+        whole = _begun(text, self._secrets)
+        self._waiting = text[whole:]
+        return self._hear(text[:whole])
+
+    def end(self) -> str:
+        """The words that waited for more."""
+        return self._hear(self._waiting)
+
+    def _hear(self, text: str) -> str:
+        heard, at = "", 0
+        for tag in _TAG.finditer(text):
+            if not self._thinking:
+                heard += text[at:tag.start()]
+            closing = tag[0].startswith("</")
+            if closing and not self._thinking:
+                heard = self.text = ""
+            self._thinking = not closing
+            at = tag.end()
+        if not self._thinking:
+            heard += text[at:]
+        if not self.text:
+            heard = heard.lstrip()
+        self.text += heard
+        return heard
+
+
+def hear(text: str, secrets: Sequence[str] = ()) -> str:
+    """A whole reply without thoughts and secrets."""
+    hearing = Hearing(secrets)
+    hearing.add(text)
+    hearing.end()
+    return hearing.text
+
+
+def hide(text: str, secrets: Sequence[str]) -> str:
+    """The text with three asterisks for each secret."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def forms_of(key: str) -> tuple[str, ...]:
+    """A key as servers may send it back: as it is, in base64 at any place, in a URL, in hex, as JSON.
+
+    The longest first; none of a key that is too short to be one.
+    """
+    if len(key) < SHORTEST:
+        return ()
+    raw = key.encode()
+    forms = [key, json.dumps(key)[1:-1], quote(key), quote(key, safe=""), quote_plus(key),
+             raw.hex(), raw.hex().upper()]
+    for before in range(3):
+        # letters at the ends hold bits of what stands beside the key
+        first, last = -(-8 * before // 6), 8 * (before + len(raw)) // 6
+        for encode in (b64encode, urlsafe_b64encode):
+            forms.append(encode(b"\0" * before + raw).decode()[first:last])
+    return tuple(sorted(dict.fromkeys(forms), key=len, reverse=True))
+
+
+def _begun(text: str, secrets: Sequence[str]) -> int:
+    """Where the last characters begin that may become a tag or a secret; the length if none do."""
+    words = (*_TAGS, *secrets)
+    longest = max(map(len, words))
+    for start in range(max(0, len(text) - longest + 1), len(text)):
+        rest = text[start:]
+        if any(word.startswith(rest) or word.startswith(rest.lower()) for word in words):
+            return start
+    return len(text)

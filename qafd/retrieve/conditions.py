@@ -1,0 +1,236 @@
+"""The conditions of a question, with its names linked to entities, each as sure as its link is."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qafd.errors import ParameterError
+from qafd.graph import Graph
+from qafd.plan.linking import Names, names_of
+from qafd.plan.query_graph import edit_query_graph, read_query_graph, singular
+from qafd.reading.text import canonical
+from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
+from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
+from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
+from qafd.retrieve.seeds import keyword_seeds
+from qafd.retrieve.subgraph import foremost
+
+LONGEST = 6  # words of a name
+OPENING = 4  # words of a question that say what is asked for
+NEAR = 0.7  # cosine from which on a phrase stands for a name
+RIVAL = 0.03  # how much farther another name may be to be told as a rival
+SMALL = 0.8  # how much a name in small letters counts, which may be a word like others
+_SHARED = re.compile(r"\b([\w-]+),? (?:and|or) [\w-]+ ([\w-]+)")
+
+
+@dataclass(frozen=True)
+class LinkedNode:
+    """The graph row of a known node, why it is that, and how sure this is, above 0 and at most 1."""
+
+    row: int
+    why: Reason
+    sure: float = 1.0
+
+
+@dataclass(frozen=True)
+class LinkedQuery:
+    """A query graph and its known nodes, by their places."""
+
+    query: QueryGraph
+    known: dict[int, LinkedNode]
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def rows(self) -> dict[int, int]:
+        """The graph row of each known node."""
+        return {place: node.row for place, node in self.known.items()}
+
+
+    def contradictions(self) -> tuple[int, ...]:
+        """The rows that the answer is to be related to and not to be."""
+        wanted: set[int] = set()
+        refused: set[int] = set()
+        for condition in self.query.conditions:
+            node = self.known.get(condition.target)
+            if node is not None and condition.source == 0:
+                (refused if condition.negated else wanted).add(node.row)
+        return tuple(sorted(wanted & refused))
+
+
+def link_conditions(graph: Graph, plan: QueryPlan) -> LinkedQuery:
+    """The query graph of a plan, and which entities its names are.
+
+    Names are those of the plan, every other name of an entity in the question, and what is nearest
+    to a phrase without one, as far as it is near. What the question does not write as the graph
+    does is a condition on the answer. Without any name, what is nearest to the keywords is taken
+    and a notice says so. Conditions that the plan has already are taken as they are.
+    """
+    given = plan.conditions
+    query = given or _read(graph, plan)
+    known: dict[int, LinkedNode] = {}
+    for place, node in enumerate(query.nodes):
+        row = graph.row.get(node_id("entity", node.key)) if node.key else None
+        if row is not None:
+            sure = SMALL if node.text.islower() and given is None else 1.0
+            known[place] = LinkedNode(row, reason(ReasonKind.NAMED), sure)
+    notices: list[Notice] = []
+    if given is None:
+        found = [node.text for node in query.nodes[1:]]
+        extra = list(_stand_ins(graph, names_of(graph), plan, query.unread))
+        extra += _nearest_names(graph, plan, found)
+        if not extra and not known:
+            near = keyword_seeds(graph, plan, max(1, len(plan.keywords)), "entities")
+            extra = [LinkedNode(row, why) for row, why in zip(
+                near.rows.tolist(), near.reasons, strict=True)]
+            if extra:
+                notices.append(notice(NoticeKind.NEAREST_TAKEN))
+        query, known = _with_more(graph, query, known, extra)
+    linked = LinkedQuery(query, known)
+    if not query.conditions:
+        notices.append(notice(NoticeKind.NO_CONDITION))
+    elif len(query.conditions) == 1:
+        notices.append(notice(NoticeKind.ONE_CONDITION, name=query.nodes[-1].text))
+    unread = _unread(plan, linked)
+    if unread:
+        notices.append(notice(NoticeKind.UNREAD, words=unread))
+    for row in linked.contradictions():
+        notices.append(notice(NoticeKind.CONTRADICTION, name=graph.names[row]))
+    return replace(linked, notices=tuple(notices))
+
+
+def edit_conditions(graph: Graph, plan: QueryPlan, *, add: Sequence[str] = (),
+                    remove: Sequence[str] = (), negate: Sequence[str] = ()) -> QueryPlan:
+    """The plan with conditions added, removed and negated, by the names of entities.
+
+    Raises
+    ------
+    ParameterError
+        No entity has one of the names.
+    """
+    names = names_of(graph)
+    linked = link_conditions(graph, plan)
+    nodes = list(linked.query.nodes)
+    for place, node in linked.known.items():
+        nodes[place] = replace(nodes[place], key=canonical(graph.names[node.row]))
+    keys = [_keys_of(names, asked) for asked in (add, remove, negate)]
+    query = edit_query_graph(replace(linked.query, nodes=tuple(nodes)), add=keys[0],
+                             remove=keys[1], negate=keys[2])
+    return replace(plan, conditions=query)
+
+
+def _keys_of(names: Names, asked: Sequence[str]) -> list[str]:
+    """The canonical keys of names of entities."""
+    keys = []
+    for name in asked:
+        key = names.get(canonical(name))
+        if key is None:
+            raise ParameterError("no entity is called {name!r}; the page Graph and 'qafd entities' "
+                                 "list them", name=name[:80])
+        keys.append(key)
+    return keys
+
+
+def rank_rivals(graph: Graph, row: int, count: int = 3) -> tuple[tuple[str, float], ...]:
+    """The names most like that of an entity, with their cosines, as Algorithm 3 would find them."""
+    if graph.name_vectors is None:
+        return ()
+    entities = np.flatnonzero(graph.kinds == "entity")
+    entities = entities[entities != row]
+    cosines = (graph.name_vectors[entities] @ graph.name_vectors[row]).astype(np.float64)
+    first = foremost(graph, entities, cosines, count).tolist()
+    return tuple((graph.names[entities[one]], float(cosines[one])) for one in first)
+
+
+def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
+    """What is in no condition: names that a model read and no entity has, and words of the question
+    where rules read it."""
+    if plan.conditions is not None:
+        return plan.conditions.unread
+    read: set[str] = set()
+    for node in linked.query.nodes:
+        read.update(content_words(node.text))
+    for condition in linked.query.conditions:
+        read.update(condition.words)
+    for found in linked.known.values():
+        read.update(content_words(str(found.why.values.get("word", ""))))
+    for one in plan.notices:  # which tell of names that no entity has
+        read.update(content_words(str(one.values.get("name", ""))))
+    return tuple(word for word in content_words(plan.words) if word not in read)
+
+
+def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],
+               extra: Sequence[LinkedNode]) -> tuple[QueryGraph, dict[int, LinkedNode]]:
+    """The query with further conditions on the answer, each entity once."""
+    nodes, conditions = list(query.nodes), list(query.conditions)
+    linked = dict(known)
+    taken = {node.row for node in known.values()}
+    for node in extra:
+        if node.row in taken:
+            continue
+        taken.add(node.row)
+        linked[len(nodes)] = node
+        conditions.append(QueryCondition(0, len(nodes)))
+        nodes.append(QueryNode(graph.names[node.row], canonical(graph.names[node.row])))
+    return QueryGraph(tuple(nodes), tuple(conditions)), linked
+
+
+def _read(graph: Graph, plan: QueryPlan) -> QueryGraph:
+    """The query graph of the names that the question has."""
+    names = names_of(graph)
+    keys = [names.get(name) or name for name in (*plan.names, *_written(names, plan.words))]
+    return read_query_graph(plan.words, [*dict.fromkeys(keys)])
+
+
+def _written(names: Names, question: str) -> Iterator[str]:
+    """Keys of the entities that the question names in any writing, longer ones first."""
+    words = [word.strip(".,;:?!()\"'") for word in question.split()]
+    for size in range(LONGEST, 0, -1):
+        for first in range(len(words) - size + 1):
+            key = canonical(" ".join(words[first:first + size]))
+            if key in FUNCTION_WORDS:
+                continue
+            known = names.get(key) or names.get(singular(key))
+            if known:
+                yield known
+
+
+def _stand_ins(graph: Graph, names: Names, plan: QueryPlan, unread: Sequence[str]
+               ) -> Iterator[LinkedNode]:
+    """The names of the plan that the question writes otherwise, and "silver medal" of "silver and
+    bronze medals"."""
+    keys = [key for key in unread if key in plan.names]
+    for match in _SHARED.finditer(plan.words):
+        phrase = canonical(f"{match[1]} {match[2]}")
+        keys += filter(None, [names.get(phrase) or names.get(singular(phrase))])
+    for key in keys:
+        row = graph.row.get(node_id("entity", key))
+        if row is not None:
+            yield LinkedNode(row, reason(ReasonKind.STANDS_FOR_NAME))
+
+
+def _nearest_names(graph: Graph, plan: QueryPlan, found: Sequence[str]) -> Iterator[LinkedNode]:
+    """The entity nearest in name to each phrase in which no name was found, if it is near."""
+    entities = np.flatnonzero(graph.kinds == "entity")
+    if graph.name_vectors is None or not len(entities):
+        return
+    opening = " ".join(plan.words.split()[:OPENING])
+    for keyword, vector in zip(plan.keywords, plan.keyword_embeddings, strict=True):
+        named = any(text in keyword.text or keyword.text in text for text in found)
+        if named or keyword.text in opening:  # "which film" says what the answer is
+            continue
+        cosines = (graph.name_vectors[entities] @ vector).astype(np.float64)
+        first, *others = foremost(graph, entities, cosines, 4).tolist()
+        if cosines[first] < NEAR:
+            continue
+        rivals = [graph.names[entities[one]] for one in others
+                  if cosines[one] >= cosines[first] - RIVAL]
+        why = reason(ReasonKind.NEAR_KEYWORD, score=float(cosines[first]), word=keyword.text,
+                     rivals=tuple(rivals))
+        yield LinkedNode(int(entities[first]), why, _surety(float(cosines[first])))
+
+
+def _surety(cosine: float) -> float:
+    """How sure a name is that is only near: a quarter at `NEAR`, all of it at 1."""
+    return min(max((cosine - NEAR) / (1 - NEAR), 0.0) * 0.75 + 0.25, 1.0)

@@ -1,0 +1,120 @@
+"""How two entities are related: by a relation, in one sentence, or in one passage."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from qafd.graph import Graph
+from qafd.reading.text.stems import stem
+from qafd.records import Nodes
+from qafd.retrieve.layers.sentences import Sentences
+from qafd.retrieve.matching import share
+
+LEVELS = ("relation", "sentence", "passage")
+"""Strongest first."""
+READ = 10  # sentences with both names that are compared with the question
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class JointSentence:
+    """What shows that two entities are related: a sentence and its passage, by graph row.
+
+    `fit` is the share of the asked words that the sentence has; without a sentence `text` is "".
+    """
+
+    passage: int
+    text: str
+    fit: float
+
+
+class EvidenceIndex:
+    """Which entities are related, and what shows it; read when it is asked for.
+
+    Parameters
+    ----------
+    levels : sequence of str
+        Those of `LEVELS` that count, strongest first.
+    """
+
+    def __init__(self, graph: Graph, sentences: Sentences, levels: Sequence[str] = LEVELS) -> None:
+        self.graph, self.levels = graph, levels
+        self.looked_at = 0
+        self._sentences = sentences
+        self._relations, self._mentions = graph.layer({"relation"}), graph.layer({"mention"})
+        self._near: dict[tuple[int, str], Nodes] = {}
+
+    def near(self, row: int, level: str) -> Nodes:
+        """The entities related to one at a level, ascending."""
+        if (row, level) not in self._near:
+            if level == "relation":
+                related = self._relations.around(row)
+            elif level == "sentence":
+                related = self._sentences.named_in(self._sentences.naming(row))
+            else:
+                passages = self._mentions.around(row)
+                related = np.unique(self._mentions.expand(passages).neighbors).astype(np.int64)
+            kept = (related != row) & (self.graph.kinds[related] == "entity")
+            self._near[row, level] = related[kept]
+            self.looked_at += len(related)
+        return self._near[row, level]
+
+    def reach(self, count: int) -> Callable[[int], Nodes]:
+        """What is related to an entity at the strongest `count` levels, as a function of it."""
+        def around(row: int) -> Nodes:
+            return np.unique(np.concatenate(
+                [self.near(row, level) for level in self.levels[:count]]))
+
+        return around
+
+    def break_by(self, row: int) -> Nodes:
+        """What is related to an entity by more than standing in one passage with it, which would
+        remove nearly everything where documents are short; of passages alone, that."""
+        strong = [level for level in self.levels if level != "passage"]
+        return self.reach(len(strong) or len(self.levels))(row)
+
+    def level(self, one: int, other: int) -> str:
+        """The strongest level at which two are related."""
+        for level in self.levels[:-1]:
+            near = self.near(other, level)
+            place = np.searchsorted(near, one)
+            if place < len(near) and near[place] == one:
+                return level
+        return self.levels[-1]
+
+    def degree(self, row: int) -> int:
+        """How many entities an entity has a relation with."""
+        return int(self._relations.indptr[row + 1] - self._relations.indptr[row])
+
+    def rarity(self, row: int) -> float:
+        """How little is related to an entity, as the logarithm of its share of the graph."""
+        return float(np.log(len(self.graph) / (1 + self.degree(row))))
+
+    def show(self, one: int, other: int, asked: frozenset[str]) -> JointSentence | None:
+        """What says best that two are related: the sentence with most of the asked stems.
+
+        Without a sentence it is the first passage that names both, and None without that.
+        """
+        both = share(self._sentences.naming(one), self._sentences.naming(other))
+        best: JointSentence | None = None
+        for place in both[:READ].tolist():
+            text = self._sentences.texts[place]
+            fit = len(asked & _stems(text)) / max(len(asked), 1)
+            if best is None or fit > best.fit:
+                best = JointSentence(int(self._sentences.passage[place]), text, fit)
+        if best is not None:
+            return best
+        passages = self.passages(one, other)
+        return JointSentence(int(passages[0]), "", 0.0) if len(passages) else None
+
+    def passages(self, one: int, other: int) -> Nodes:
+        """The passages that name both, ascending."""
+        return share(self._mentions.around(one), self._mentions.around(other))
+
+
+@lru_cache(maxsize=20_000)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in _WORD.findall(text.casefold()))

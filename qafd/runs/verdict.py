@@ -1,0 +1,72 @@
+"""Which of several methods found the passages that answer a question."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from qafd.answer import Answer
+from qafd.retrieve.base import RetrievedPassage
+from qafd.retrieve.compare import Comparison
+
+
+@dataclass(frozen=True)
+class AnswerPlaces:
+    """The passages that answer, and at which place each method has each of them.
+
+    `known` says that they are those the question is known to need; else it is the passage that most
+    answers quote first. `places` has one mapping of passage id
+    to place, from 1, for every column that did not fail.
+    """
+
+    titles: tuple[str, ...]
+    places: Mapping[str, Mapping[str, int]]
+    known: bool = False
+
+
+def find_verdict(comparison: Comparison, answers: Mapping[str, Answer],
+                 needed: Collection[str] = ()) -> AnswerPlaces | None:
+    """The verdict on a comparison; None where no passage answers.
+
+    Parameters
+    ----------
+    answers : mapping of str to Answer
+        The quoted answer of every column that did not fail.
+    needed : collection of str
+        Documents that the question is known to need.
+    """
+    titles: dict[str, str] = {}
+    for retrieval in comparison.retrievals.values():
+        for passage in retrieval.passages:
+            if passage.document in needed:
+                titles[passage.document] = passage.title
+    if needed and not titles:
+        return None
+    best = _best(answers.values())
+    if not needed and best is not None:
+        titles[best.id] = best.title
+    if not titles:
+        return None
+    places: dict[str, dict[str, int]] = {}
+    for name, retrieval in comparison.retrievals.items():
+        places[name] = {}
+        for place, passage in enumerate(retrieval.passages, 1):
+            key = passage.document if needed else passage.id
+            if key in titles:
+                places[name].setdefault(key, place)
+    return AnswerPlaces(tuple(titles.values()), places, bool(needed))
+
+
+def _best(answers: Collection[Answer]) -> RetrievedPassage | None:
+    """The passage that most answers quote first, of several that with the most evidence."""
+    passages: dict[str, RetrievedPassage] = {}
+    votes: Counter[str] = Counter()
+    evidence: dict[str, float] = {}
+    for answer in answers:
+        if answer.sentences and not answer.abstained:
+            passage = answer.citations[answer.sentences[0].citation - 1].passage
+            passages[passage.id] = passage
+            votes[passage.id] += 1
+            evidence[passage.id] = max(evidence.get(passage.id, 0.0), answer.evidence)
+    if not votes:
+        return None
+    return passages[max(votes, key=lambda at: (votes[at], evidence[at], at))]

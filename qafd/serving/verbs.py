@@ -1,0 +1,233 @@
+"""What other programs may ask of a workspace: search, retrieve, why and answer, with citations.
+
+Each function takes a `KnowledgeGraph` and returns a frozen record of plain values, which MCP, HTTP
+and the retrievers of other frameworks pass on as they are. None of them changes the workspace or
+calls a language model.
+"""
+
+from dataclasses import dataclass
+
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retrieval, RetrievedPassage
+from qafd.wording.answers import say_absence
+from qafd.wording.explanations import say_balance, say_remedy, say_why, say_why_not
+from qafd.wording.reasons import word_notice
+
+MOST = 50  # passages or entities of one reply
+LONGEST = 2000  # characters of a question
+
+
+@dataclass(frozen=True)
+class FoundPassage:
+    """A passage, its place in its document in characters, and its score by the method that found it."""
+
+    document: str
+    title: str
+    text: str
+    start: int
+    end: int
+    score: float
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class SearchReply:
+    """The best of `total` passages that have the words; `remark` says when some word is nowhere."""
+
+    total: int
+    sources: tuple[FoundPassage, ...]
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class EntityImportance:
+    """A retrieved entity and its importance x (0 and up)."""
+
+    name: str
+    importance: float
+
+
+@dataclass(frozen=True)
+class RetrievalReply:
+    """What a method retrieved for a question: passages by score, entities by importance."""
+
+    question: str
+    method: str
+    sources: tuple[FoundPassage, ...]
+    entities: tuple[EntityImportance, ...]
+    notices: tuple[str, ...] = ()
+    proven: bool | None = None
+    """Whether the diffusion is certified optimal; None of methods that solve none."""
+
+
+@dataclass(frozen=True)
+class WhyReply:
+    """Why a node is retrieved for a question, or why not and what would change that."""
+
+    question: str
+    node: str
+    retrieved: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuotedSentence:
+    """A sentence of a document; `source` is the number of its citation."""
+
+    text: str
+    source: int
+
+
+@dataclass(frozen=True)
+class QuotedPlace:
+    """Where a quoted sentence stands."""
+
+    number: int
+    where: str
+    document: str
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class AnswerReply:
+    """Quoted sentences that answer; `answered` is False where the documents do not say it.
+
+    The first quote answers, those after it support it. Where nothing answers, the quotes are the
+    nearest sentences and `remark` says what is missing.
+    """
+
+    question: str
+    answered: bool
+    quotes: tuple[QuotedSentence, ...]
+    citations: tuple[QuotedPlace, ...]
+    remark: str = ""
+
+
+def search_passages(knowledge: KnowledgeGraph, words: str, limit: int = 10) -> SearchReply:
+    """Find passages that have the words.
+
+    Parameters
+    ----------
+    words : str
+        What to look for.
+    limit : int
+        How many passages, 1 to 50.
+
+    Raises
+    ------
+    ParameterError
+        There are no words, or the limit is out of its range.
+    """
+    _check(words, limit)
+    with knowledge.store() as store:
+        found = store.passages.search(words)
+    sources = []
+    for hit in found.hits[:limit]:
+        chunk = hit.chunk
+        sources.append(FoundPassage(chunk.document, chunk.title, chunk.text, chunk.start, chunk.end,
+                              hit.score))
+    return SearchReply(found.total, tuple(sources), found.said)
+
+
+def retrieve(knowledge: KnowledgeGraph, question: str, method: str = "qafd",
+             limit: int = 10) -> RetrievalReply:
+    """Retrieve passages and entities for a question by a method of `METHODS`.
+
+    Parameters
+    ----------
+    question : str
+        What to ask, at most 2,000 characters.
+    method : str
+        By default query-aware flow diffusion; "pagerank", "exact", "fusion" and the others of
+        `qafd compare --help` serve to compare.
+    limit : int
+        How many passages and entities, 1 to 50.
+
+    Raises
+    ------
+    ParameterError
+        There is no question or no such method, or the limit is out of its range.
+    MissingLayerError
+        The method needs a layer that is not built.
+    """
+    _check(question, limit)
+    retrieval = _retrieve(knowledge, question, method)
+    entities = [EntityImportance(node.name, node.importance) for node in retrieval.nodes
+                if node.kind == "entity" and node.importance > 0]
+    certificate = retrieval.certificate
+    return RetrievalReply(
+        question, method, tuple(map(_source, retrieval.passages[:limit])), tuple(entities[:limit]),
+        tuple(map(word_notice, retrieval.notices)),
+        bool(certificate["optimal"]) if certificate else None)
+
+
+def explain_why(knowledge: KnowledgeGraph, question: str, node: str) -> WhyReply:
+    """Say why query-aware flow diffusion retrieves a node for a question, or why it does not.
+
+    Parameters
+    ----------
+    question : str
+        What was asked.
+    node : str
+        The name of an entity, or "¶ " and the title of a passage.
+
+    Raises
+    ------
+    ParameterError
+        There is no question, or no such node.
+    """
+    _check(question, 1)
+    explanation = knowledge.explain(question)
+    if explanation.retrieved(node):
+        why = explanation.why(node)
+        return WhyReply(question, node, True, (say_why(why), say_balance(why.balance)))
+    absence = explanation.why_not(node)
+    remedies = [say_remedy(remedy, absence) for remedy in absence.remedies]
+    return WhyReply(question, node, False, (*say_why_not(absence), *remedies))
+
+
+def answer(knowledge: KnowledgeGraph, question: str) -> AnswerReply:
+    """Answer a question with sentences quoted from the documents, or say that they do not tell.
+
+    Parameters
+    ----------
+    question : str
+        What to ask, at most 2,000 characters.
+
+    Raises
+    ------
+    ParameterError
+        There is no question.
+    """
+    _check(question, 1)
+    given = knowledge.answer(_retrieve(knowledge, question, "qafd"))
+    quotes = [QuotedSentence(sentence.text, sentence.citation) for sentence in given.sentences]
+    citations = [QuotedPlace(one.number, one.where, one.passage.document, one.passage.page)
+                 for one in given.citations]
+    remark = say_absence(given) if given.abstained else ""
+    return AnswerReply(question, not given.abstained, tuple(quotes), tuple(citations), remark)
+
+
+def _retrieve(knowledge: KnowledgeGraph, question: str, method: str) -> Retrieval:
+    if method not in METHODS:
+        raise ParameterError("there is no method {method!r}; choose {methods}", method=method,
+                             methods=", ".join(METHODS))
+    return knowledge.retrieve(question, method)
+
+
+def _source(passage: RetrievedPassage) -> FoundPassage:
+    return FoundPassage(passage.document, passage.title, passage.text, passage.start, passage.end,
+                  passage.score, passage.page)
+
+
+def _check(question: str, limit: int) -> None:
+    if not question.strip():
+        raise ParameterError("nothing is asked; give a question or some words")
+    if len(question) > LONGEST:
+        raise ParameterError("the question has {length} characters; ask with at most {most}",
+                             length=len(question), most=LONGEST)
+    if not 1 <= limit <= MOST:
+        raise ParameterError("the limit is {limit}; choose one from 1 to {most}", limit=limit,
+                             most=MOST)

@@ -1,0 +1,54 @@
+"""What the vectors that a workspace keeps make of its log: readings, and their graph."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from qafd.assemble import Assembly, assemble
+from qafd.assemble.readings import Reading
+from qafd.edits import apply_edits, connect_by_hand
+from qafd.errors import StoreError
+from qafd.records import Chunk, Extraction, Vectors
+from qafd.storage.protocols import Workspace
+from qafd.storage.rows import Log, embedding_key, vector_keys
+
+
+def keys_of(model: str, chunk: Chunk, extraction: Extraction) -> list[str]:
+    """Where the vectors of a passage and its sentences are kept."""
+    return vector_keys(model, chunk.title, chunk.text, extraction.sentences)
+
+
+def stored_readings(store: Workspace, model: str, pairs: Sequence[tuple[Chunk, Extraction]]
+                    ) -> dict[str, Reading]:
+    """The passages whose vectors of a model are all kept, by id."""
+    keys = [keys_of(model, *pair) for pair in pairs]
+    stored = store.vectors.get(chain.from_iterable(keys))
+    found = {}
+    for (chunk, extraction), some in zip(pairs, keys, strict=True):
+        if all(key in stored for key in some):
+            rows = np.array([stored[key] for key in some])
+            found[chunk.id] = Reading(chunk, extraction, rows[0], rows[1:])
+    return found
+
+
+def assemble_stored(store: Workspace, log: Log, model: str) -> Assembly:
+    """The graph of a log with the vectors of a model; passages that have none are left out.
+
+    Raises
+    ------
+    StoreError
+        A name has none.
+    """
+    def embed_names(names: Sequence[str]) -> Vectors:
+        found = store.vectors.get(embedding_key(model, name) for name in names)
+        missing = len(names) - len(found)
+        if missing:
+            raise StoreError("{missing} of {count} names came after the vectors of {model}; to "
+                             "compare the two models, embed anew with each.", missing=missing,
+                             count=len(names), model=model)
+        return np.array([found[embedding_key(model, name)] for name in names])
+
+    pairs = list(zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True))
+    readings = stored_readings(store, model, pairs)
+    return connect_by_hand(assemble(readings.values(), embed_names), log.edits)

@@ -1,0 +1,95 @@
+"""What an examination of a workspace finds: what was looked at, and each thing that is wrong."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Aspect(StrEnum):
+    """What is looked at; behind each the values that its diagnosis has."""
+
+    ENGINE = "sqlite"  # found, wanted
+    FILE = "file"
+    DISK = "disk"  # size, free
+    SCHEMA = "schema"  # found, newest
+    PAGES = "pages"
+    TABLES = "tables"
+    LOG_MODE = "log mode"  # mode
+    TEXTS = "texts"
+    LOG = "log"
+    PASSAGES = "passages"  # passages, or grown
+    GRAPH = "graph"
+    SEARCH = "search"
+    VECTORS = "vectors"
+    JOBS = "jobs"
+    RETRIEVALS = "retrievals"
+    PLANS = "plans"
+    GRAPH_ANEW = "graph anew"  # grown
+    SEARCH_ANEW = "search anew"
+
+
+class FaultKind(StrEnum):
+    """What can be wrong; behind each kind the values it has."""
+
+    OLD_ENGINE = "old_engine"
+    MISSING_FILE = "missing_file"  # place
+    REFUSED = "refused"  # error
+    LITTLE_SPACE = "little_space"
+    OLD_SCHEMA = "old_schema"
+    UNREADABLE = "unreadable"  # error
+    UNSOUND = "unsound"  # error
+    OTHER_DEFINITION = "other_definition"  # table
+    NO_LOG_MODE = "no_log_mode"
+    CHANGED_DOCUMENT = "changed_document"  # document
+    CHANGED_PASSAGE = "changed_passage"  # passage, document
+    MISPLACED_PASSAGE = "misplaced_passage"  # passage, document
+    SENTENCE_OUTSIDE = "sentence_outside"  # number, passage
+    NAME_OUTSIDE = "name_outside"  # name, passage
+    RELATION_OUTSIDE = "relation_outside"  # label, passage
+    CHANGED_EXTRACTION = "changed_extraction"  # passage
+    SHOWN_PASSAGE = "shown_passage"  # passage, document
+    MISSING_PASSAGE = "missing_passage"  # passage, document
+    OTHER_COUNT = "other_count"  # table, found, assembled
+    OTHER_ROWS = "other_rows"  # table
+    LOOSE_EDGE = "loose_edge"  # node
+    NODE_WITHOUT_PASSAGE = "node_without_passage"  # node
+    PASSAGE_WITHOUT_NODE = "passage_without_node"  # passage
+    GROUNDLESS_EDGE = "groundless_edge"  # node, passage
+    NOT_INDEXED = "not_indexed"  # passage
+    LOOSE_ENTRY = "loose_entry"  # entry
+    FOREIGN_VECTOR = "foreign_vector"  # key, found, size, model, dimension
+    WRONG_LENGTH = "wrong_length"  # column, key, size, dimension
+    NOT_FINITE = "not_finite"  # column, key
+    WRONG_NORM = "wrong_norm"  # column, key, norm
+    MISSING_VECTORS = "missing_vectors"  # many
+    DEAD_JOB = "dead_job"  # job
+    PAUSED_JOB = "paused_job"  # job
+    NO_JOB = "no_job"  # file
+    DAMAGED_RETRIEVAL = "damaged_retrieval"  # key
+    DAMAGED_PLAN = "damaged_plan"  # question
+    DAMAGED_VECTORS = "damaged_vectors"
+    DIFFERENT_ROWS = "different_rows"  # many, table
+    OTHER_INDEX = "other_index"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong, with its values."""
+
+    kind: FaultKind
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found of one aspect: nothing, or faults; the values are those of the `Aspect`."""
+
+    aspect: Aspect
+    faults: tuple[Fault, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def fault(kind: FaultKind, **values: Any) -> Fault:
+    """A fault from its values."""
+    return Fault(kind, values)

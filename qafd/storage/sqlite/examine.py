@@ -1,0 +1,299 @@
+"""What is wrong with a workspace file, found without changing it."""
+
+import hashlib
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from qafd.errors import StoreError
+from qafd.storage.assembled import assemble_stored, keys_of
+from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
+from qafd.storage.protocols import Workspace
+from qafd.storage.rows import checksum, embedding_key
+from qafd.storage.sqlite import opening, schema, tables
+from qafd.storage.sqlite.log import CHUNK
+from qafd.storage.sqlite.runs import plan_holds
+
+SQLITE = (3, 37, 0)
+_NORM = 1e-3  # by which the norm of a vector may differ from 1
+Connection = sqlite3.Connection
+
+
+def examine_file(place: Path, open_part: Callable[[Connection], Workspace], deep: bool
+            ) -> Iterator[Diagnosis]:
+    """Look at a file; `open_part` makes a workspace of an open connection."""
+    if not place.is_file():
+        yield Diagnosis(Aspect.FILE, (fault(FaultKind.MISSING_FILE, place=place),))
+        return
+    yield _look_at_space(place)
+    try:
+        with closing(opening.connect(place, read_only=True)) as connection:
+            found, newest = schema.check_version(connection, place), len(tables.STEPS)
+            faults = () if found == newest else (fault(FaultKind.OLD_SCHEMA),)
+            yield Diagnosis(Aspect.SCHEMA, faults, {"found": found, "newest": newest})
+            if found != newest:
+                return
+            store = open_part(connection)
+            for aspect, look in (*LOOKS, *(DEEP if deep else ())):
+                yield _look(aspect, look, store)
+    except StoreError as error:
+        yield Diagnosis(Aspect.FILE, (fault(FaultKind.REFUSED, error=error),))
+
+
+def _look(aspect: Aspect, look: "Look", store: Workspace) -> Diagnosis:
+    # A damaged page surfaces as any of these, wherever it is read.
+    try:
+        if aspect in (Aspect.PASSAGES, Aspect.GRAPH_ANEW) and store.graph.stale:
+            return Diagnosis(aspect, values={"grown": True})
+        with store.snapshot() as connection:
+            return Diagnosis(aspect, tuple(look(store, connection)))
+    except (StoreError, sqlite3.DatabaseError, UnicodeDecodeError, ValueError, TypeError,
+            LookupError, zlib.error) as error:
+        return Diagnosis(aspect, (fault(FaultKind.UNREADABLE, error=error),))
+
+
+def look_at_engine() -> Diagnosis:
+    """Whether the SQLite of this Python is new enough."""
+    old = sqlite3.sqlite_version_info < SQLITE
+    return Diagnosis(Aspect.ENGINE, (fault(FaultKind.OLD_ENGINE),) if old else (), {
+        "found": sqlite3.sqlite_version, "wanted": ".".join(map(str, SQLITE))})
+
+
+def _look_at_space(place: Path) -> Diagnosis:
+    """Whether there is room for a copy, which upgrades and backups make."""
+    size = sum(file.stat().st_size for file in place.parent.glob(f"{place.name}*"))
+    free = shutil.disk_usage(place.parent).free
+    little = (fault(FaultKind.LITTLE_SPACE),) if free < 2 * size else ()
+    return Diagnosis(Aspect.DISK, little, {"size": size, "free": free})
+
+
+def _pages(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    """What SQLite itself finds wrong: pages, indexes, references."""
+    for error in schema.unsound(connection):
+        yield fault(FaultKind.UNSOUND, error=error)
+
+
+def _tables(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    """Every table as a new workspace would have it, and readable; others do not matter."""
+    query = "SELECT name, sql FROM sqlite_master"
+    found = dict(connection.execute(query))
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        schema.migrate(fresh, Path("fresh"))
+        other = [name for name, sql in fresh.execute(query) if found.get(name) != sql]
+    for name in other:
+        yield fault(FaultKind.OTHER_DEFINITION, table=name)
+    for table in () if other else tables.TEXTUAL:
+        for _row in connection.execute(f"SELECT * FROM {table}"):
+            pass  # text that is none raises
+
+
+def _log_mode(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    # "delete" is that of a file that has not been opened for writing yet
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "delete"):
+        yield fault(FaultKind.NO_LOG_MODE)
+
+
+def _texts(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    texts = {}
+    for name, title, kind, text, marks, stamped in connection.execute(
+            "SELECT name, title, kind, text, marks, sha256 FROM documents"):
+        texts[name] = text
+        if checksum(title, kind, text, marks) != stamped:
+            yield fault(FaultKind.CHANGED_DOCUMENT, document=name)
+    for key, document, text, start, end, stamped in connection.execute(
+            'SELECT id, document, text, start, "end", sha256 FROM chunks'):
+        if checksum(text) != stamped:
+            yield fault(FaultKind.CHANGED_PASSAGE, passage=key, document=document)
+        elif texts[document][start:end] != text:
+            yield fault(FaultKind.MISPLACED_PASSAGE, passage=key, document=document)
+
+
+def _log(store: Workspace, connection: Connection) -> Iterator[Fault]:
+    """Spans inside their passages, sentences that exist, entries as they were stored."""
+    entry = ("WITH entry AS (SELECT extractions.id, chunk, length(text) AS size, "
+             "  (SELECT count(*) FROM sentences WHERE extraction = extractions.id) AS many "
+             "  FROM extractions JOIN chunks ON chunks.id = chunk) ")
+    inside = '0 <= start AND start <= "end" AND "end" <= size'
+    for number, passage in connection.execute(
+            f"{entry} SELECT position, chunk FROM sentences JOIN entry ON entry.id = extraction "
+            f"WHERE NOT ({inside})"):
+        yield fault(FaultKind.SENTENCE_OUTSIDE, number=number, passage=passage)
+    for name, passage in connection.execute(
+            f"{entry} SELECT name, chunk FROM mentions JOIN entry ON entry.id = extraction "
+            f"WHERE NOT ({inside} AND 0 <= sentence AND sentence < max(many, 1))"):
+        yield fault(FaultKind.NAME_OUTSIDE, name=name, passage=passage)
+    for label, passage in connection.execute(
+            f"{entry} SELECT label, chunk FROM assertions JOIN entry ON entry.id = extraction "
+            "WHERE NOT (0 <= sentence AND sentence < many)"):
+        yield fault(FaultKind.RELATION_OUTSIDE, label=label, passage=passage)
+    stamped = dict(connection.execute("SELECT live.id, extractions.sha256 FROM live "
+                                      "JOIN extractions ON extractions.id = extraction"))
+    for one in store.log.read().extractions:
+        if checksum(one, *one.descriptions) != stamped[one.chunk]:
+            yield fault(FaultKind.CHANGED_EXTRACTION, passage=one.chunk)
+
+
+def _passages(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    """Passages of the graph against the live log, as far as the graph claims to be that new."""
+    live = set(connection.execute(f"SELECT {CHUNK} FROM live"))
+    shown = set(connection.execute(f"SELECT {CHUNK} FROM passages"))
+    for row in shown - live:
+        yield fault(FaultKind.SHOWN_PASSAGE, passage=row[0], document=row[1])
+    for row in live - shown:
+        yield fault(FaultKind.MISSING_PASSAGE, passage=row[0], document=row[1])
+
+
+def _graph(store: Workspace, connection: Connection) -> Iterator[Fault]:
+    yield from store.graph.altered()
+    for (node,) in connection.execute(
+            "SELECT source FROM edges WHERE source NOT IN (SELECT id FROM nodes) "
+            "UNION SELECT target FROM edges WHERE target NOT IN (SELECT id FROM nodes)"):
+        yield fault(FaultKind.LOOSE_EDGE, node=node)
+    for (node,) in connection.execute(
+            "SELECT id FROM nodes WHERE kind = 'passage' AND key NOT IN (SELECT id FROM passages)"):
+        yield fault(FaultKind.NODE_WITHOUT_PASSAGE, node=node)
+    for (passage,) in connection.execute(
+            "SELECT id FROM passages WHERE id NOT IN ("
+            "  SELECT key FROM nodes WHERE kind = 'passage')"):
+        yield fault(FaultKind.PASSAGE_WITHOUT_NODE, passage=passage)
+    for node, passage in connection.execute(
+            "SELECT DISTINCT source, json_extract(value, '$[0]') AS passage "
+            "FROM edges, json_each(evidence) WHERE passage NOT IN (SELECT id FROM passages)"):
+        yield fault(FaultKind.GROUNDLESS_EDGE, node=node, passage=passage)
+
+
+def _search(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    for (passage,) in connection.execute(
+            "SELECT id FROM passages WHERE rowid NOT IN (SELECT id FROM passages_fts_docsize)"):
+        yield fault(FaultKind.NOT_INDEXED, passage=passage)
+    for (entry,) in connection.execute(
+            "SELECT id FROM passages_fts_docsize WHERE id NOT IN (SELECT rowid FROM passages)"):
+        yield fault(FaultKind.LOOSE_ENTRY, entry=entry)
+
+
+def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
+    model, dimension = store.vectors.embedder
+    meta = dict(connection.execute("SELECT key, value FROM meta"))
+    earlier = meta.get("earlier_embedder", model), store.vectors.earlier[1]
+    for key, found, size in connection.execute(
+            "SELECT key, model, dimension FROM embeddings "
+            "WHERE NOT (model = ? AND dimension = ? OR model = ? AND dimension = ?) "
+            "OR length(vector) != 4 * dimension", (model, dimension, *earlier)):
+        yield fault(FaultKind.FOREIGN_VECTOR, key=key[:12], found=found, size=size, model=model,
+                    dimension=dimension)
+    kept = "SELECT key, vector FROM embeddings WHERE model = ? AND model != ?"
+    for column, size, query, values in (
+            ("embeddings", dimension, kept, (model, "")),
+            ("embeddings", earlier[1], kept, (earlier[0], model)),
+            ("nodes", dimension, "SELECT id, vector FROM nodes", ()),
+            ("nodes", dimension, "SELECT id, name_vector FROM nodes", ())):
+        yield from _bad_vectors(connection.execute(query, values), size, column)
+    if not store.graph.stale:
+        missing = len(store.vectors.missing(_needed(store, connection, model)))
+        if missing:
+            yield fault(FaultKind.MISSING_VECTORS, many=missing)
+
+
+def _needed(store: Workspace, connection: Connection, model: str) -> Iterator[str]:
+    """The keys of all vectors that the graph is made of."""
+    log = store.log.read()
+    for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
+        yield from keys_of(model, chunk, extraction)
+    for (key,) in connection.execute("SELECT key FROM nodes WHERE kind = 'entity'").fetchall():
+        yield embedding_key(model, key)
+
+
+def _bad_vectors(rows: sqlite3.Cursor, dimension: int, table: str) -> Iterator[Fault]:
+    for key, blob in rows.fetchall():
+        vector = np.frombuffer(blob, "<f4").astype(np.float64)
+        at = {"table": table, "key": key[:12]}
+        if len(vector) != dimension:
+            yield fault(FaultKind.WRONG_LENGTH, **at, size=len(vector), dimension=dimension)
+        elif not np.isfinite(vector).all():
+            yield fault(FaultKind.NOT_FINITE, **at)
+        elif abs(float(np.linalg.norm(vector)) - 1) > _NORM:
+            yield fault(FaultKind.WRONG_NORM, **at, norm=float(np.linalg.norm(vector)))
+
+
+def _jobs(store: Workspace, _: Connection) -> Iterator[Fault]:
+    idle = store.lease.writer is None
+    for job in store.queue.open():
+        if job.state == "running" and idle:
+            yield fault(FaultKind.DEAD_JOB, job=job.id)
+        elif job.state == "paused":
+            yield fault(FaultKind.PAUSED_JOB, job=job.id)
+    for file in store.queue.files(0) if idle else ():
+        yield fault(FaultKind.NO_JOB, file=file)
+
+
+def _retrievals(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    for key, body, digest in connection.execute("SELECT id, body, sha256 FROM retrievals"):
+        if hashlib.sha256(zlib.decompress(body)).hexdigest() != digest:
+            yield fault(FaultKind.DAMAGED_RETRIEVAL, key=key)
+
+
+def _plans(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    """Plans without a checksum are from before there were any, and never used."""
+    for row in connection.execute(
+            "SELECT question, body, embedding, keyword_embeddings FROM plans"):
+        if "sha256" in str(row[1]) and not plan_holds(*row):
+            yield fault(FaultKind.DAMAGED_PLAN, question=row[0])
+
+
+def _graph_anew(store: Workspace, connection: Connection) -> Iterator[Fault]:
+    """Nodes, edges and vectors against a fresh assembly of the log from the stored vectors."""
+    if any(True for _ in _vectors(store, connection)):
+        yield fault(FaultKind.DAMAGED_VECTORS)
+        return
+    log = store.log.read()
+    made = assemble_stored(store, log, store.vectors.embedder[0])
+    for table, many in store.graph.differences(log, made).items():
+        if many:
+            yield fault(FaultKind.DIFFERENT_ROWS, many=many, table=table)
+
+
+def _search_anew(_: Workspace, connection: Connection) -> Iterator[Fault]:
+    """The search index, word by word, against a fresh one over the same passages."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.execute("CREATE VIRTUAL TABLE passages_fts USING fts5 ("
+                      f"title, text, content='', tokenize='{tables.WORDS}')")
+        fresh.executemany(
+            "INSERT INTO passages_fts (rowid, title, text) VALUES (?, ?, ?)",
+            connection.execute("SELECT rowid, title, text FROM passages ORDER BY rowid"))
+        same = _instances(connection) == _instances(fresh) and all(
+            _matches(connection, word) == _matches(fresh, word)
+            for (word,) in fresh.execute("SELECT DISTINCT term FROM temp.words").fetchall())
+    if not same:
+        yield fault(FaultKind.OTHER_INDEX)
+
+
+def _instances(connection: Connection) -> str:
+    connection.execute("CREATE VIRTUAL TABLE temp.words "
+                       "USING fts5vocab ('main', 'passages_fts', 'instance')")
+    total = hashlib.sha256()
+    for row in connection.execute(
+            "SELECT term, doc, col, offset FROM temp.words ORDER BY 1, 2, 3, 4"):
+        total.update(repr(row).encode())
+    return total.hexdigest()
+
+
+def _matches(connection: Connection, word: str) -> list[tuple[int, float]]:
+    # an index can be damaged so that it lists all words and still finds some of them nowhere
+    return connection.execute(
+        "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH ? "
+        "ORDER BY rowid", (f'"{word}"',)).fetchall()
+
+
+Look = Callable[[Workspace, Connection], Iterator[Fault]]
+LOOKS: tuple[tuple[Aspect, Look], ...] = (
+    (Aspect.PAGES, _pages), (Aspect.TABLES, _tables), (Aspect.LOG_MODE, _log_mode),
+    (Aspect.TEXTS, _texts), (Aspect.LOG, _log), (Aspect.PASSAGES, _passages),
+    (Aspect.GRAPH, _graph), (Aspect.SEARCH, _search), (Aspect.VECTORS, _vectors),
+    (Aspect.JOBS, _jobs), (Aspect.RETRIEVALS, _retrievals), (Aspect.PLANS, _plans))
+DEEP: tuple[tuple[Aspect, Look], ...] = (
+    (Aspect.GRAPH_ANEW, _graph_anew), (Aspect.SEARCH_ANEW, _search_anew))

@@ -1,0 +1,211 @@
+"""What the graph is made of, passage by passage, so that a change costs what it touches.
+
+A fact is a kind, a term and a passage, with a body: that a text has a word, that a passage claims
+a name, what it says of a name. They are found by term (to make a name's node and edges) and by
+passage (to see what a change takes away). Like the graph they follow from the log.
+"""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from qafd.records import Chunk
+from qafd.storage.rows import PassageFacts
+from qafd.storage.sqlite.file import Part, meta, set_meta
+from qafd.storage.sqlite.log import CHUNK
+
+FORMAT = "1"
+"""Changes when facts are made or kept differently: the next change then begins anew."""
+
+
+class SqlitePostings(Part):
+    """The tables of facts, of names by their words, and of names nearest to each other."""
+
+    def touched(self) -> set[str]:
+        """The documents in which something has changed since the graph was assembled."""
+        with self._file.snapshot() as connection:
+            return {row[0] for row in connection.execute("SELECT document FROM touched")}
+
+    def state(self) -> dict[str, object] | None:
+        """What the facts were made with, None where there are none that hold."""
+        with self._file.reading() as connection:
+            kept = json.loads(meta(connection, "facts", "{}"))
+        return kept if kept.get("format") == FORMAT else None
+
+    def hold(self, state: Mapping[str, object]) -> None:
+        """Let the facts be those of the log as it is now."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM touched")
+            set_meta(connection, "facts", json.dumps({**state, "format": FORMAT}))
+
+    def clear(self) -> None:
+        """Throw all facts away."""
+        with self._file.transaction() as connection:
+            clear_facts(connection)
+
+    def rows(self, documents: Iterable[str]) -> dict[str, int]:
+        """The passages of the graph in some documents: chunk id to number."""
+        with self._file.snapshot() as connection:
+            return dict(connection.execute(
+                "SELECT id, rowid FROM passages WHERE document IN "
+                "(SELECT value FROM json_each(?))", (json.dumps(list(documents)),)))
+
+    def passages(self, numbers: Iterable[int]) -> dict[int, Chunk]:
+        """The passages of the graph with these numbers."""
+        with self._file.snapshot() as connection:
+            return {row[0]: Chunk(*row[1:]) for row in connection.execute(
+                f"SELECT rowid, {CHUNK} FROM passages WHERE rowid IN "
+                "(SELECT value FROM json_each(?))", (json.dumps(list(numbers)),))}
+
+    def of(self, passage: int, kinds: Sequence[str]) -> dict[tuple[str, str], str]:
+        """The facts of these kinds of a passage."""
+        with self._file.snapshot() as connection:
+            wanted = [(kind, term) for kind, term in _terms(connection, passage) if kind in kinds]
+            return {(kind, term): body for kind, term, body in connection.execute(
+                "SELECT kind, term, body FROM json_each(?) AS wanted CROSS JOIN facts "
+                "ON kind = json_extract(wanted.value, '$[0]') "
+                "AND term = json_extract(wanted.value, '$[1]') AND passage = ?",
+                (json.dumps(wanted), passage))}
+
+    def put(self, passage: int, kinds: Sequence[str], facts: PassageFacts) -> set[tuple[str, str]]:
+        """Let these be the facts of these kinds of a passage; which are new, other or gone."""
+        with self._file.transaction() as connection:
+            old = self.of(passage, kinds)
+            gone = old.keys() - facts.keys()
+            fresh = {fact: body for fact, body in facts.items() if old.get(fact) != body}
+            if not gone and not fresh:
+                return set()
+            connection.executemany(
+                "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
+                [(*fact, passage) for fact in gone])
+            connection.executemany(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
+                [(*fact, passage, body) for fact, body in fresh.items()])
+            terms = [fact for fact in _terms(connection, passage) if fact[0] not in kinds]
+            terms += facts
+            connection.execute("INSERT OR REPLACE INTO passage_facts VALUES (?, ?)",
+                               (passage, zlib.compress(json.dumps(terms).encode(), 1)))
+            return gone | fresh.keys()
+
+    def forget(self, passage: int) -> set[tuple[str, str]]:
+        """Remove all facts of a passage; which these were."""
+        with self._file.transaction() as connection:
+            gone = _terms(connection, passage)
+            connection.executemany(
+                "DELETE FROM facts WHERE kind = ? AND term = ? AND passage = ?",
+                [(*fact, passage) for fact in gone])
+            connection.execute("DELETE FROM passage_facts WHERE passage = ?", (passage,))
+            return set(gone)
+
+    def bodies(self, kind: str, term: str, most: int = -1) -> dict[int, str]:
+        """The bodies of a term by passage, of at most so many passages."""
+        with self._file.snapshot() as connection:
+            return dict(connection.execute(
+                "SELECT passage, body FROM facts WHERE kind = ? AND term = ? LIMIT ?",
+                (kind, term, most)))
+
+    def total(self, kind: str, term: str) -> int:
+        """The sum of the bodies of a term, which are counts."""
+        with self._file.snapshot() as connection:
+            return int(connection.execute(
+                "SELECT ifnull(sum(CAST(body AS INTEGER)), 0) FROM facts "
+                "WHERE kind = ? AND term = ?", (kind, term)).fetchone()[0])
+
+    def having(self, kind: str, terms: Sequence[str]) -> set[int]:
+        """The passages that have all these terms, one at least."""
+        rare, *others = sorted(set(terms), key=len, reverse=True)
+        more = "".join(" AND EXISTS (SELECT 1 FROM facts AS more WHERE more.kind = ?1 "
+                       f"AND more.term = ?{at} AND more.passage = facts.passage)"
+                       for at in range(3, 3 + len(others)))
+        with self._file.snapshot() as connection:
+            return {row[0] for row in connection.execute(
+                f"SELECT passage FROM facts WHERE kind = ?1 AND term = ?2{more}",
+                (kind, rare, *others))}
+
+    def known(self, tree: str, keys: Iterable[str]) -> dict[str, bool]:
+        """Those of these keys that are in a tree of names: whether they count without a capital."""
+        with self._file.snapshot() as connection:
+            return {key: bool(common) for key, common in connection.execute(
+                "SELECT key, common FROM names WHERE tree = ? AND key IN "
+                "(SELECT value FROM json_each(?))", (tree, json.dumps(list(keys))))}
+
+    def all_names(self, tree: str) -> dict[str, bool]:
+        """The names of a tree: whether they count without a capital."""
+        with self._file.snapshot() as connection:
+            return {key: bool(common) for key, common in connection.execute(
+                "SELECT key, common FROM names WHERE tree = ?", (tree,))}
+
+    def plant(self, tree: str, names: Iterable[tuple[str, str, str, bool]]) -> None:
+        """Put names into a tree: the key, its first two words, whether it needs no capital."""
+        with self._file.transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO names VALUES (?, ?, ?, ?, ?)",
+                                   [(tree, *name) for name in names])
+
+    def uproot(self, tree: str, keys: Iterable[str]) -> None:
+        """Take names out of a tree."""
+        with self._file.transaction() as connection:
+            connection.executemany("DELETE FROM names WHERE tree = ? AND key = ?",
+                                   [(tree, key) for key in keys])
+
+    def beginning(self, tree: str, words: Iterable[str], pairs: Iterable[tuple[str, str]],
+                  branches: Iterable[str]) -> dict[str, bool]:
+        """Of a tree, the names of one of these words, the longer ones that begin with one of these
+        pairs, and one name for each of the `branches` with which any begins."""
+        found: dict[str, bool] = {}
+        with self._file.snapshot() as connection:
+            for row in connection.execute(
+                    "SELECT names.key, common FROM json_each(?1) AS word CROSS JOIN names "
+                    "ON tree = ?2 AND first = word.value AND second = ''",
+                    (json.dumps(list(words)), tree)):
+                found[row[0]] = bool(row[1])
+            for row in connection.execute(
+                    "SELECT names.key, common FROM json_each(?1) AS pair CROSS JOIN names "
+                    "ON tree = ?2 AND first = json_extract(pair.value, '$[0]') "
+                    "AND second = json_extract(pair.value, '$[1]')",
+                    (json.dumps(list(pairs)), tree)):
+                found[row[0]] = bool(row[1])
+            for word in branches:
+                for row in connection.execute(
+                        "SELECT key, common FROM names WHERE tree = ? AND first = ? LIMIT 1",
+                        (tree, word)):
+                    found[row[0]] = bool(row[1])
+        return found
+
+    def near(self, keys: Iterable[str]) -> dict[str, dict[str, float]]:
+        """The nearest names of each of these."""
+        found: dict[str, dict[str, float]] = {}
+        with self._file.snapshot() as connection:
+            for key, other, cosine in connection.execute(
+                    "SELECT key, other, cosine FROM near WHERE key IN "
+                    "(SELECT value FROM json_each(?))", (json.dumps(list(keys)),)):
+                found.setdefault(key, {})[other] = cosine
+        return found
+
+    def near_to(self, keys: Iterable[str]) -> set[str]:
+        """The names among whose nearest one of these is."""
+        with self._file.snapshot() as connection:
+            return {row[0] for row in connection.execute(
+                "SELECT key FROM near WHERE other IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(keys)),))}
+
+    def set_near(self, near: Mapping[str, Mapping[str, float]]) -> None:
+        """Let these be the nearest names of each."""
+        with self._file.transaction() as connection:
+            connection.executemany("DELETE FROM near WHERE key = ?", [(key,) for key in near])
+            connection.executemany("INSERT INTO near VALUES (?, ?, ?)", [
+                (key, other, cosine) for key, some in near.items()
+                for other, cosine in some.items()])
+
+
+def clear_facts(connection: sqlite3.Connection) -> None:
+    """Throw all facts away."""
+    for table in ("facts", "passage_facts", "names", "near"):
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("DELETE FROM meta WHERE key = 'facts'")
+
+
+def _terms(connection: sqlite3.Connection, passage: int) -> list[tuple[str, str]]:
+    row = connection.execute(
+        "SELECT terms FROM passage_facts WHERE passage = ?", (passage,)).fetchone()
+    return [(kind, term) for kind, term in json.loads(zlib.decompress(row[0]))] if row else []

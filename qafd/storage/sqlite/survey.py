@@ -1,0 +1,94 @@
+"""All of a workspace, row by row: what exports and lists of everything read."""
+
+import json
+from collections.abc import Collection, Iterator
+
+from qafd.edits import MENTION_KINDS
+from qafd.records import Description, Edge, Node
+from qafd.storage.rows import EntityRow, NameCount, WholeRow
+from qafd.storage.sqlite.file import Part
+from qafd.storage.sqlite.log import described
+
+
+class SqliteSurvey(Part):
+    """Statements that read whole tables."""
+
+    def size(self) -> tuple[int, int]:
+        """How many nodes and edges the graph has."""
+        with self._file.snapshot() as connection:
+            return tuple(connection.execute(
+                "SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)").fetchone())
+
+    def nodes(self) -> Iterator[WholeRow]:
+        """All nodes, by id."""
+        with self._file.snapshot() as connection:
+            for *node, document, title, page in connection.execute(
+                    "SELECT nodes.id, kind, key, name, nodes.text, tokens, "
+                    "  coalesce(document, ''), coalesce(title, ''), page "
+                    "FROM nodes LEFT JOIN passages ON kind = 'passage' AND passages.id = key "
+                    "ORDER BY nodes.id"):
+                yield WholeRow(Node(*node), document, title, page)
+
+    def edges(self) -> Iterator[Edge]:
+        """All edges, by their ends, kind and label."""
+        with self._file.snapshot() as connection:
+            for source, target, kind, weight, label, count, evidence in connection.execute(
+                    "SELECT source, target, kind, similarity, label, count, evidence FROM edges "
+                    "ORDER BY source, target, kind, label"):
+                yield Edge(source, target, kind, weight, label, count,
+                           tuple((chunk, at) for chunk, at in json.loads(evidence)))
+
+    def entities(self, only: str = "") -> tuple[EntityRow, ...]:
+        """All entities, or the one with this node id."""
+        with self._file.snapshot() as connection:
+            return tuple(EntityRow(Node(*node), passages, relations)
+                         for *node, passages, relations in connection.execute(
+                "SELECT id, kind, key, name, text, tokens, (SELECT count(*) FROM edges "
+                "    WHERE edges.kind = 'mention' AND source = nodes.id), "
+                "  (SELECT count(*) FROM edges WHERE edges.kind = 'relation' "
+                "    AND (source = nodes.id OR target = nodes.id)) "
+                "FROM nodes WHERE kind = 'entity'" + (" AND id = ?" if only else ""),
+                (only,) if only else ()))
+
+    def synonyms(self) -> tuple[tuple[str, str], ...]:
+        """The keys of the entities whose names are nearly alike in meaning, pair by pair."""
+        with self._file.snapshot() as connection:
+            return tuple(connection.execute(
+                "SELECT head.key, tail.key FROM edges JOIN nodes AS head ON head.id = source "
+                "JOIN nodes AS tail ON tail.id = target WHERE edges.kind = 'synonym'"))
+
+    def names(self, keys: Collection[str] | None = None) -> tuple[NameCount, ...]:
+        """How often the live log has each name, of all keys or of these."""
+        with self._file.snapshot() as connection:
+            return tuple(NameCount(*row) for row in connection.execute(
+                "SELECT key, name, mentions.kind, count(*) FROM live "
+                "JOIN mentions USING (extraction) WHERE ?1 IS NULL OR "
+                "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
+                (None if keys is None else json.dumps(list(keys)),)))
+
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of names in the live log, the most frequent first."""
+        with self._file.snapshot() as connection:
+            return tuple(row[0] for row in connection.execute(
+                "SELECT mentions.kind FROM live JOIN mentions USING (extraction) "
+                "GROUP BY 1 ORDER BY count(*) DESC, 1"))
+
+    def descriptions(self) -> Iterator[Description]:
+        """What the live log says of entities and relations, in the order of documents."""
+        with self._file.snapshot() as connection:
+            for row in connection.execute(
+                    "SELECT source, target, descriptions.kind, descriptions.text, keywords, strength "
+                    "FROM descriptions JOIN live USING (extraction) "
+                    "ORDER BY live.document, live.position, descriptions.position"):
+                yield described(row)
+
+    def nameless(self) -> Iterator[tuple[str, str | None]]:
+        """For each passage its file and its text, None in the place of one that has a name."""
+        marks = ", ".join("?" * len(MENTION_KINDS))
+        with self._file.snapshot() as connection:
+            yield from connection.execute(
+                "SELECT source, iif(EXISTS (SELECT 1 FROM mentions "
+                "  WHERE mentions.extraction = live.extraction "
+                f"  AND mentions.kind NOT IN ({marks})), NULL, live.text) "
+                "FROM live JOIN documents ON documents.name = live.document "
+                "ORDER BY documents.rowid, live.position", MENTION_KINDS)

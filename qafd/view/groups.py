@@ -1,0 +1,98 @@
+"""What the nodes of a picture belong to: documents and communities, by which it can be colored."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qafd.graph import Graph
+from qafd.retrieve.layers.communities import partition
+
+LEVEL = 1
+NEAR = 200  # neighbors of a node that are looked at
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The documents and the community of each node of a picture.
+
+    Parameters
+    ----------
+    documents, communities : tuple of str
+        Their names, those of the most nodes first.
+    documents_of : mapping of id to sequence of int
+        Indices of the documents of a node, the one with most of its passages first.
+    community_of : mapping of id to int
+        The index of a node's community; nodes without one are not in it.
+    """
+
+    documents: tuple[str, ...]
+    communities: tuple[str, ...]
+    documents_of: Mapping[str, Sequence[int]]
+    community_of: Mapping[str, int]
+
+
+def group(graph: Graph, ids: Iterable[str], document_of: Mapping[str, str],
+          first: Collection[str] = ()) -> Groups:
+    """The groups of some nodes of a graph.
+
+    Parameters
+    ----------
+    document_of : mapping of id to str
+        The documents of the passages among `passages_of` these nodes.
+    first : collection of str
+        Nodes whose groups come first: there are more groups than colors.
+    """
+    shown = [node for node in dict.fromkeys(ids) if node in graph.row]
+    found: dict[str, list[str]] = {}
+    for node in shown:
+        names = Counter(document_of[p] for p in passages_of(graph, node) if p in document_of)
+        found[node] = sorted(names, key=lambda name: (-names[name], name))
+    # By the documents that nodes are colored by, the first of each.
+    weights: Counter[str] = Counter()
+    for node, own in found.items():
+        weights.update(dict.fromkeys(own, 0))
+        if own:
+            weights[own[0]] += len(shown) if node in first else 1
+    documents = sorted(weights, key=lambda name: (-weights[name], name))
+    at = {name: i for i, name in enumerate(documents)}
+    communities = _communities(graph, shown)
+    communities.sort(key=lambda one: (-len({*one[1]} & {*first}), -len(one[1]), one[0]))
+    community_of = {node: i for i, (_, members) in enumerate(communities) for node in members}
+    return Groups(tuple(documents), tuple(title for title, _ in communities),
+                  {node: [at[name] for name in names] for node, names in found.items()},
+                  community_of)
+
+
+def passages_of(graph: Graph, node: str) -> list[str]:
+    """The passages of a node: itself, or those that mention it."""
+    if graph.kinds[graph.row[node]] == "passage":
+        return [node]
+    return [graph.ids[row] for row in _near(graph, node) if graph.kinds[row] == "passage"]
+
+
+def _near(graph: Graph, node: str) -> list[int]:
+    row = graph.row[node]
+    near: list[int] = graph.neighbors[graph.indptr[row]:graph.indptr[row + 1]][:NEAR].tolist()
+    return near
+
+
+def _communities(graph: Graph, ids: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Communities of the edges between some nodes, named by their hubs."""
+    inside = {graph.row[node] for node in ids}
+    pairs = [(graph.row[node], other, 1) for node in ids for other in _near(graph, node)
+             if other in inside and graph.row[node] < other]
+    level, _, members = partition(graph, np.array(pairs, np.int64).reshape(-1, 3))
+    degree = Counter(end for u, v, _ in pairs for end in (u, v))
+    # The deeper of two levels: what one question shows is often one community of the coarsest.
+    deepest = {row: community for community, row in members.tolist() if level[community] <= LEVEL}
+    found: dict[int, list[int]] = {}
+    for row, community in deepest.items():
+        found.setdefault(community, []).append(row)
+    named = []
+    for rows in found.values():
+        names = [row for row in rows if graph.kinds[row] != "passage"] or rows
+        hub = min(names, key=lambda row: (-degree[row], graph.ids[row]))
+        named.append((graph.names[hub], [graph.ids[row] for row in rows]))
+    return named

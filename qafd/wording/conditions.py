@@ -1,0 +1,103 @@
+"""The conditions of an answer, and how what meets them is found, in words."""
+
+from typing import TYPE_CHECKING
+
+from qafd.wording import say, say_count, say_list
+
+if TYPE_CHECKING:
+    from qafd.explain.conditions import ConditionRow
+    from qafd.explain.matching_steps import MatchingStep
+    from qafd.records import QueryNode
+    from qafd.retrieve.decomposition import QueryPath
+
+_BY = {"relation": "by relations", "sentence": "by relations or sentences",
+       "passage": "by relations, sentences or passages"}
+SOME = 3  # names that are told
+STAGES = {
+    "labels": "On its path", "degree": "Enough relations", "signature": "Signature holds",
+    "dominance": "Embedding dominates", "exact": "Meets all"}
+
+_SHOWN = {"relation": "{name}: a relation, “{sentence}” ({document})",
+          "sentence": "{name}: both are named in “{sentence}” ({document})",
+          "passage": "{name}: both are named in one passage ({document})"}
+
+
+def say_condition(row: "ConditionRow") -> str:
+    """Whether a condition is met, by which sentence of which document."""
+    if row.negated:
+        return say("{name}: not related, as asked", name=row.name)
+    if not row.level:
+        return say("{name}: not met", name=row.name)
+    if not row.document:
+        return say("{name}: a relation", name=row.name)
+    return say(_SHOWN[row.level], name=row.name, sentence=row.sentence, document=row.document)
+
+
+def say_step(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
+    """What is done in a step of matching, and what comes out of it."""
+    return _SAYING[step.kind](step, nodes)
+
+
+def say_path(path: "QueryPath", nodes: "tuple[QueryNode, ...]") -> str:
+    """The nodes of a path of the question."""
+    return " – ".join(nodes[place].text for place in path.nodes)
+
+
+def _some(step: "MatchingStep") -> str:
+    """The first names of a step, and that there are more."""
+    if step.count <= SOME:
+        return say_list(step.names)
+    return say("{names} and others", names=", ".join(step.names[:SOME]))
+
+
+def _say_read(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
+    sought = [nodes[place].text for place in step.nodes if nodes[place].unknown]
+    return say_count(step.count, "The question is read: {number} condition; sought: {sought}.",
+                     "The question is read: {number} conditions; sought: {sought}.",
+                     sought=say_list(sought))
+
+
+def _say_link(step: "MatchingStep", _: "tuple[QueryNode, ...]") -> str:
+    if not step.count:
+        return say("No name of the question is an entity.")
+    return say_count(step.count, "{number} name is an entity of the graph: {names}.",
+                     "{number} names are entities of the graph: {names}.",
+                     names=say_list(step.names))
+
+
+def _say_chosen(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
+    assert step.path is not None
+    path = say_path(step.path, nodes)
+    if not step.path.overlap:
+        return say("Path {number} is {path}, of weight {weight}.", number=step.count, path=path,
+                   weight=step.path.weight)
+    return say("Path {number} is {path}, of weight {weight}; {overlap} of its conditions are on a path "
+               "before.", number=step.count, path=path, weight=step.path.weight,
+               overlap=step.path.overlap)
+
+
+def _say_labels(step: "MatchingStep", nodes: "tuple[QueryNode, ...]") -> str:
+    assert step.path is not None
+    name, path = nodes[step.nodes[0]].text, say_path(step.path, nodes)
+    if not step.count:
+        return say("Nothing stands where “{name}” is on {path}.", name=name, path=path)
+    return say_count(step.count, "{number} entity stands where “{name}” is on {path}: {some}.",
+                     "{number} entities stand where “{name}” is on {path}: {some}.", name=name,
+                     path=path, some=_some(step))
+
+
+def _say_combined(step: "MatchingStep", _: "tuple[QueryNode, ...]") -> str:
+    return say_count(step.count, "{number} set of paths without unknowns would be looked up.",
+                     "{number} sets of paths without unknowns would be looked up one by one.")
+
+
+def _say_matched(step: "MatchingStep", _: "tuple[QueryNode, ...]") -> str:
+    if not step.count:
+        return say("Nothing meets all conditions; what meets most of them is listed.")
+    return say_count(step.count, "{number} answer meets all conditions {by}: {some}.",
+                     "{number} answers meet all conditions {by}: {some}.",
+                     by=say(_BY[step.level]), some=_some(step))
+
+
+_SAYING = {"read": _say_read, "link": _say_link, "path": _say_chosen, "labels": _say_labels,
+           "complete": _say_combined, "match": _say_matched}

@@ -1,0 +1,114 @@
+"""What an examination of a workspace found, as sentences with what to do."""
+
+from typing import TYPE_CHECKING
+
+from qafd.storage.diagnosis import Aspect, FaultKind
+from qafd.wording import say, say_error
+
+if TYPE_CHECKING:
+    from qafd.storage.diagnosis import Diagnosis, Fault
+
+_GROWN = "The log has grown since the graph was assembled; `qafd index` brings it up to date."
+_FINE = {
+    Aspect.ENGINE: "SQLite {found}; {wanted} or newer is needed.",
+    Aspect.DISK: "{free:,.0f} MB are free beside a workspace of {size:,.1f} MB; twice its size is "
+                 "wanted for upgrades and backups.",
+    Aspect.SCHEMA: "Schema {found} of {newest}.",
+    Aspect.PAGES: "SQLite finds all pages, indexes and references sound.",
+    Aspect.TABLES: "Every table is defined as it should be.",
+    Aspect.LOG_MODE: "Changes are written to a log first.",
+    Aspect.TEXTS: "Every document and passage is as it was stored.",
+    Aspect.LOG: "Every extraction fits its passage.",
+    Aspect.PASSAGES: "The graph has the passages of the log.",
+    Aspect.GRAPH: "The graph is as it was assembled; every edge joins two nodes and rests on passages.",
+    Aspect.SEARCH: "Every passage is in the search index.",
+    Aspect.VECTORS: "Every vector has its length and is of unit norm.",
+    Aspect.JOBS: "No job is stuck.",
+    Aspect.RETRIEVALS: "Every stored retrieval is as it was saved.",
+    Aspect.PLANS: "Every kept plan is as it was saved.",
+    Aspect.GRAPH_ANEW: "The graph is the one that the log gives.",
+    Aspect.SEARCH_ANEW: "The search index is the one that the passages give.",
+}
+_FAULTS = {
+    FaultKind.OLD_ENGINE: "This version of SQLite is too old",
+    FaultKind.MISSING_FILE: "There is no workspace at {place}",
+    FaultKind.LITTLE_SPACE: "There is little space",
+    FaultKind.OLD_SCHEMA: "The schema is old",
+    FaultKind.UNREADABLE: "This cannot be read ({error})",
+    FaultKind.UNSOUND: "SQLite finds: {error}",
+    FaultKind.OTHER_DEFINITION: "{table} is not defined as it should be",
+    FaultKind.NO_LOG_MODE: "The write-ahead log is off",
+    FaultKind.CHANGED_DOCUMENT: "{document} is not as it was stored",
+    FaultKind.CHANGED_PASSAGE: "Passage {passage} of {document} is not as it was stored",
+    FaultKind.MISPLACED_PASSAGE: "Passage {passage} is not at its place in {document}",
+    FaultKind.SENTENCE_OUTSIDE: "Sentence {number} of passage {passage} lies outside of it",
+    FaultKind.NAME_OUTSIDE: "The name {name} of passage {passage} lies outside of it",
+    FaultKind.RELATION_OUTSIDE: "The relation {label} of passage {passage} lies outside of it",
+    FaultKind.CHANGED_EXTRACTION: "What was found in passage {passage} is not as it was stored",
+    FaultKind.SHOWN_PASSAGE: "Passage {passage} of {document} is shown but deleted or changed",
+    FaultKind.MISSING_PASSAGE: "Passage {passage} of {document} is missing from the graph",
+    FaultKind.OTHER_COUNT: "The table {table} has {found} rows, not the {assembled} that were assembled",
+    FaultKind.OTHER_ROWS: "The table {table} has rows that were not assembled so",
+    FaultKind.LOOSE_EDGE: "An edge leads to node {node}, which does not exist",
+    FaultKind.NODE_WITHOUT_PASSAGE: "The passage node {node} has no passage",
+    FaultKind.PASSAGE_WITHOUT_NODE: "Passage {passage} has no node",
+    FaultKind.GROUNDLESS_EDGE: "An edge of {node} rests on passage {passage}, which is not in the graph",
+    FaultKind.NOT_INDEXED: "Passage {passage} is not in the search index",
+    FaultKind.LOOSE_ENTRY: "Entry {entry} of the search index has no passage",
+    FaultKind.FOREIGN_VECTOR: "Vector {key} is of {found} ({size}), not of {model} ({dimension})",
+    FaultKind.WRONG_LENGTH: "A vector of {key} in {table} has {size} numbers, not {dimension}",
+    FaultKind.NOT_FINITE: "A vector of {key} in {table} holds NaN or infinity",
+    FaultKind.WRONG_NORM: "A vector of {key} in {table} has the norm {norm:.3g}, not 1",
+    FaultKind.MISSING_VECTORS: "{many} vectors that the graph was made of are missing",
+    FaultKind.DEAD_JOB: "Job {job} was left by a process that ended",
+    FaultKind.PAUSED_JOB: "Job {job} is paused, since the disk was full",
+    FaultKind.NO_JOB: "{file} waits for no job",
+    FaultKind.DAMAGED_RETRIEVAL: "The stored retrieval {key} is damaged",
+    FaultKind.DAMAGED_PLAN: "The kept plan of {question!r} is damaged",
+    FaultKind.DAMAGED_VECTORS: "The graph cannot be made anew from damaged vectors",
+    FaultKind.DIFFERENT_ROWS: "{many} rows of {table} differ",
+    FaultKind.OTHER_INDEX: "The search index is not that of the passages",
+}
+_RESTORE = "restore a backup"
+_ANEW = "delete and add that document again"
+_REBUILD = "rebuild the graph (`qafd index --rebuild`)"
+_EMBED = "embed the workspace anew (`qafd index --re-embed`)"
+_REMEDIES = {
+    Aspect.ENGINE: "install a newer Python or SQLite", Aspect.FILE: "index a document first",
+    Aspect.DISK: "free some", Aspect.PAGES: _RESTORE, Aspect.TABLES: _RESTORE,
+    Aspect.SCHEMA: "the next command that writes brings it up to date, after a backup",
+    Aspect.LOG_MODE: "the file system does not support it: move the workspace to another one",
+    Aspect.TEXTS: _ANEW, Aspect.LOG: _ANEW, Aspect.PASSAGES: _REBUILD, Aspect.GRAPH: _REBUILD,
+    Aspect.SEARCH: _REBUILD, Aspect.VECTORS: _EMBED, Aspect.JOBS: "run `qafd index` to go on",
+    Aspect.RETRIEVALS: "ask the question again",
+    Aspect.PLANS: "its question is read anew when it is asked", Aspect.GRAPH_ANEW: _REBUILD,
+    Aspect.SEARCH_ANEW: _REBUILD,
+}
+
+
+def say_diagnosis(found: "Diagnosis") -> str:
+    """What was found of one aspect, and what to do."""
+    if found.values.get("grown"):
+        return say(_GROWN)
+    if not found.faults:
+        return say(_FINE[found.aspect], **_in_megabytes(found))
+    first, many = found.faults[0], len(found.faults)
+    if first.kind is FaultKind.REFUSED:
+        return say_error(first.values["error"])
+    remedy = _RESTORE if first.kind is FaultKind.UNREADABLE else _REMEDIES[found.aspect]
+    if first.kind is FaultKind.DAMAGED_VECTORS:
+        remedy = _EMBED
+    if many > 1:
+        return say("{fault} ({number} such findings); {remedy}.", fault=_say_fault(first),
+                   number=many, remedy=say(remedy))
+    return say("{fault}; {remedy}.", fault=_say_fault(first), remedy=say(remedy))
+
+
+def _say_fault(fault: "Fault") -> str:
+    return say(_FAULTS[fault.kind], **fault.values)
+
+
+def _in_megabytes(found: "Diagnosis") -> dict[str, object]:
+    if found.aspect is Aspect.DISK:
+        return {key: size / 1e6 for key, size in found.values.items()}
+    return dict(found.values)

@@ -1,0 +1,90 @@
+"""What is said of language models: of what they read, and of what a run will cost."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qafd.wording import say
+from qafd.wording.counts import HOUR, MINUTE, count
+
+if TYPE_CHECKING:
+    from qafd.models.cost import Cap
+    from qafd.models.estimate import EmbeddingPlan, RunPlan
+
+_DOUBTS = {
+    "ungrounded": "two replies of the model named nothing that is in the passage, which was read on "
+                  "this machine",
+    "cut": "the model's reply was too long and is not whole",
+    "near": "the model spells names otherwise than the passage ({names})",
+}
+
+
+def say_reading(doubt: str) -> str:
+    """Why a passage is not read as it should be; notes of earlier versions are sentences."""
+    kind, _, names = doubt.partition(": ")
+    template = _DOUBTS.get(kind)
+    return doubt if template is None else say(template, names=names)
+
+
+def say_readings(doubts: Sequence[str]) -> str:
+    """What is to be said of some passages of a file, the most frequent reason of them all."""
+    often, _ = Counter(doubts).most_common(1)[0]
+    return say("{passages} not read as they should be: {reason}.",
+               passages=count(len(doubts), "passage"), reason=say_reading(often))
+
+
+def say_cap(cap: "Cap") -> str:
+    """What a run may spend."""
+    caps = []
+    if cap.calls is not None:
+        caps.append(count(cap.calls, "call"))
+    if cap.tokens is not None:
+        caps.append(count(cap.tokens, "token"))
+    if cap.cost is not None:
+        caps.append(f"${cap.cost:,.2f}")
+    if not caps:
+        return say("No cap is set.")
+    return say("The run stops before it exceeds {caps}.", caps=", ".join(caps))
+
+
+def say_reading_plan(plan: "RunPlan") -> str:
+    """What reading passages with a model will take."""
+    return say("{passages} passages, {cached} of them answered before; {calls} calls, ~{sent} tokens in, "
+               "~{received} out; {money}; {time}.", passages=f"{plan.passages:,}",
+               cached=f"{plan.cached:,}", calls=_say_range(plan.calls), sent=_say_range(plan.tokens_in),
+               received=_say_range(plan.tokens_out), money=_say_money(plan.cost),
+               time=_say_time(plan.seconds))
+
+
+def say_embedding_plan(plan: "EmbeddingPlan") -> str:
+    """What vectors from an endpoint will take."""
+    return say("~{texts} texts to embed; ~{calls} calls, ~{tokens} tokens; {money}; {time}.",
+               texts=_say_range(plan.texts), calls=_say_range(plan.calls),
+               tokens=_say_range(plan.tokens), money=_say_money(plan.cost),
+               time=_say_time(plan.seconds))
+
+
+def _say_range(ends: tuple[int, int]) -> str:
+    return say("{low} to {high}", low=f"{ends[0]:,}", high=f"{ends[1]:,}")
+
+
+def _say_money(cost: tuple[float, float] | None) -> str:
+    """Dollars and cents; what is less than a cent with as many digits as it needs."""
+    if cost is None:
+        return say("cost unknown: enter a price in Settings")
+    digits = 2 if not cost[1] or cost[1] >= 0.01 else 6
+    return say("{low} to {high}", low=f"${cost[0]:,.{digits}f}", high=f"${cost[1]:,.{digits}f}")
+
+
+def _say_time(seconds: tuple[float, float] | None) -> str:
+    if seconds is None:
+        return say("time unknown before the first call")
+    return say("{low} to {high}", low=_say_duration(seconds[0]), high=_say_duration(seconds[1]))
+
+
+def _say_duration(seconds: float) -> str:
+    if seconds < 1.5 * MINUTE:
+        return say("{number} s", number=f"{seconds:.0f}")
+    if seconds < 1.5 * HOUR:
+        return say("{number} min", number=f"{seconds / MINUTE:.0f}")
+    return say("{number} h", number=f"{seconds / HOUR:.1f}")

@@ -1,0 +1,54 @@
+"""Every page under axe-core: no serious finding that is ours."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from test_browser import PAINTED, settle
+
+from qafd.app.pages import PAGES
+
+pytestmark = pytest.mark.browser
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
+GRAVE = ("serious", "critical")
+STREAMLITS = {
+    # st.navigation puts the groups of the sidebar as div into its ul, whatever it is told
+    ("list", "[data-testid=stSidebarNavItems]"),
+    ("listitem", "[data-testid=stSidebarNavItems]"),
+}
+"""Rule and place of what Streamlit writes itself and gives no means to mend."""
+STILL = """() => Promise.all(document.getAnimations()
+    .filter(each => Number.isFinite(each.effect.getComputedTiming().endTime))
+    .map(each => each.finished.catch(() => null)))"""
+"""Streamlit fades in what a rerun has just confirmed; a color is judged when it has come."""
+PLACES = [*((name, scheme, 1440) for name in PAGES for scheme in ("light", "dark")),
+          ("explore", "light", 390), ("explore", "dark", 390)]
+FIND = """async ([grave, own]) => {
+    const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+    const found = [];
+    for (const {id, impact, nodes} of violations) {
+        if (!grave.includes(impact)) continue;
+        for (const {target, html, failureSummary} of nodes) {
+            const node = typeof target[0] === "string" ? document.querySelector(target[0]) : null;
+            if (own.some(([rule, place]) => rule === id && node && node.closest(place))) continue;
+            found.push(`${id} at ${target}: ${html.slice(0, 200)} ${failureSummary}`);
+        }
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize(("name", "scheme", "width"), PLACES)
+def test_axe_finds_nothing_serious(open_page: Callable[..., Any], name: str, scheme: str,
+                                   width: int) -> None:
+    page = open_page("/" if name == "explore" else f"/{name}", width, 900, scheme,
+                     reduced_motion="reduce")
+    settle(page)
+    if name in ("explore", "compare", "database"):
+        page.wait_for_selector(PAINTED, timeout=30_000)
+    page.evaluate(STILL)
+    page.evaluate(AXE)
+    found = page.evaluate(FIND, [GRAVE, list(STREAMLITS)])
+    assert not found, "\n".join(found)

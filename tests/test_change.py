@@ -1,0 +1,201 @@
+"""What a change touches is made anew, and then the graph is that of the whole log."""
+
+import random
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import killed, started
+
+from qafd.assemble import assemble
+from qafd.assemble.readings import Reading
+from qafd.edits import apply_edits, connect_by_hand
+from qafd.errors import QafdError
+from qafd.ingest import extend
+from qafd.ingest.engine import Here
+from qafd.ingest.update import GraphUpdate
+from qafd.reading.text import canonical
+from qafd.records import Assertion, Chunk, Description, Document, Extraction, Mention
+from qafd.storage import open_workspace
+
+WORDS = ("Ada", "Ada Lovelace", "Lovelace", "Boris", "New York", "New York City", "York", "Radium",
+         "radium", "Radium Institute", "ice", "ice cream", "Fuji", "fuji", "file 1", "File 2", "Ann 1",
+         "Ann 2", "Москва", "Москве", "واشنطن", "وواشنطن", "東京", "東京都", "Αθήνα", "the", "saw",
+         "I.B.M.", "Köln")
+KINDS = ("PERSON", "PROPN", "ORG?", "term", "term", "heading", "LOC")
+FILES = tuple(f"file_{number}.txt" for number in range(1, 7))
+
+
+class Drawn:
+    """Reads words of `WORDS` as it is drawn from the text itself, aliases and descriptions too."""
+
+    name = "drawn-1"
+
+    def extract_all(self, chunks):
+        """One extraction per chunk."""
+        for chunk in chunks:
+            rng = random.Random(chunk.text)
+            sentences = [m.span() for m in re.finditer(r"[^.\s][^.]*\.?", chunk.text)]
+            mentions, assertions, said = [], [], []
+            for number, (start, end) in enumerate(sentences):
+                here = []
+                for match in re.finditer("|".join(sorted(map(re.escape, WORDS), key=len,
+                                                         reverse=True)), chunk.text[start:end]):
+                    key = canonical(match.group())
+                    if rng.random() < 0.5 or not key:
+                        continue
+                    if rng.random() < 0.1:
+                        key = canonical(rng.choice(WORDS[:12]))
+                    here.append(Mention(key, match.group(), start + match.start(),
+                                        start + match.end(), number, rng.choice(KINDS)))
+                mentions += here
+                assertions += [Assertion(a.key, b.key, number, rng.choice(("", "met", "left")))
+                               for a, b in zip(here, here[1:], strict=False)]
+                for one in here[:1]:
+                    said.append(Description(one.key, "", "", f"{one.name} in {number}"))
+                    said.append(Description(one.key, here[-1].key, "weight", strength=1.5))
+            if rng.random() < 0.3:
+                said.append(Description(canonical(rng.choice(WORDS)), text="Heard of."))
+            mentions.append(Mention(canonical(chunk.title), chunk.title, 0, 0, 0, "title"))
+            yield Extraction(chunk.id, self.name, tuple(sentences), tuple(mentions),
+                             tuple(assertions), tuple(said))
+
+
+class Crowded:
+    """Few directions, so that many names are near each other, some of them equally."""
+
+    name, dimension = "crowded", 5
+
+    def embed(self, texts):
+        """Unit rows, shape (k, 5)."""
+        rows = np.array([self._draw(text) for text in texts], np.float32).reshape(-1, 5)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def embed_spans(self, text, spans):
+        """The text's vector and one for each span."""
+        return self.embed([text])[0], self.embed([text[a:b] for a, b in spans])
+
+    def _draw(self, text):
+        rng = random.Random(text)
+        return np.eye(5)[rng.randrange(5)] + 0.2 * np.array([rng.randint(0, 2) for _ in range(5)])
+
+
+def engine():
+    return Here(Drawn(), Crowded())
+
+
+def put(store, name, words, title):
+    """Log a document of up to three passages of these words; an empty one is not there."""
+    passages, start = [], 0
+    for number in range(0, len(words), 6):
+        text = " ".join(words[number:number + 3]) + ". " + " ".join(words[number + 3:number + 6])
+        passages.append(Chunk(f"{name}-{text}-{number}", name, title, text, start,
+                              start + len(text)))
+        start += len(text) + 2
+    document = Document(name, title, "txt", "\n\n".join(one.text for one in passages))
+    store.files.add(name, f"{title}\n{document.text}".encode())
+    if store.files.begin(name) is not None:
+        store.documents.put(name, [(document, tuple(passages))])
+
+
+def faults(store):
+    """What the graph has otherwise than the one that its log gives, assembled as a whole."""
+    log = store.log.read()
+    readings = []
+    for chunk, extraction in zip(log.chunks, apply_edits(log.extractions, log.edits), strict=True):
+        vector, sentences = Crowded().embed_spans(
+            f"{chunk.title}\n{chunk.text}", [
+                (len(chunk.title) + 1 + a, len(chunk.title) + 1 + b)
+                for a, b in extraction.sentences])
+        readings.append(Reading(chunk, extraction, vector, sentences))
+    made = connect_by_hand(assemble(readings, Crowded().embed), log.edits)
+    found = store.graph.differences(log, made)
+    return {table: many for table, many in found.items() if many} | dict.fromkeys(
+        map(str, store.graph.altered()))
+
+
+def keys_of(store):
+    with store.snapshot() as connection:
+        return [row[0] for row in connection.execute(
+            "SELECT name FROM nodes WHERE kind = 'entity' ORDER BY id")]
+
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14)
+steps = st.lists(st.tuples(
+    st.sampled_from(["put", "put", "put", "delete", "undo", "purge", "same", "same", "hide", "type",
+                     "join", "cut", "undo edit"]),
+    st.sampled_from(FILES), texts, st.integers(0, 50), st.integers(0, 50)), max_size=10)
+
+
+def act(store, step):
+    """Do one step; what cannot be done is left."""
+    verb, name, words, one, other = step
+    names = keys_of(store) or ["Ada"]
+    first, second = names[one % len(names)], names[other % len(names)]
+    try:
+        if verb == "put":
+            title = ("file 1", "Radium", "Radium (song)", words[0], name.removesuffix(".txt"))[one % 5]
+            put(store, name, words, title)
+            extend(store, [name], engine())
+        elif verb in ("delete", "undo", "purge"):
+            getattr(store.documents, verb)(name)
+        elif verb == "undo edit":
+            store.edits.undo(1 + one % 5)
+        elif verb == "same":
+            store.edits.add("same", canonical(first), (second, f"{first} I")[one % 2])
+        elif verb == "type":
+            store.edits.add("type", canonical(first), ("PERSON", "PROPN", "ORG")[other % 3])
+        else:
+            label = ("", "met")[one % 2] if verb == "join" else ""
+            store.edits.add(verb, canonical(first), canonical(second), label)
+    except QafdError:
+        pass
+    GraphUpdate(store, engine()).run()
+
+
+@pytest.mark.chaos
+@given(st.lists(texts, min_size=6, max_size=6), steps)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_after_every_change_the_graph_is_that_of_the_whole_log(tmp_path_factory, documents, changes):
+    folder = tmp_path_factory.mktemp("change")
+    with open_workspace(folder / "grown.db") as store:
+        store.vectors.stamp("crowded", 5)
+        for name, words in zip(FILES, documents, strict=True):
+            put(store, name, words, name.removesuffix(".txt"))
+        extend(store, FILES, engine())
+        for step in changes:
+            act(store, step)
+            assert not faults(store), step
+
+
+@pytest.mark.chaos
+def test_killed_at_any_moment_of_a_change_the_graph_is_that_of_the_whole_log(tmp_path):
+    rng = random.Random(7)
+    path = tmp_path / "killed.db"
+    with open_workspace(path) as store:
+        store.vectors.stamp("crowded", 5)
+        for name in FILES:
+            put(store, name, rng.choices(WORDS, k=14), name)
+        extend(store, FILES, engine())
+    for number in range(15):
+        process = started(change_for_ever, path, number)
+        time.sleep(rng.uniform(1.5, 2.5))  # it has loaded, and is at work
+        killed(process)
+        with open_workspace(path) as store:
+            extend(store, FILES, engine())
+            assert not faults(store)
+
+
+def change_for_ever(path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    with open_workspace(path) as store:
+        while True:
+            act(store, (rng.choice(["put", "delete", "undo", "same", "undo edit"]),
+                        rng.choice(FILES), rng.choices(WORDS, k=rng.randint(1, 14)),
+                        rng.randrange(50), rng.randrange(50)))
+
+

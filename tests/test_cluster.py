@@ -1,0 +1,112 @@
+"""A Dask cluster reads what one process reads, whatever happens to its workers."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import TinyEmbedder, TinyExtractor, tiny_index
+
+from qafd.errors import ParameterError
+from qafd.ingest import index
+from qafd.ingest.cluster import Cluster, parse_engine
+from qafd.records import Chunk, Extraction
+from qafd.storage import open_workspace
+
+MANY = [(f"{i}.txt", f"Name{i} met Name{i + 1}. Name{i} met Bob.".encode()) for i in range(60)]
+ROOT = Path(__file__).parents[1]
+
+
+def start(kind: str, *arguments: str) -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments],
+                            env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE,
+                            text=True)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """A scheduler on a free port, without workers."""
+    scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    assert scheduler.stderr is not None
+    with scheduler:
+        for line in scheduler.stderr:
+            if "Scheduler at:" in line:
+                yield "dask://" + line.split("tcp://")[1].strip()
+                break
+        scheduler.kill()
+
+
+@pytest.fixture
+def workers(address: str) -> Iterator[list[subprocess.Popen[str]]]:
+    found = [start("worker", address.replace("dask", "tcp"), "--nthreads", "1", "--no-nanny",
+                   "--no-dashboard") for _ in range(2)]
+    yield found
+    for worker in found:
+        worker.kill()
+        worker.communicate()
+
+
+def read(path: Path, address: str, extractor: type[TinyExtractor] = TinyExtractor) -> str:
+    index(path, MANY, extractor=extractor, embedder=TinyEmbedder, processes=address)
+    with open_workspace(path) as store:
+        return store.graph.digest()
+
+
+def test_a_cluster_gives_the_graph_of_one_process(
+        tmp_path: Path, address: str, workers: list[object]) -> None:
+    assert read(tmp_path / "a.db", address) == tiny_index(tmp_path / "b.db", MANY)
+
+
+class Fatal(TinyExtractor):
+    """Kills the first worker that comes to a certain passage, and no other."""
+
+    def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        if any("Name30" in chunk.text for chunk in chunks):
+            mark = Path(os.environ["QAFD_TEST_MARK"])
+            if not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().extract_all(chunks)
+
+
+def test_a_worker_that_is_killed_loses_and_doubles_nothing(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setenv("QAFD_TEST_MARK", str(tmp_path / "mark"))
+    address = request.getfixturevalue("address")
+    workers = request.getfixturevalue("workers")
+    digest = read(tmp_path / "a.db", address, Fatal)
+    assert (tmp_path / "mark").exists()
+    assert [worker.poll() for worker in workers].count(-signal.SIGKILL) == 1
+    assert digest == tiny_index(tmp_path / "b.db", MANY)
+
+
+def test_a_cluster_embeds_names_in_their_order(address: str, workers: list[object]) -> None:
+    names = [f"name {i}" for i in range(100)]
+    with closing(Cluster(TinyExtractor, TinyEmbedder, address)) as cluster:
+        assert np.array_equal(cluster.embed(names), TinyEmbedder().embed(names))
+        assert cluster.embed([]).shape == (0, 8)
+
+
+def test_an_address_without_a_scheduler_is_refused(tmp_path: Path,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qafd.ingest.cluster.CONNECT_SECONDS", 1)
+    with pytest.raises(ParameterError):
+        read(tmp_path / "a.db", "dask://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(("text", "engine"), [
+    ("serial", 1), ("3", 3), ("dask://a:8786", "dask://a:8786")])
+def test_an_engine_is_read(text: str, engine: int | str) -> None:
+    assert parse_engine(text) == engine
+
+
+@pytest.mark.parametrize("text", ["", "0", "65", "-1", "http://a", "two"])
+def test_what_is_no_engine_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError):
+        parse_engine(text)

@@ -1,0 +1,98 @@
+"""What a model is shown of a retrieval: the method's own structure, strong passages, a budget."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qafd.knowledge import KnowledgeGraph
+from qafd.reading.text import count_tokens
+from qafd.reading.text.markdown import CITED
+from qafd.reading.text.plaintext import one_line
+from qafd.retrieve import METHODS
+from qafd.retrieve.base import Retrieval, StructureKind
+
+BORN = "Where was the singer of Paper Lanterns born?"
+WITH_PATHS = ("qafd", "path", "flow_path")
+WITH_TEXTS = {"community": ("Community reports", StructureKind.REPORT),
+              "tree": ("Summaries", StructureKind.SUMMARY)}
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    knowledge = KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+    knowledge.build_layers()
+    return knowledge
+
+
+@pytest.fixture(scope="module")
+def found(songs: KnowledgeGraph) -> dict[str, Retrieval]:
+    return {method: songs.retrieve(BORN, method) for method in METHODS}
+
+
+def block(text: str, title: str) -> list[str]:
+    """The rows under a title of a context."""
+    below = text.partition(f"{title}:\n")[2]
+    return below.partition("\n\n")[0].split("\n") if below else []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_block_stands_in_the_prompt_of_the_methods_that_have_its_structure(
+        method: str, songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    text = songs.draft(found[method]).context.text
+    shown = {title for title in ("Reasoning paths", "Community reports", "Summaries")
+             if block(text, title)}
+    expected = {"Reasoning paths"} if method in WITH_PATHS else set()
+    if method in WITH_TEXTS:
+        expected.add(WITH_TEXTS[method][0])
+    assert shown == expected
+
+
+@pytest.mark.parametrize("method", ["path", "flow_path"])
+def test_paths_of_a_method_are_shown_node_by_node_best_first(
+        method: str, songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    names = {node.id: node.name for node in found[method].nodes}
+    paths = [one for one in found[method].structures if one.kind == StructureKind.PATH]
+    rows = block(songs.draft(found[method], budget=20_000).context.text, "Reasoning paths")
+    assert len(rows) == len(paths)
+    for path, row in zip(paths, rows, strict=True):
+        at = [row.find(one_line(names[node], 60)) for node in path.nodes]
+        assert -1 not in at
+    assert [one.score for one in paths] == sorted((one.score for one in paths), reverse=True)
+
+
+@pytest.mark.parametrize("method", WITH_TEXTS)
+def test_reports_and_summaries_are_shown_with_their_texts(
+        method: str, songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    title, kind = WITH_TEXTS[method]
+    rows = block(songs.draft(found[method], budget=20_000).context.text, title)
+    texts = [one_line(one.text, 8000) for one in found[method].structures if one.kind == kind]
+    assert rows
+    assert all(any(CITED.sub("", text) in row for row in rows) for text in texts)
+
+
+@given(st.sampled_from(list(METHODS)), st.integers(1, 4000))
+def test_a_context_never_exceeds_its_budget_and_numbers_its_passages_from_one(
+        songs: KnowledgeGraph, found: dict[str, Retrieval], method: str, budget: int) -> None:
+    context = songs.draft(found[method], budget=budget).context
+    assert count_tokens(context.text) <= budget
+    assert [source.number for source in context.sources] == list(range(1, len(context.sources) + 1))
+    assert len(context.sources) + context.left_out + context.weak == len(found[method].passages)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_passages_below_a_share_of_the_best_score_are_left_out(
+        method: str, songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    passages = found[method].passages
+    context = songs.draft(found[method], budget=100_000).context
+    least = passages[0].score * METHODS[method].shown  # type: ignore[attr-defined]
+    assert {source.passage.id for source in context.sources} == {
+        passage.id for passage in passages if passage.score >= least}
+
+
+def test_no_score_above_zero_leaves_no_passage_out(
+        songs: KnowledgeGraph, found: dict[str, Retrieval]) -> None:
+    flat = tuple(replace(passage, score=0.0) for passage in found["vector"].passages)
+    context = songs.draft(replace(found["vector"], passages=flat), budget=100_000).context
+    assert len(context.sources) == len(flat)

@@ -1,0 +1,95 @@
+"""Marks of answers to questions with several conditions, and how they are averaged."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from qafd.cli import main
+from qafd.errors import ParameterError, ParseError
+from qafd.evaluate.conditions import (
+    FactualQuestion,
+    FactualResult,
+    FactualTrial,
+    evaluate_conditions,
+    evaluate_deleted,
+    read_factual_questions,
+)
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.exact import ExactMatches
+
+KNOWN = {"Ada Holt": ("Chile", "Peru", "Norway"), "Ben Crane": ("Chile", "Peru"),
+         "Cid Marsh": ("Norway",)}
+QUESTIONS = (FactualQuestion("Who was in Chile, Peru and Norway?", ("Ada Holt",)),
+             FactualQuestion("Who was in Chile and Peru?", ("Ada Holt", "Ben Crane")))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("conditions")
+
+
+@pytest.fixture(scope="module")
+def knowledge(folder: Path) -> KnowledgeGraph:
+    names = [*KNOWN, "Chile", "Peru", "Norway"]
+    graph = {"nodes": [{"id": name, "name": name} for name in names], "edges": [
+        {"source": person, "target": place, "label": "was in"}
+        for person, places in KNOWN.items() for place in places]}
+    file = folder / "people.json"
+    file.write_text(json.dumps(graph))
+    knowledge = KnowledgeGraph.open(folder / "people.qafd")
+    knowledge.import_graph(file, processes=1)
+    knowledge.build_layers(["sentences"])
+    return knowledge
+
+
+def test_who_meets_all_conditions_stands_first_and_equals_together(knowledge: KnowledgeGraph) -> None:
+    result = evaluate_conditions(knowledge, QUESTIONS, {"exact": ExactMatches()})
+    three, two = result.trials["exact"]
+    assert (three.conditions, three.hit_1, three.precision, three.recall) == (3, 1, 1, 1)
+    assert (two.conditions, two.hit_5) == (2, 1)
+    assert [score.questions for size in result.sizes for score in result.scores(size)] == [1, 1]
+
+
+def test_a_deleted_relation_is_a_condition_less(knowledge: KnowledgeGraph) -> None:
+    whole, _, _, none = evaluate_deleted(
+        knowledge, QUESTIONS[:1], "exact", ExactMatches(evidence="relation"))
+    assert (whole.hit_1, none.hit_1) == (1, 0)
+
+
+def test_answers_that_no_workspace_has_are_refused(knowledge: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError):
+        evaluate_conditions(knowledge, [FactualQuestion("Who was in Chile?", ("Zoe",))], {})
+
+
+def test_means_are_over_the_questions_of_a_size() -> None:
+    trials = (FactualTrial(2, 1, 1, 1.0, 1.0, 5), FactualTrial(3, 0, 1, 0.0, 0.0, 7),
+              FactualTrial(3, 1, 1, 0.5, 1.0, 9))
+    result = FactualResult({"m": trials})
+    score, = result.scores(3)
+    assert (score.questions, score.hit_1, score.precision, score.recall) == (2, 0.5, 0.25, 0.5)
+    assert score.f1 == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"question": "Who?"}', b'{"question": 1, "answer": "A"}',
+                                  b'{"question": "Who?", "answer": []}', b"nothing"])
+def test_files_without_questions_and_answers_are_refused(data: bytes) -> None:
+    with pytest.raises(ParseError):
+        read_factual_questions(data)
+
+
+def test_each_condition_is_shown_by_a_sentence_of_a_document(knowledge: KnowledgeGraph) -> None:
+    answer, = knowledge.conditions(knowledge.retrieve(QUESTIONS[0].text, "exact"))
+    assert (answer.name, answer.met, answer.wanted) == ("Ada Holt", 3, 3)
+    assert all("Ada Holt" in row.sentence and row.name in row.sentence and "Ada Holt" in row.document
+               for row in answer.rows)
+
+
+def test_the_command_prints_the_table_of_conditions(
+        knowledge: KnowledgeGraph, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["exact", QUESTIONS[1].text, "--db", str(folder / "people.qafd")]
+    assert knowledge.graph
+    assert main([*asked, "--negate", "Norway", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [answer["name"] for answer in found["answers"]] == ["Ben Crane"]
+    assert main([*asked, "--add", "Atlantis"]) == 2

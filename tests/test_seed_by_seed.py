@@ -1,0 +1,97 @@
+"""Algorithm 2 as it is printed: one diffusion from each seed, and the union of what they retrieve."""
+
+import numpy as np
+import pytest
+
+from qafd.flow.solver import solve
+from qafd.flow.verify import sealed, verify
+from qafd.knowledge import KnowledgeGraph
+from qafd.retrieve.base import Retrieval
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.retrieve.released import HELD, ReleasedCode
+from qafd.wording.reasons import word_notice
+
+BORN = "Where was the singer of Paper Lanterns born?"
+
+
+@pytest.fixture(scope="module")
+def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def each(songs: KnowledgeGraph) -> Retrieval:
+    return songs.retrieve(BORN, diffusions="each", mass=20)
+
+
+def test_the_union_is_the_sum_of_one_solve_for_each_seed(
+        songs: KnowledgeGraph, each: Retrieval) -> None:
+    plan = songs.plan(BORN)
+    joint = FlowDiffusion(mass=20).problem(songs.corpus(), plan)
+    x = np.zeros(len(songs.graph))
+    for at in range(len(joint.mass)):
+        alone = solve(joint.layer, joint.gates, joint.seeds.rows[at:at + 1], joint.mass[at:at + 1],
+                      joint.method.capacity)
+        x[alone.rows] += alone.x
+    found = {node.id: node.importance for node in each.nodes}
+    assert len(each.parts) == len(joint.mass) > 1
+    assert found == pytest.approx({id: x[songs.graph.row[id]] for id in found}, rel=1e-6, abs=1e-12)
+    assert {id for id, value in found.items() if value > 0} == {
+        songs.graph.ids[row] for row in np.flatnonzero(x > 0)}
+
+
+def test_the_seeds_share_the_mass_of_the_question(songs: KnowledgeGraph, each: Retrieval) -> None:
+    together = songs.retrieve(BORN, mass=20)
+    assert sum(node.source for node in each.nodes) == pytest.approx(
+        sum(node.source for node in together.nodes))
+    assert sorted(each.seeds) == sorted(together.seeds)
+
+
+def test_every_part_and_their_sum_can_be_verified(each: Retrieval) -> None:
+    assert verify(sealed(each.to_dict())).ok
+    assert all(len(part.seeds) == 1 for part in each.parts)
+
+
+def test_balances_and_paths_of_the_union_add_up(songs: KnowledgeGraph, each: Retrieval) -> None:
+    told = songs.explain(each)
+    assert len(told.runs) == len(each.parts)
+    best = each.nodes[0]
+    why = told.why(best.id)
+    assert why.balance.node.mass == pytest.approx(best.mass)
+    assert sum(seed.share for seed in why.seeds) == pytest.approx(1)
+    paths = told.paths()
+    assert sum(path.mass for path in paths.paths) + paths.rest == pytest.approx(paths.total)
+    assert {path.nodes[0] for path in paths.paths} <= set(each.seeds)
+
+
+def test_subqueries_and_seeds_can_both_be_apart(songs: KnowledgeGraph) -> None:
+    question = "Where was Mara Delgado born, and who is the cellist Ilse Novak?"
+    both = songs.retrieve(question, subqueries="on", diffusions="each", mass=24)
+    parts = songs.plan(question, subqueries=True).subqueries
+    assert len(both.parts) > len(parts) > 1
+    assert sum(node.source for node in both.nodes) == pytest.approx(24)
+
+
+def test_the_paper_s_preset_is_what_the_paper_prints() -> None:
+    paper = PRESETS["paper"].method
+    assert (paper.mass, paper.seeds, paper.variant, paper.a, paper.b) == (50, 40, "hybrid", 1, 0.25)
+    assert (paper.rule, paper.capacity, paper.diffusions) == ("source-degree", "degree", "each")
+
+
+def test_more_mass_than_fits_is_told_once_for_all_seeds(songs: KnowledgeGraph) -> None:
+    notices = songs.retrieve(BORN, PRESETS["paper"].method.fitted(songs.graph)).notices
+    assert notices
+    assert len({notice.kind for notice in notices}) == len(notices)
+    assert all(word_notice(notice) for notice in notices)
+
+
+def test_the_released_code_leaves_most_of_its_mass_where_it_was_poured(
+        songs: KnowledgeGraph) -> None:
+    method = ReleasedCode(seeds=3, nodes=10)
+    found = method.retrieve(songs.corpus(), songs.plan(BORN))
+    assert method.alpha * 1.7 * HELD > 10 * HELD
+    assert found.certificate is None
+    assert [node.importance for node in found.nodes] == sorted(
+        (node.importance for node in found.nodes), reverse=True)
+    more = ReleasedCode(seeds=3, nodes=10, pushes=5000).retrieve(songs.corpus(), songs.plan(BORN))
+    assert more.nodes[0].importance > found.nodes[0].importance

@@ -1,0 +1,162 @@
+"""Other programs get what Python gets: over MCP, over HTTP, and by the retrievers of frameworks."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import jsonschema
+import openapi_spec_validator
+import pytest
+from mcp import Client, StdioServerParameters
+
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph
+from qafd.serving import verbs
+from qafd.serving.http import VERBS, describe, make_app
+
+Result = TypeVar("Result")
+QUESTION = "Introduce Steve Jobs's products in Apple."
+TOKEN = "a-token-of-27-characters-ok"
+ASKED: dict[str, dict[str, Any]] = {
+    "search": {"words": "river", "limit": 2}, "retrieve": {"question": QUESTION, "limit": 3},
+    "why": {"question": QUESTION, "node": "Steve Jobs"}, "answer": {"question": QUESTION}}
+
+
+@pytest.fixture(scope="module")
+def knowledge(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    return KnowledgeGraph.sample("apple-amazon", home=tmp_path_factory.mktemp("home"))
+
+
+def wait_for(ask: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    """What a coroutine returns, in a thread of its own: a browser's loop may run in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, ask()).result()
+
+
+def get(knowledge: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
+        **headers: str) -> httpx2.Response:
+    """One request to the interface, with the token unless another authorization is given."""
+    async def ask() -> httpx2.Response:
+        transport = httpx2.ASGITransport(app=make_app(knowledge, TOKEN))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.get(path, params=params,
+                                    headers={"authorization": f"Bearer {TOKEN}"} | headers)
+    return wait_for(ask)
+
+
+def test_retrieve_gives_the_passages_and_entities_of_the_library(
+        knowledge: KnowledgeGraph) -> None:
+    expected = knowledge.retrieve(QUESTION)
+    reply = verbs.retrieve(knowledge, QUESTION, limit=3)
+    assert [(one.document, one.start, one.score) for one in reply.sources] == [
+        (one.document, one.start, one.score) for one in expected.passages[:3]]
+    names = [node.name for node in expected.nodes if node.kind == "entity" and node.importance > 0]
+    assert [entity.name for entity in reply.entities] == names[:3]
+    assert reply.proven
+
+
+def test_quotes_of_an_answer_stand_in_the_documents_that_are_cited(
+        knowledge: KnowledgeGraph) -> None:
+    reply = verbs.answer(knowledge, "Who founded Apple?")
+    documents = {one.number: one.document for one in reply.citations}
+    assert reply.answered
+    with knowledge.store() as store:
+        for quote in reply.quotes:
+            assert quote.text in store.documents.get(documents[quote.source]).text
+
+
+@pytest.mark.parametrize("ask", [
+    lambda kg: verbs.retrieve(kg, " "), lambda kg: verbs.retrieve(kg, "a", "none"),
+    lambda kg: verbs.search_passages(kg, "a", 0), lambda kg: verbs.search_passages(kg, "a", 51),
+    lambda kg: verbs.explain_why(kg, QUESTION, "Nobody Known"),
+    lambda kg: verbs.answer(kg, "a" * 2001)],
+    ids=["empty", "method", "limit 0", "limit 51", "node", "length"])
+def test_what_cannot_be_asked_is_refused(
+        knowledge: KnowledgeGraph, ask: Callable[[KnowledgeGraph], object]) -> None:
+    with pytest.raises(ParameterError):
+        ask(knowledge)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_http_replies_as_its_description_says(knowledge: KnowledgeGraph, verb: str) -> None:
+    reply = get(knowledge, f"/v1/{verb}", ASKED[verb])
+    assert reply.status_code == 200
+    description = get(knowledge, "/openapi.json").json()
+    assert description == describe()
+    found = description["paths"][f"/v1/{verb}"]["get"]["responses"]["200"]
+    schema = found["content"]["application/json"]["schema"]
+    jsonschema.validate(reply.json(), schema | {"components": description["components"]})
+
+
+def test_the_description_is_an_openapi_document() -> None:
+    openapi_spec_validator.validate(describe())
+
+
+@pytest.mark.parametrize(("path", "params", "headers", "status"), [
+    ("/v1/answer", {"question": "a"}, {"authorization": ""}, 401),
+    ("/v1/answer", {"question": "a"}, {"authorization": f"Bearer {TOKEN}x"}, 401),
+    ("/v1/answer", {"question": "a"}, {"host": "evil.example"}, 421),
+    ("/v1/answer", {}, {}, 400),
+    ("/v1/answer", {"question": "a", "more": "b"}, {}, 400),
+    ("/v1/search", {"words": "a", "limit": "two"}, {}, 400),
+    ("/v1/search", {"words": "a", "limit": "9" * 400}, {}, 400),
+    ("/v1/retrieve", {"question": "Apple", "method": "tree"}, {}, 409),
+    ("/v1/erase", {}, {}, 404)],
+    ids=["no token", "wrong token", "strange name", "nothing", "unknown", "word", "huge", "layer",
+         "verb"])
+def test_http_refuses_by_status(knowledge: KnowledgeGraph, path: str, params: dict[str, str],
+                                headers: dict[str, str], status: int) -> None:
+    assert get(knowledge, path, params, **headers).status_code == status
+
+
+def test_a_short_token_is_refused(knowledge: KnowledgeGraph) -> None:
+    with pytest.raises(ParameterError):
+        make_app(knowledge, "a" * 15)
+
+
+def with_client(knowledge: KnowledgeGraph,
+                ask: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+    """Let a client ask `qafd mcp`, started as other programs start it."""
+    async def run() -> None:
+        arguments = ["-m", "qafd", "mcp", "--db", knowledge.place.written]
+        async with Client(StdioServerParameters(
+                command=sys.executable, args=arguments, cwd=Path(__file__).parents[1])) as client:
+            await ask(client)
+    wait_for(run)
+
+
+def test_mcp_gives_what_the_verbs_give_and_tells_errors(knowledge: KnowledgeGraph) -> None:
+    expected = {name: get(knowledge, f"/v1/{name}", arguments).json()
+                for name, arguments in ASKED.items()}
+
+    async def ask(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} == set(VERBS)
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        for name, arguments in ASKED.items():
+            reply = await client.call_tool(name, arguments)
+            assert not reply.is_error
+            assert reply.structured_content == expected[name]
+        assert (await client.call_tool("retrieve", {"question": "a", "method": "none"})).is_error
+
+    with_client(knowledge, ask)
+
+
+def test_langchain_gets_the_passages_in_their_order(knowledge: KnowledgeGraph) -> None:
+    from qafd.serving.langchain import LangChainRetriever
+
+    documents = LangChainRetriever(knowledge=knowledge, k=3).invoke(QUESTION)
+    assert [one.page_content for one in documents] == [
+        passage.text for passage in knowledge.retrieve(QUESTION).passages[:3]]
+
+
+def test_llama_index_gets_the_passages_in_their_order(knowledge: KnowledgeGraph) -> None:
+    from qafd.serving.llama_index import LlamaIndexRetriever
+
+    nodes = LlamaIndexRetriever(knowledge, k=3).retrieve(QUESTION)
+    assert [(one.node.get_content(), one.score) for one in nodes] == [
+        (passage.text, passage.score) for passage in knowledge.retrieve(QUESTION).passages[:3]]

@@ -1,0 +1,330 @@
+"""What only a workspace that is a SQLite file can show; else see test_storage_contract.py."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tiny import TinyEmbedder, TinyExtractor, tiny_index
+
+from qafd.doctor import doctor
+from qafd.errors import (
+    BusyError,
+    NewerSchemaError,
+    StoreError,
+)
+from qafd.ingest import index
+from qafd.ingest.progress import Progress
+from qafd.knowledge import KnowledgeGraph
+from qafd.records import Keyword, QueryPlan
+from qafd.storage import open_workspace, remove_workspace
+from qafd.storage.rows import embedding_key
+from qafd.storage.sqlite import opening, schema, tables
+
+ADA = ("ada.txt", b"Ada met Bob in Paris. Bob left.")
+
+
+CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
+
+
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory) -> Path:
+    """A workspace of both files, to be copied and not to be changed."""
+    original = tmp_path_factory.mktemp("indexed") / "work.db"
+    tiny_index(original, [ADA, CYD])
+    return original
+
+
+@pytest.fixture
+def store(path: Path, indexed: Path):
+    path.write_bytes(indexed.read_bytes())
+    with open_workspace(path) as opened:
+        yield opened
+
+
+def bytes_on_disk(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
+
+
+def test_purging_removes_every_byte_of_a_document(path):
+    secret = b"Zanzibar hid the Xylophone from Ada."
+    tiny_index(path, [ADA, ("secret.txt", secret)])
+    with open_workspace(path) as store:
+        quoting = store.runs.save(
+            {"query": "q", "method": "m", "params": {}, "revision": 1,
+             "passages": [{"document": "secret.txt", "text": secret.decode()}]}, {}, {})
+        store.documents.purge("secret.txt")
+        with pytest.raises(StoreError, match="no stored retrieval"):
+            store.runs.load(quoting)
+        keys = {name: embedding_key("tiny", name) for name in ("zanzibar", "xylophone", "ada")}
+        assert store.vectors.get(keys.values()).keys() == {keys["ada"]}
+        tiny_index(path)
+    assert b"anzibar" not in bytes_on_disk(path)
+    assert b"ylophone" not in bytes_on_disk(path)
+
+
+@pytest.mark.parametrize("damage", [
+    "UPDATE plans SET question = 'Who is Eve?'",
+    "UPDATE plans SET embedding = CAST(x'01' || substr(embedding, 2) AS BLOB)",
+    "UPDATE plans SET keyword_embeddings = substr(keyword_embeddings, 33)",
+    "UPDATE plans SET body = replace(body, 'low', 'lo')",
+    "UPDATE plans SET body = substr(body, 3)"])
+def test_a_plan_that_was_changed_is_not_used(store, damage):
+    store.runs.save_plan(QueryPlan(
+        "Who is Ada?", (Keyword("Ada", "low"),), TinyEmbedder().embed(["Who is Ada?"])[0],
+        TinyEmbedder().embed(["Ada"]), ("ada",), ()))
+    assert store.runs.plan("Who is Ada?") is not None
+    with store.transaction() as connection:
+        connection.execute(damage)
+    assert store.runs.plan("Who is Ada?") is store.runs.plan("Who is Eve?") is None
+
+
+def test_a_compact_file_is_one_file_with_the_same_graph(store, path):
+    before = store.graph.digest()
+    store.compact()
+    store.close()
+    assert list(path.parent.iterdir()) == [path]
+    with open_workspace(path, read_only=True) as shipped:
+        assert shipped.graph.digest() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("bad", [b"", b"\0" * 12, None])
+def test_the_file_itself_refuses_a_vector_of_another_length(store, bad):
+    with store.snapshot() as connection, pytest.raises(sqlite3.IntegrityError):
+        connection.execute("INSERT INTO embeddings VALUES ('k', 'tiny', 8, ?)", (bad,))
+
+
+def test_a_saved_retrieval_never_changes(store):
+    key = store.runs.save(
+        {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}, {}, {})
+    with pytest.raises(sqlite3.IntegrityError, match="never changes"), \
+            store.transaction() as connection:
+        connection.execute("UPDATE retrievals SET query = 'x' WHERE id = ?", (key,))
+
+
+def test_reading_only_changes_nothing_and_writing_is_refused(store, tmp_path):
+    copy = tmp_path / "sample" / "copy.db"
+    copy.parent.mkdir()
+    store.backup(copy)
+    before = copy.read_bytes()
+    with open_workspace(copy, read_only=True) as sample:
+        assert sample.graph.digest() == store.graph.digest()
+        with pytest.raises(StoreError, match="cannot be opened or written"):
+            sample.documents.delete("ada.txt")
+    assert list(copy.parent.iterdir()) == [copy]
+    assert copy.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"hello " * 1000, b"SQLite format 3\0" + b"x" * 5000])
+def test_what_is_no_workspace_is_refused_and_left_alone(path, content):
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="damaged or no workspace"):
+        open_workspace(path)
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_refused(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE recipes (name)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="no qafd workspace"):
+        open_workspace(path)
+    assert path.read_bytes() == before  # its journal mode too
+
+
+@pytest.mark.parametrize("left", ["closed", "open", "killed"])
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+@pytest.mark.parametrize("version", range(len(tables.STEPS) + 2))
+def test_another_programs_database_is_left_alone_whatever_its_version(path, version, mode, left):
+    folder, live = path.parent / "theirs", path.parent / "live"
+    folder.mkdir()
+    live.mkdir()
+    mine = folder / "places.sqlite"
+    with closing(sqlite3.connect(live / mine.name)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("CREATE TABLE places (id INTEGER PRIMARY KEY, url)")
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value)")
+        connection.commit()
+        if left != "closed":
+            connection.execute("INSERT INTO places (url) VALUES ('x')")
+            connection.commit()
+        if left == "closed":
+            connection.close()
+        for file in live.iterdir():
+            if left != "killed" or not file.name.endswith("-shm"):
+                (folder / file.name).write_bytes(file.read_bytes())
+    before = {file.name: file.read_bytes() for file in folder.iterdir()
+              if not file.name.endswith("-shm")}
+    names = {file.name for file in folder.iterdir()}
+    for opened in (lambda: open_workspace(mine), lambda: open_workspace(mine, read_only=True),
+                   lambda: remove_workspace(mine)):
+        with pytest.raises(StoreError, match="somebody else's file .* left as it is"):
+            opened()
+        assert {file.name for file in folder.iterdir()} == names
+        assert {name: (folder / name).read_bytes() for name in before} == before
+    assert not doctor(mine)[-1].ok
+    assert {file.name for file in folder.iterdir()} == names
+
+
+def test_a_workspace_that_was_killed_before_its_first_checkpoint_is_opened(tmp_path):
+    made, left = tmp_path / "made.db", tmp_path / "left.db"
+    with open_workspace(made) as store:
+        store.files.add("ada.txt", b"Ada met Bob.")
+        left.write_bytes(made.read_bytes())
+        Path(f"{left}-wal").write_bytes(Path(f"{made}-wal").read_bytes())
+    with closing(sqlite3.connect(f"{left.as_uri()}?immutable=1", uri=True)) as alone:
+        assert alone.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    with open_workspace(left) as store:
+        assert [file.name for file in store.files.all()] == ["ada.txt"]
+
+
+def test_the_names_of_all_tables_are_known(store):
+    with store.snapshot() as connection:
+        found = {name for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+            "AND name NOT LIKE 'passages_fts_%' AND name != '_sqlite_migrations'")}
+        assert connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'meta'").fetchone()[0] == tables.META
+    assert tables.names(len(tables.STEPS)) == found
+
+
+def test_a_newer_schema_is_refused_and_left_alone(store, path):
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(tables.STEPS) + 1}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(NewerSchemaError, match="install a newer qafd"):
+            open_workspace(path, read_only)
+    assert path.read_bytes() == before
+
+
+def add_color(db) -> None:
+    db.execute("ALTER TABLE files ADD COLUMN color TEXT")
+    db.execute("UPDATE files SET color = 'red'")
+
+
+def test_an_older_schema_is_brought_up_to_date_after_a_backup(store, path):
+    digest = store.graph.digest()
+    store.close()
+    with closing(opening.connect(path)) as connection:
+        schema.migrate(connection, path, (*tables.STEPS, add_color))
+        assert connection.execute("SELECT DISTINCT color FROM files").fetchall() == [("red",)]
+    with open_workspace(path.with_name(f"{path.name}.schema{len(tables.STEPS)}.backup")) as kept:
+        assert kept.graph.digest() == digest
+
+
+def test_a_migration_that_fails_changes_nothing(store, path):
+    def broken(db) -> None:
+        add_color(db)
+        raise RuntimeError
+
+    digest = store.graph.digest()
+    with closing(opening.connect(path)) as connection, pytest.raises(RuntimeError):
+        schema.migrate(connection, path, (*tables.STEPS, broken))
+    with open_workspace(path) as again:
+        assert again.graph.digest() == digest
+
+
+def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
+    with closing(sqlite3.connect(indexed)) as plain:
+        assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert plain.execute("SELECT name FROM entities ORDER BY name").fetchall() == [
+            ("Ada",), ("Bob",), ("Cyd",), ("Paris",)]
+        assert plain.execute(
+            "SELECT source, label, target, count FROM relations WHERE source = 'Bob' "
+            "AND target = 'Paris' OR source = 'Paris'").fetchall() == [("Bob", "met", "Paris", 1)]
+
+
+@pytest.mark.parametrize("left", ["a dead process", "a process that fell silent",
+                                  "a host whose clock was ahead"])
+def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, monkeypatch):
+    monkeypatch.setattr("qafd.storage.sqlite.lease.HEARTBEAT_SECONDS", 600.0)  # it beats no more
+    monkeypatch.setattr("qafd.storage.sqlite.lease.time.sleep", lambda _: None)
+    with open_workspace(path) as gone, gone.lease.hold():
+        with store.transaction() as connection:
+            if left == "a dead process":
+                connection.execute("UPDATE lease SET pid = ?", (2**22 + 1,))
+            else:
+                late = 3600 if left == "a host whose clock was ahead" else -60
+                connection.execute("UPDATE lease SET heartbeat = heartbeat + ?, host = "
+                                   "CASE WHEN ? > 0 THEN 'elsewhere' ELSE host END", (late, late))
+        with store.lease.hold():
+            with pytest.raises(BusyError, match="taken over"):
+                gone.lease.check()
+            store.lease.check()
+
+
+@pytest.mark.parametrize("jump", [3600, -3600])
+def test_a_clock_that_jumps_gives_no_second_lease(store, path, jump, monkeypatch):
+    monkeypatch.setattr("qafd.storage.sqlite.lease.HEARTBEAT_SECONDS", 0.3)
+    with open_workspace(path) as other, other.lease.hold():
+        real = time.time
+        monkeypatch.setattr("qafd.storage.sqlite.lease.time.time", lambda: real() + jump)
+        with pytest.raises(BusyError, match="is indexing this workspace"), store.lease.hold():
+            pass
+        other.lease.check()
+    with store.lease.hold():
+        pass
+
+
+@pytest.mark.skipif(os.name == "nt", reason="open files cannot be deleted there")
+@pytest.mark.parametrize("left", ["nothing", "another file"])
+@pytest.mark.parametrize("stage", ["extracting", "assembling"])
+def test_indexing_ends_with_a_sentence_when_its_file_is_deleted(path, left, stage):
+    def delete(progress: Progress) -> None:
+        if progress.stage == stage:
+            path.unlink(missing_ok=True)
+            if left == "another file":
+                path.write_bytes(b"another")
+
+    with pytest.raises(StoreError, match="was removed or replaced while it was indexed"):
+        index(path, [("a.txt", b"Ann met Bob.")], extractor=TinyExtractor, embedder=TinyEmbedder,
+              processes=1, progress=delete)
+    assert (path.read_bytes() if path.exists() else b"") == (
+        b"another" if left == "another file" else b"")
+    assert path.exists() == (left == "another file")
+
+
+def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(store, path):
+    for name in ("work.db.log", "work.db.schema1.backup", "work.db2", "other.db"):
+        (path.parent / name).write_bytes(b"x")
+    with store.lease.hold():
+        assert (path.parent / "work.db.reserve").exists()
+        with pytest.raises(BusyError, match="cancel its jobs"):
+            remove_workspace(path)
+    assert not (path.parent / "work.db.reserve").exists()
+    store.close()
+    remove_workspace(path)
+    assert {file.name for file in path.parent.iterdir()} == {"work.db2", "other.db"}
+
+
+def test_a_backup_never_overwrites(store, tmp_path):
+    store.backup(tmp_path / "copy.db")
+    with pytest.raises(StoreError, match="never overwrites"):
+        store.backup(tmp_path / "copy.db")
+    with open_workspace(tmp_path / "copy.db") as copy:
+        assert copy.graph.digest() == store.graph.digest()
+
+
+def test_nothing_in_the_package_loads_pickles():
+    for file in (Path(schema.__file__).parent).rglob("*.py"):
+        assert "pickle" not in file.read_text().replace("allow_pickle=False", ""), file
+
+
+def test_blocks_that_share_a_connection_stay_apart_in_transactions(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "w.db")
+    with knowledge.store() as outer:
+        with knowledge.store() as inner:
+            inner.notes.put("one", "1")
+        assert outer.notes.get("one") == "1", "the inner block closed the outer one's connection"
+        with outer.snapshot(), knowledge.store() as writer:
+            assert outer.notes.get("one") == "1"
+            writer.notes.put("one", "2")
+            assert outer.notes.get("one") == "1", "a snapshot saw what was written after it"
+        assert outer.notes.get("one") == "2"
