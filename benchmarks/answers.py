@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from results import ROOT, write
 
-from qafd.evaluate.measures import interval
+from qafd.evaluate.measures import intervals
 from qafd.flow import kernel
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.bm25 import content_words
@@ -104,8 +104,8 @@ def measure(name, knowledge, path):
                          for right in judged(score, question, some)])
     table, absent = np.array(rows, float), np.array(withheld, bool)
     both = float((absent[:, 0] & absent[:, 1]).sum())
-    lead = [asdict(interval(table[:, i] - table[:, i + 2], np.random.default_rng(SEED)))
-            for i in range(2)]
+    ahead = (table[:, :2] - table[:, 2:]).T
+    lead = [asdict(each) for each in intervals(ahead, np.random.default_rng(SEED))]
     return {"set": name, "questions": len(table), "first": table[:, 0].mean(),
             "quoted": table[:, 1].mean(), "rival_first": table[:, 2].mean(),
             "rival_quoted": table[:, 3].mean(), "lead": dict(zip(("first", "quoted"), lead,
