@@ -16,7 +16,7 @@ SAMPLES = {
 EXAMPLES = {
     "apple-amazon": ("Introduce Steve Jobs's products in Apple.",
                      "Which cultivar gave the Macintosh its name?",
-                     "Which cities lie on the Amazon?"),
+                     "Which river meets the Amazon near Manaus?"),
     "songbook": ("Where was the singer of Paper Lanterns born?",
                  "Who founded the prize that Salt Road won?",
                  "Which studio recorded the music for the film by Teodor Halvorsen?"),

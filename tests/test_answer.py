@@ -28,7 +28,7 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 
 
 ANSWERS = {
-    "apple-amazon": ("iPad", "McIntosh", "Iquitos"),
+    "apple-amazon": ("iPad", "McIntosh", "Rio Negro"),
     "songbook": ("Valparaíso", "Étienne Castagne", "Tejo Studio"),
     "elements": ("Brightwater", "Berzelius", "Ytterby")}
 

@@ -198,7 +198,7 @@ def test_gold_nodes_are_measured_among_the_retrieved_entities(library: Knowledge
 
 
 def test_without_gold_nodes_there_are_no_measures_of_nodes(result: Evaluation) -> None:
-    assert result.measures == ("recall@5", "precision@5", "f1@5")
+    assert result.measures == ("recall@5", "recall@2", "precision@5", "f1@5")
     assert not any(key.startswith("node_") and key != "node_ranks"
                    for key in result.to_dict()["methods"]["first"])
 
@@ -441,7 +441,7 @@ def test_the_bundled_gold_is_in_the_sample_and_says_the_answer(sample: str) -> N
              for text in (path.read_text("utf-8") for path in folder.glob("*.md"))}
     questions = read_questions(
         (folder.parent / f"{sample}.questions.jsonl").read_bytes()).questions
-    assert 8 <= len(questions) <= 12
+    assert len(questions) >= 8
     for question in questions:
         gold = " ".join(texts[name] for name in question.gold)
         assert any(contains(gold, answer) for answer in question.answers), question.text

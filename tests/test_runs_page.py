@@ -81,7 +81,7 @@ def test_a_run_is_kept_seen_again_and_downloaded_as_a_bundle(
     assert check((tmp_path / "run.zip").read_bytes()).ok
     # the controls of Explore have moved on since: the link wins
     view.get_by_role("link", name="Explore").first.click()
-    view.get_by_role("button", name="Which cities lie on the Amazon?").click()
+    view.get_by_role("button", name="Which river meets the Amazon near Manaus?").click()
     view.get_by_text("The Amazon River carries").first.wait_for()
     view.get_by_role("link", name="Runs").click()
     view.get_by_role("heading", name="Runs").wait_for()

@@ -177,7 +177,7 @@ def _table_lines(result: Evaluation) -> Iterator[str]:
                f"{_share(score.f1):>9}")
     yield ""
     for score in result.scores[1:]:
-        yield say_difference(score, result.scores[0])
+        yield say_difference(score, result.scores[0], result.main)
 
 
 def _note_refused(result: Evaluation) -> None:

@@ -38,6 +38,7 @@ from qafd.retrieve.methods import label_of
 
 CUTS = (2, 5, 10)
 SEED = 20261122
+SMALL = 50  # passages below which five are so many that most methods find all gold among them
 FEW = 10  # questions below which an interval says little
 
 
@@ -118,6 +119,7 @@ class Trial:
 
 MEASURES: dict[str, Callable[[Trial], float | None]] = {
     "recall@5": lambda trial: trial.recall(5),
+    "recall@2": lambda trial: trial.recall(2),
     "precision@5": lambda trial: trial.precision(5),
     "f1@5": lambda trial: trial.f1_at(5),
     "node_recall": lambda trial: trial.node_recall,
@@ -187,6 +189,11 @@ class Evaluation:
         """Those of MEASURES that are known."""
         return tuple(self.scores[0].intervals)
 
+    @property
+    def main(self) -> str:
+        """The measure that tells methods apart: of the first 2 passages where there are few in all."""
+        return "recall@2" if self.passages < SMALL else "recall@5"
+
     def best(self, measure: str = "recall@5") -> tuple[Score, ...]:
         """All methods with the largest mean of a measure."""
         most = max(score.intervals[measure].mean for score in self.scores)
@@ -208,8 +215,7 @@ class Evaluation:
 
         {"schema": 1, "qafd": version, "passages", "questions": counts, "seed", "resamples",
         "notices": [...], "unknown_nodes": [name], "methods": {name: {"label", "params",
-        "recall@2", "recall@5", "recall@5_interval": [low, high], "recall@10",
-        "precision@5", "f1@5", "node_recall", "node_precision", "node_f1" (each with
+        "recall@10", "recall@2", "recall@5", "precision@5", "f1@5", "node_recall", "node_precision", "node_f1" (each with
         "..._interval"; those of nodes only where gold nodes are stated), "all@5", "mrr", "nodes",
         "tokens", "milliseconds", "exact_match", "f1" (both of answers), "contains", "errors",
         "difference": {"to": first method, "recall@5": mean, "interval": [low, high], and every

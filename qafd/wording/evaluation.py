@@ -27,6 +27,10 @@ MEASURES = {
     "recall@5": MeasureWords(
         "Passages found", "R@5", "recall of the first 5 passages",
         "The share of a question's gold passages among the first 5 that a method ranks."),
+    "recall@2": MeasureWords(
+        "Passages found in 2", "R@2", "recall of the first 2 passages",
+        "The share of a question's gold passages among the first 2 that a method ranks: what tells "
+        "methods apart where there are few passages in all."),
     "precision@5": MeasureWords(
         "Passage precision", "P@5", "precision of the first 5 passages",
         "Gold passages among the first 5, divided by 5: with two gold passages it is at most 0.40."),

@@ -50,9 +50,9 @@ def verdict(result: Evaluation) -> str:
     if value_of("by", None) not in (None, *result.measures):
         forget("by")
     measure = st.segmented_control(
-        say("Compare by"), result.measures, default=result.measures[0], required=True,
+        say("Compare by"), result.measures, default=result.main, required=True,
         format_func=_label, key=keep("by", {MEASURES[key].label: key for key in result.measures}),
-        bind="query-params") or result.measures[0]
+        bind="query-params") or result.main
     st.caption(say(MEASURES[measure].meaning))
     first, *others = result.scores
     st.markdown("\n".join(f"- {plain(say_difference(score, first, measure))}" for score in others))
@@ -136,7 +136,7 @@ def _compared(result: Evaluation, measure: str) -> None:
 def _passages(result: Evaluation, _: str) -> None:
     scores = result.scores
     columns = {"found in 5": _means(result, "recall@5"), "precision": _means(result, "precision@5"),
-               "F1": _means(result, "f1@5"), "found in 2": [score.recall[0] for score in scores],
+               "F1": _means(result, "f1@5"), "found in 2": _means(result, "recall@2"),
                "found in 10": [score.recall[2] for score in scores],
                "all in 5": [score.complete for score in scores],
                "MRR": [score.reciprocal for score in scores]}
