@@ -46,9 +46,9 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert "contains: how often the quoted sentences hold the known answer" in shown(app)
     alt = app.get("plotly_chart")[0].proto.alt
     assert [f"{name} {share:.2f} (" in alt for name, share in zip(
-        numbers["method"], numbers["found in 5"], strict=True)] == [True] * len(numbers)
+        numbers["method"], numbers["found in 2"], strict=True)] == [True] * len(numbers)
     assert list(ranks["rank by"]) == list(numbers["method"])
-    assert list(compared["Passages found"]) == list(numbers["found in 5"])
+    assert list(compared["Passages found in 2"]) == list(numbers["found in 2"])
     assert list(compared["difference (95%)"])[0] == ""
     assert ((nodes["F1"] > 0) & (nodes["F1"] < 1)).all()
     assert list(places["place of the node by"]) == list(numbers["method"])

@@ -215,9 +215,10 @@ class Evaluation:
 
         {"schema": 1, "qafd": version, "passages", "questions": counts, "seed", "resamples",
         "notices": [...], "unknown_nodes": [name], "methods": {name: {"label", "params",
-        "recall@10", "recall@2", "recall@5", "precision@5", "f1@5", "node_recall", "node_precision", "node_f1" (each with
-        "..._interval"; those of nodes only where gold nodes are stated), "all@5", "mrr", "nodes",
-        "tokens", "milliseconds", "exact_match", "f1" (both of answers), "contains", "errors",
+        "recall@10", "recall@2", "recall@5", "precision@5", "f1@5", "node_recall",
+        "node_precision", "node_f1" (all but the first with "..._interval"; those of nodes only
+        where gold nodes are stated), "all@5", "mrr", "nodes", "tokens", "milliseconds",
+        "exact_match", "f1" (both of answers), "contains", "errors",
         "difference": {"to": first method, "recall@5": mean, "interval": [low, high], and every
         other measure with its "..._interval"},
         "per_question": [{"qid", "question", "ranks": {gold name: rank or null},
