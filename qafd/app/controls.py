@@ -120,8 +120,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
     number = st.slider(label, kind(low), kind(high), kind(value), kind(step), key=key,
                        format=f"%.{digits}f", bind="query-params", help=say(meta["help"]))
     if spec.name == "mass":
-        # What enters where is known only when the question has been answered.
-        session().under_mass = st.container(), float(high)
+        session().highest_mass = float(high)
     return number
 
 

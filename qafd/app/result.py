@@ -79,7 +79,8 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
     """
     preset = value_of("preset", next(iter(PRESETS)))
     with st.container(horizontal=True, vertical_alignment="bottom", key="upon"):
-        with st.container(key="mass"):
+        place = session().under_mass = st.container(key="mass")
+        with place:
             span = partial(span_of, knowledge, question)
             method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph, span)
         aware = st.segmented_control(

@@ -51,8 +51,10 @@ class Session:
     workers_checked: bool = False
     anew: bool = False
     """Whether the controls of a method shall begin with what is suggested for the workspace."""
-    under_mass: tuple[DeltaGenerator, float] | None = None
-    """The place below the control of the mass, and where the control ends."""
+    under_mass: DeltaGenerator | None = None
+    """Where the ticks of the mass go: what enters at it is known once the question is answered."""
+    highest_mass: float = 0.0
+    """Where the control of the mass ends."""
     secret: tuple[str, str] | None = None
     """A typed API key, after the address it is for."""
     meter: "Meter | None" = None

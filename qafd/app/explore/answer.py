@@ -43,17 +43,17 @@ def answer_tab(view: View) -> None:
     with st.container(key="answer"), view.knowledge.store():
         if model is not None:
             _written(view, answer, model)
-        _quoted(answer)
+        _quoted(answer, said(why_no_model()))
     if model is None:
-        st.caption(said(why_no_model()))
         st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
 
 
-def _quoted(answer: Answer) -> None:
+def _quoted(answer: Answer, why_quoted: str) -> None:
+    """The sentences and their sources, and why no model wrote instead, "" where one may."""
     words = say("Extractive: sentences of your documents, quoted, no language model.")
     if answer.sentences and not answer.abstained:
         words += " " + say_need(answer)
-    st.caption(words, help=say(
+    st.caption(f"{words} {why_quoted}", help=say(
         "Evidence is the cosine between the question and the nearest sentence, half the share of the "
         "question's words that the bold sentence has, rare ones first, and 0.1 if it brings the kind "
         "of thing that is asked for. In letters that the model does not read, the share of the "
@@ -69,10 +69,8 @@ def _quoted(answer: Answer) -> None:
     near: dict[int, list[float]] = {}
     for sentence in answer.sentences:
         near.setdefault(sentence.citation, []).append(sentence.similarity)
-    left, right = st.columns(2, gap="medium")
-    left.html(quoted_html(answer, "quoted"))
-    with right:
-        _sources(answer.citations, "quoted", near)
+    st.html(markup.side_by_side([quoted_html(answer, "quoted"),
+                                 sources_html(answer.citations, "quoted", near)]))
 
 
 def quoted_html(answer: Answer, anchor: str = "") -> str:
@@ -86,12 +84,13 @@ def quoted_html(answer: Answer, anchor: str = "") -> str:
     return markup.paragraph(" ".join(parts), "answer")
 
 
-def _sources(citations: tuple[Citation, ...], anchor: str,
-             near: Mapping[int, Sequence[float]] | None = None) -> None:
+def sources_html(citations: Sequence[Citation], anchor: str,
+                 near: Mapping[int, Sequence[float]] | None = None) -> str:
     """Where each citation stands, and its passage with the cited sentences marked.
 
     `near` are the similarities of its sentences, in the order in which they are quoted.
     """
+    html = ""
     for citation in citations:
         at = citation.passage
         similar = near[citation.number] if near else [citation.support]
@@ -102,8 +101,9 @@ def _sources(citations: tuple[Citation, ...], anchor: str,
         facts.append(in_document(at.document, at.chunk, [(at.start + start, at.start + end)
                                                          for start, end in citation.marks]))
         head = f"[{citation.number}] {markup.bold(safe(citation.title))} — {' · '.join(facts)}"
-        st.html(markup.anchored(markup.paragraph(head) + markup.paragraph(
-            markup.marked(at.text, citation.marks)), anchor, citation.number))
+        html += markup.anchored(markup.paragraph(head) + markup.paragraph(
+            markup.marked(at.text, citation.marks)), anchor, citation.number)
+    return html
 
 
 def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
@@ -188,7 +188,7 @@ def _show(written: Written, model: Metered) -> None:
         st.caption(f":material/warning: {plain(clean(doubt, 600))}")
     if not written.citations and not written.abstained:
         st.caption(say(":material/warning: It cites no source, so nothing here is proved."))
-    _sources(written.citations, "source")
+    st.html(sources_html(written.citations, "source"))
 
 
 def _say_cost(spent: Reply | Verdict, model: Metered) -> str:

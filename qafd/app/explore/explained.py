@@ -75,13 +75,12 @@ def next_in(view: View) -> str:
 
     Nothing for a question in parts, whose mass each part has a share of.
     """
-    explanation, under = explanation_of(view), session().under_mass
-    if (len(explanation.runs) > 1 or under is None
+    explanation, place = explanation_of(view), session().under_mass
+    if (len(explanation.runs) > 1 or place is None
             or view.plan.question != view.question or explanation.full > TICKED
             or not view.method.mass > 0):
         return ""
-    place, end = under
-    run = explanation.runs[0]
+    run, end = explanation.runs[0], session().highest_mass
     path = _entered(view.knowledge.id, view.version, view.question,
                     replace(view.method, mass=end), run) or run.entered
     retrieved = {n.id for n in view.retrieval.nodes if n.state == SATURATED}

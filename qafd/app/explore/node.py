@@ -1,6 +1,8 @@
 """The selected node: what the documents say of it, why it is here, and its mass balance."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,7 +17,6 @@ from qafd.app.links import in_document
 from qafd.app.markup import bold, paragraph, read_table, small
 from qafd.app.pages import page
 from qafd.app.result import View
-from qafd.app.tables import columns_of, table
 from qafd.curate.neighbors import find_added
 from qafd.explain import Balance, mass_balance
 from qafd.knowledge import KnowledgeGraph
@@ -81,13 +82,13 @@ def held(retrieval: Retrieval, node: RetrievedNode) -> None:
     """The mass balance of a node, folded."""
     with st.expander(say("Mass balance")):
         balance = mass_balance(retrieval, node.id)
-        st.html(paragraph(safe(say_balance(balance))))
-        balance_table(balance, 4)
-        st.caption(say("In minus out is what it holds, to rounding."))
+        rows = [(clean(words, 80), f"{mass:.4f}") for words, mass in balance_rows(balance)]
+        st.html(paragraph(safe(say_balance(balance))) + read_table((say("what"), say("mass")), rows)
+                + small(safe(say("In minus out is what it holds, to rounding."))))
 
 
-def balance_table(balance: Balance, digits: int) -> None:
-    """What came to a node, what went on, and what it holds."""
+def balance_rows(balance: Balance) -> list[tuple[str, float]]:
+    """What came to a node, what went on, and what it holds, each with its mass."""
     rows = []
     if balance.injected:
         rows.append((say("injected by the question"), balance.injected))
@@ -95,8 +96,7 @@ def balance_table(balance: Balance, digits: int) -> None:
         rows.append((say("from {name}", name=balance.names[node]), flow))
     for node, flow in balance.outflows:
         rows.append((say("to {name}", name=balance.names[node]), -flow))
-    rows.append((say("held"), balance.node.mass))
-    table(columns_of(("what", "mass"), rows), formats={"mass": f"%.{digits}f"})
+    return [*rows, (say("held"), balance.node.mass)]
 
 
 def said_of(knowledge: KnowledgeGraph, node_id: str, first: int = 3, most: int = 20) -> None:
@@ -159,9 +159,10 @@ def _answer(view: View) -> None:
     if answer.abstained and not perhaps:
         return
     with st.container(gap="xsmall", key="lead"):
-        for at, sentence in enumerate(answer.sentences):
-            st.html(paragraph(markup.best(sentence.line, sentence.best, 300)))
-            source_button(answer.citations[sentence.citation - 1], at)
+        for number, sentences in groupby(answer.sentences, attrgetter("citation")):
+            said = [markup.best(sentence.line, sentence.best, 300) for sentence in sentences]
+            st.html("".join(map(paragraph, said)))
+            source_button(answer.citations[number - 1])
 
 
 def _foremost(view: View) -> None:
@@ -170,12 +171,13 @@ def _foremost(view: View) -> None:
         st.caption(say("No name is full. Click a node, or press Tab, arrow keys and Enter, to "
                        "see why."))
         return
-    st.caption(say("The most important names. Click a node or an edge, or press Tab, arrow keys "
-                   "and Enter, to see why it is there."),
-               help=say("Importance is the dual variable x of the diffusion, which is above 0 on "
-                        "full nodes. Only the order and the ratio of two of them matter: 100% is "
-                        "the largest of all nodes, passages too. The Table tab has x itself."))
-    st.html(importances(view.retrieval, full))
+    hint = say("The most important names. Click a node or an edge, or press Tab, arrow keys and "
+               "Enter, to see why it is there.")
+    meaning = say("Importance is the dual variable x of the diffusion, which is above 0 on full "
+                  "nodes. Only the order and the ratio of two of them matter: 100% is the largest of "
+                  "all nodes, passages too. The Table tab has x itself.")
+    st.html(paragraph(small(safe(hint))) + importances(view.retrieval, full)
+            + markup.folded(small(safe(say("What is importance?"))), small(safe(meaning))))
 
 
 def importances(retrieval: Retrieval, nodes: Iterable[RetrievedNode]) -> str:

@@ -12,9 +12,9 @@ from qafd.view.panel import clean
 from qafd.wording import say
 
 
-def source_button(citation: Citation, at: int) -> None:
+def source_button(citation: Citation) -> None:
     """The title of a source, which opens its passage in the place of the answer."""
-    st.button(plain(clean(citation.title, 60)), key=f"source {at}", type="tertiary",
+    st.button(plain(clean(citation.title, 60)), key=f"source {citation.number}", type="tertiary",
               icon=":material/format_quote:", help=plain(clean(citation.where, 200)),
               on_click=_open, args=(citation.passage.chunk,))
 

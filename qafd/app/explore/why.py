@@ -6,10 +6,11 @@ import streamlit as st
 
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import SEARCHED, explanation_of, node_choice
-from qafd.app.explore.node import balance_table, by_hand, quoted
+from qafd.app.explore.node import balance_rows, by_hand, quoted
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.session import keep
+from qafd.app.tables import columns_of, table
 from qafd.explain import Balance, Gate, Inflow, Paths, Why, WhyNot
 from qafd.retrieve import METHODS
 from qafd.view.panel import number
@@ -126,7 +127,7 @@ def _quotes(inflow: Inflow) -> None:
 
 def _balance(why: Why) -> None:
     balance = why.balance
-    balance_table(balance, 9)
+    table(columns_of(("what", "mass"), balance_rows(balance)), formats={"mass": "%.9f"})
     st.caption(say("In minus out is what it holds; the difference is {error}, which is rounding. "
                    "Mass is counted in the units of its control; ways and shares split what "
                    "passes a node in equal proportions.", error=f"{abs(balance.error):.0e}"))
