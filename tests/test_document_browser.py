@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from files import pdf
 from hostile import PWN, SCRIPTS
 from playwright.sync_api import expect
 from test_document_page import put
 
 from qafd.curate.excerpt import SIZE
+from qafd.knowledge import KnowledgeGraph
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
@@ -43,3 +45,20 @@ def test_a_passage_deep_in_a_long_document_is_scrolled_to_and_no_markup_runs(
     expect(first).to_be_in_viewport()
     assert page.evaluate(f"window.{PWN}") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_source_in_a_pdf_is_shown_on_its_page(open_page: Open, app_home: Path) -> None:
+    lines = ["The harbour froze in 1911.", "Amelia Thornbury wrote the flood records.",
+             "The Marigold was built in Leith."]
+    KnowledgeGraph(app_home / "harbour.db").add_files([saved(app_home / "log.pdf", pdf(lines))])
+    page = open_page("/?ws=harbour&q=Who wrote the flood records?")
+    page.locator(".st-key-lead button:visible").first.click()
+    printed = page.locator(".st-key-card img")
+    expect(printed).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Read on in the document").click()
+    expect(page.locator(".st-key-printed img")).to_be_in_viewport(timeout=60_000)
+
+
+def saved(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path

@@ -5,6 +5,7 @@ without secrets in its environment, that may neither write files nor open connec
 limits on memory, CPU, time and output; whatever happens there is a `ParseError` here.
 """
 
+import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,8 +21,8 @@ from qafd.reading.formats.graphs.tables import read_node_link
 from qafd.reading.text import passages
 from qafd.records import GIVEN, Assertion, Chunk, Description, Document, Extraction, Mark, Mention
 
-__all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "parse", "parse_graph",
-           "parse_with_notices"]
+__all__ = ["CHILD", "ENDINGS", "SUPPORTED", "Limits", "Parsed", "draw_page", "parse",
+           "parse_graph", "parse_with_notices"]
 
 CHILD = "qafd.reading.formats.child"
 Ask = Callable[[bytes, int, float], ChildReply]
@@ -143,6 +144,19 @@ def parse_communities(data: bytes) -> ImportedGraph | None:
     if not data.startswith(IMPORTED) or b'"communities": [{' not in data:
         return None
     return parse_graph([data])
+
+
+def draw_page(data: bytes, page: int, quotes: Sequence[str] = (),
+              limits: Limits = Limits()) -> bytes:  # noqa: B008
+    """A page of a PDF, from 1, as a PNG of about 1,000 pixels across, with quotes marked on it.
+
+    Raises
+    ------
+    ParseError
+        No PDF, no such page, damaged, or beyond one of the limits.
+    """
+    request = {"limits": asdict(limits), "page": page, "quotes": list(quotes)}
+    return base64.b64decode(_ask_child(request, data, limits)["image"])
 
 
 def _ask_child(request: dict[str, Any], data: bytes, limits: Limits,

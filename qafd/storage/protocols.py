@@ -70,7 +70,7 @@ class Files(Protocol):
         """Start to parse a file: its bytes, or None when it is not waiting (any more)."""
 
     def finish(self, name: str) -> None:
-        """A file is done; its text is stored, so its bytes are dropped.
+        """A file is done; its text is stored, so its bytes are dropped, but for a PDF's pages.
 
         Unless it was replaced in the meantime: then it waits for its turn.
         """
@@ -98,7 +98,7 @@ class Files(Protocol):
         """What each file brings into the graph, by the file's name."""
 
     def original(self, name: str) -> bytes | None:
-        """The bytes of a file as it was given; None once it is read, since its text is stored."""
+        """The bytes of a file as it was given; None once it is read and is no PDF."""
 
 class Documents(Protocol):
     """The documents in files: kept, deleted, brought back, removed for good."""

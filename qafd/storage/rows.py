@@ -156,7 +156,8 @@ class Evidence:
 class Head:
     """What is known of a document; `pages` is 0 where its format has none.
 
-    `original` says whether the bytes of its file are stored, which are dropped when it was read.
+    `original` says whether the bytes of its file are stored, which are dropped when it was read
+    and is no PDF.
     """
 
     name: str

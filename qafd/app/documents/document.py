@@ -9,6 +9,7 @@ import streamlit as st
 from qafd.answer import paged
 from qafd.app.escaping import plain, safe, said
 from qafd.app.links import link
+from qafd.app.page_images import show_page
 from qafd.app.session import WORKSPACE, empty, fresh_key, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, excerpt
 from qafd.errors import StoreError
@@ -52,8 +53,12 @@ def opened(knowledge: KnowledgeGraph) -> bool:
         st.caption(say("The passage of the link is no longer in this document, which has changed "
                        "since; here is its beginning."))
     _list(knowledge, shown)
+    spans = _spans(st.query_params.get_all("at"))
     _way(shown, "top")
-    st.html(STYLE + _text(shown, asked, _spans(st.query_params.get_all("at"))))
+    left, right = st.columns([3, 2], gap="medium")
+    left.html(STYLE + _text(shown, asked, spans))
+    with right, st.container(key="printed"):
+        show_page(knowledge, name, spans)
     _way(shown, "bottom")
     if start or (asked or 0) > 1:
         _scroll(first if start else asked or 1)

@@ -5,6 +5,7 @@ import streamlit as st
 from qafd.answer import Citation
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
+from qafd.app.page_images import show_page
 from qafd.app.pages import page
 from qafd.app.result import View
 from qafd.app.session import session
@@ -30,11 +31,13 @@ def open_source(view: View) -> bool:
     text = citation.passage.text
     st.html(markup.heading(clean(citation.title, 120), clean(citation.where, 200))
             + markup.paragraph(markup.marked(text, citation.marks), "source"))
-    spans = [f"{citation.passage.start + start}-{citation.passage.start + end}"
+    spans = [(citation.passage.start + start, citation.passage.start + end)
              for start, end in citation.marks]
+    show_page(view.knowledge, citation.passage.document, spans)
     st.page_link(page("documents"), label=say("Read on in the document"), icon=":material/menu_book:",
                  query_params={"ws": view.knowledge.name, "doc": citation.passage.document,
-                               "passage": citation.passage.chunk, "at": spans})
+                               "passage": citation.passage.chunk,
+                               "at": [f"{start}-{end}" for start, end in spans]})
     return True
 
 

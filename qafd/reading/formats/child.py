@@ -1,5 +1,6 @@
 """The child process: one request on standard input, one reply on standard output."""
 
+import base64
 import importlib
 import json
 import os
@@ -12,6 +13,7 @@ from qafd.errors import ParseError
 from qafd.reading.formats import Limits, read
 from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.graphs import read_graph_files
+from qafd.reading.formats.page_image import draw_page
 from qafd.reading.text import cut
 from qafd.records import Assertion, Description, Document, Mark, Mention
 
@@ -27,7 +29,8 @@ def main() -> None:
     """Answer a JSON line {"name", "limits"} followed by the file's bytes.
 
     The reply is {"documents", "notices"} or {"error"}, a template and its values. With "sizes",
-    those of the files that follow one another, it is {"graph"}, in node-link JSON.
+    those of the files that follow one another, it is {"graph"}, in node-link JSON; with "page" and
+    "quotes" it is {"image"}, that page of a PDF as PNG in base64.
     """
     request = json.loads(sys.stdin.buffer.readline())
     limits = Limits(**request["limits"])
@@ -35,13 +38,20 @@ def main() -> None:
     # Loaded before writing is forbidden, so that Python can keep their compiled form.
     if "sizes" in request and b"PAR1" in data:
         importlib.import_module("pyarrow.parquet")
-    if b"%PDF-" in data[:1024]:
+    if "page" in request:
+        importlib.import_module("pypdfium2")
+        importlib.import_module("PIL.Image").init()
+    elif b"%PDF-" in data[:1024]:
         importlib.import_module("pypdf")
     elif data.startswith(b"PK") or b"<" in data[:4096]:
         importlib.import_module("lxml.etree")
     confine(limits)
-    reply = (answer(request["name"], data, limits) if "sizes" not in request else
-             answer_graph(list(_cut(data, request["sizes"])), limits))
+    if "page" in request:
+        reply = answer_page(data, request["page"], request["quotes"], limits)
+    elif "sizes" in request:
+        reply = answer_graph(list(_cut(data, request["sizes"])), limits)
+    else:
+        reply = answer(request["name"], data, limits)
     sys.stdout.buffer.write(reply)
     sys.stdout.buffer.flush()
     os._exit(0)
@@ -58,6 +68,12 @@ def answer(name: str, data: bytes, limits: Limits) -> bytes:
 def answer_graph(files: Sequence[bytes], limits: Limits) -> bytes:
     """The encoded reply to files that hold a graph together."""
     return _guarded(lambda: {"graph": read_graph_files(files, limits).plain()}, limits)
+
+
+def answer_page(data: bytes, page: int, quotes: Sequence[str], limits: Limits) -> bytes:
+    """The encoded reply to a PDF of which a page is to be drawn."""
+    return _guarded(lambda: {
+        "image": base64.b64encode(draw_page(data, page, quotes)).decode()}, limits)
 
 
 def _cut(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:

@@ -60,10 +60,11 @@ class SqliteFiles(Part):
         return None if row is None else bytes(row[0])
 
     def finish(self, name: str) -> None:
-        """A file is done; its text is stored, so its bytes are dropped."""
+        """A file is done; its text is stored, so its bytes are dropped, but for a PDF's pages."""
         with self._file.transaction() as connection:
             connection.execute(
-                "UPDATE files SET status = 'done', data = NULL "
+                "UPDATE files SET status = 'done', data = CASE "
+                "WHEN instr(substr(data, 1, 1024), CAST('%PDF-' AS BLOB)) THEN data END "
                 "WHERE name = ? AND status = 'extracting'", (name,))
 
     def reopen(self, names: Iterable[str]) -> None:
@@ -157,7 +158,7 @@ class SqliteFiles(Part):
                 "LEFT JOIN paged ON paged.file = files.name")}
 
     def original(self, name: str) -> bytes | None:
-        """The bytes of a file as it was given; None once it is read, since its text is stored."""
+        """The bytes of a file as it was given; None once it is read and is no PDF."""
         with self._file.snapshot() as connection:
             row = connection.execute("SELECT data FROM files WHERE name = ?", (name,)).fetchone()
         return None if row is None else row[0]

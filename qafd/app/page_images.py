@@ -1,0 +1,52 @@
+"""Pages of a PDF as they were printed, with the quoted sentences marked."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from qafd.app.escaping import said
+from qafd.errors import QafdError, StoreError
+from qafd.knowledge import KnowledgeGraph
+from qafd.reading.parsing import draw_page
+from qafd.records import mark_at
+from qafd.wording import say
+
+
+def show_page(knowledge: KnowledgeGraph, document: str, spans: Sequence[tuple[int, int]]) -> bool:
+    """The page on which some spans of a document begin; False where there is none to show.
+
+    Nothing is shown of a document that has no pages, or whose file is not kept.
+    """
+    if not spans:
+        return False
+    try:
+        with knowledge.store() as store:
+            head = store.documents.head(document)
+            if head.kind != "pdf" or not head.original:
+                return False
+            first, last = min(min(spans)), max(max(spans))
+            text, marks = store.documents.part(document, first, last)
+    except StoreError:  # it was deleted meanwhile
+        return False
+    page = mark_at(marks, spans[0][0]).page
+    if page is None:
+        return False
+    quotes = tuple(text[start - first:end - first] for start, end in spans)
+    try:
+        image = _drawn(knowledge.id, head.source, head.characters, page, quotes, knowledge)
+    except QafdError as error:
+        st.caption(said(error))
+        return False
+    st.image(image, caption=say("Page {page} of {pages}", page=page, pages=head.pages),
+             width="stretch")
+    return True
+
+
+@st.cache_data(max_entries=24, show_spinner=False)
+def _drawn(workspace: str, source: str, characters: int, page: int,  # noqa: ARG001
+           quotes: tuple[str, ...], _knowledge: KnowledgeGraph) -> bytes:
+    with _knowledge.store() as store:
+        data = store.files.original(source)
+    if data is None:
+        raise StoreError("The file {name} is no longer kept.", name=source)
+    return draw_page(data, page, quotes)
