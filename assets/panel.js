@@ -2,6 +2,7 @@
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
 const BOXES = 6, NAMED = 24;
+const REST = 350; // ms that a finger rests on a node to take it
 const pictures = new WeakMap(), turns = new WeakMap();
 // What the picture says by itself, in the language of the page.
 let words = {};
@@ -18,14 +19,16 @@ const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(ne
 
 export function show(data, parentElement, setStateValue) {
   let picture = pictures.get(parentElement);
+  const made = !picture || !picture.root.isConnected;
   words = data.words;
-  if (!picture || !picture.root.isConnected) {
+  if (made) {
     picture = create(parentElement.querySelector(".panel"));
     pictures.set(parentElement, picture);
   }
   picture.send = (id) => setStateValue("selected", id);
   picture.ask = (ids) => setStateValue("expanded", ids);
   update(picture, data);
+  if (made && picture.look.only) fit(picture);
 }
 
 const html = (tag, name, parent, text) => {
@@ -57,7 +60,7 @@ const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), 
 
 function create(root) {
   const p = { root, cards: [], k: 1, panX: 0, panY: 0, widths: new Map(), selected: null,
-    look: { color: "importance", kind: "", document: "", only: false, sought: "", moving: moves() }, placed: new Map() };
+    look: kept(), placed: new Map() };
   p.grid = html("div", "grid", root);
   p.legend = html("div", "legend", root);
   p.tip = html("div", "tip", root);
@@ -88,6 +91,24 @@ function create(root) {
     event.stopPropagation();
   });
   return p;
+}
+
+// How the picture is looked at stands in the address, so that a link shows the same.
+const LOOKS = { color: "importance", kind: "", document: "", only: false };
+
+function kept() {
+  const found = new URLSearchParams(new URLSearchParams(location.search).get("look") ?? "");
+  const look = { ...LOOKS, sought: "", moving: moves() };
+  for (const name in LOOKS) if (found.has(name)) look[name] = name === "only" || found.get(name);
+  return look;
+}
+
+function keep({ look }) {
+  if (!location.protocol.startsWith("http")) return;
+  const url = new URL(location), changed = Object.keys(LOOKS).filter((name) => look[name] !== LOOKS[name]);
+  if (changed.length) url.searchParams.set("look", new URLSearchParams(changed.map((name) => [name, look[name]])));
+  else url.searchParams.delete("look");
+  history.replaceState(history.state, "", url);
 }
 
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
@@ -161,7 +182,7 @@ function menu(p) {
     html("span", "", el, text);
     return el;
   };
-  const change = (name, value) => { p.look[name] = value; refresh(p); };
+  const change = (name, value) => { p.look[name] = value; keep(p); refresh(p); };
   const list = (name, text, options) => {
     const el = html("select", "", row(text));
     el.setAttribute("aria-label", text);
@@ -184,7 +205,7 @@ function menu(p) {
   if (colors.length > 1) list("color", words.color, colors.map((name) => [name, words[name]]));
   if (kinds.length > 1) list("kind", words.type, [["", words.kinds], ...kinds.map((kind) => [kind, kind])]);
   if (documents.length > 1) list("document", words.document, [["", words.documents], ...documents.map((name) => [name, short(name, 48)])]);
-  if (!p.data.legend.plain) check(words.only_full, p.look.only, (on) => { p.look.only = on; refresh(p); on ? fit(p) : reset(p); });
+  if (!p.data.legend.plain) check(words.only_full, p.look.only, (on) => { change("only", on); on ? fit(p) : reset(p); });
   if (flows(p)) check(words.moving, p.look.moving, (on) => {
     p.look.moving = on;
     if (!CALM.matches) stored("qafd-flow", on ? "on" : "off");
@@ -908,7 +929,7 @@ function shift(p, c, n, dx, dy) {
 
 function pointers(p, c) {
   const s = c.svg, down = new Map();
-  let moved = false, apart = 0, finger = null, held = null;
+  let moved = false, apart = 0, finger = null, held = null, rest = 0;
   s.addEventListener("pointerover", (event) => {
     if (down.size) return;
     const id = event.pointerType === "touch" ? touched(c, event) : key(event), e = event.target.edge;
@@ -959,15 +980,20 @@ function pointers(p, c) {
     if (event.button) return;
     down.set(event.pointerId, [event.clientX, event.clientY]);
     finger = event.pointerType === "touch" ? event : null;
-    held = event.pointerType === "touch" ? null : c.nodes.get(key(event));
+    const node = c.nodes.get(finger ? touched(c, event) : key(event));
+    held = finger ? null : node;
     moved = down.size > 1;
     apart = 0;
+    clearTimeout(rest);
+    // A finger that rests on a node takes it; one that moves at once scrolls or moves the view.
+    if (finger && node && !moved) rest = setTimeout(() => { held = node; hover(p, node.id, c); }, REST);
   });
   s.addEventListener("pointermove", (event) => {
     const last = down.get(event.pointerId);
     if (!last) return;
     const dx = event.clientX - last[0], dy = event.clientY - last[1];
     if (!moved && Math.hypot(dx, dy) < 5) return;
+    clearTimeout(rest);
     if (!moved) { moved = true; hover(p, null); s.setPointerCapture(event.pointerId); }
     down.set(event.pointerId, [event.clientX, event.clientY]);
     if (down.size === 2) {
@@ -975,10 +1001,12 @@ function pointers(p, c) {
       if (apart) zoom(p, now / apart, at({ clientX: (a[0] + b[0]) / 2, clientY: (a[1] + b[1]) / 2 }));
       apart = now;
     } else if (held) shift(p, c, held, dx, dy);
+    else if (finger && p.k === 1) view(p, 1, p.panX - dx / c.w, p.panY); // up and down it scrolls the page
     else view(p, p.k, p.panX - dx / p.k / c.w, p.panY - dy / p.k / c.h);
   });
   for (const name of ["pointerup", "pointercancel"])
-    s.addEventListener(name, (event) => { down.delete(event.pointerId); apart = 0; held = null; });
+    s.addEventListener(name, (event) => { down.delete(event.pointerId); apart = 0; held = null; clearTimeout(rest); });
+  s.addEventListener("touchmove", (event) => held && event.preventDefault(), { passive: false });
 }
 
 // ---- view

@@ -276,3 +276,54 @@ def test_the_address_carries_the_workspace_to_other_pages_and_back(open_page: Op
     expect(page).to_have_url(re.compile(r"/settings\?ws=songbook$"))
     settle(page)
     expect(page.get_by_test_id("stSidebar").get_by_role("combobox").first).to_have_value("songbook")
+
+
+def test_how_the_picture_is_looked_at_stands_in_the_address(open_page: Open) -> None:
+    page = open_page()
+    page.locator(PAINTED).wait_for(timeout=30_000)
+    page.get_by_role("button", name="View").click()
+    page.locator(".tools select").first.select_option("document")
+    page.get_by_label("Retrieved only").check()
+    drawn = page.locator("[data-node]").count()
+    expect(page).to_have_url(re.compile("look="))
+    page.get_by_role("slider", name="Source mass").press("ArrowRight")
+    expect(page).to_have_url(re.compile("best_mass="))
+    settle(page)
+    again = open_page(f"/?{page.url.partition('?')[2]}")
+    again.locator(PAINTED).wait_for(timeout=30_000)
+    again.get_by_role("button", name="View").click()
+    expect(again.locator(".tools select").first).to_have_value("document")
+    expect(again.get_by_label("Retrieved only")).to_be_checked()
+    assert again.locator("[data-node]").count() >= drawn
+
+
+def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(
+        open_page: Open) -> None:
+    page = open_page("/", 390, 844, has_touch=True, is_mobile=True)
+    page.locator(PAINTED).wait_for(timeout=30_000)
+    settle(page)
+    touch = page.context.new_cdp_session(page)
+    node = page.locator("[data-node][data-state=saturated]").nth(6)
+
+    def swipe(rest: int) -> tuple[float, float]:
+        """How far the node goes, and how far it goes within its picture, in pixels down."""
+        node.scroll_into_view_if_needed()
+        before, frame = node.bounding_box(), page.locator(PAINTED).bounding_box()
+        x, y = (before[at] + before[size] / 2 for at, size in (("x", "width"), ("y", "height")))
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        page.wait_for_timeout(rest)
+        for step in range(1, 13):
+            touch.send("Input.dispatchTouchEvent", {
+                "type": "touchMove", "touchPoints": [{"x": x, "y": y - 5 * step}]})
+            page.wait_for_timeout(20)
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_timeout(500)
+        moved = node.bounding_box()["y"] - before["y"]
+        return moved, moved - (page.locator(PAINTED).bounding_box()["y"] - frame["y"])
+
+    scrolled, apart = swipe(0)
+    assert scrolled < -20
+    assert abs(apart) < 2
+    moved, apart = swipe(900)
+    assert moved == pytest.approx(-60, abs=8)
+    assert apart == pytest.approx(-60, abs=8)

@@ -28,7 +28,7 @@ _WORDS = {
     "expand": "Show or fold the neighbors of the selected node (X)",
     "neighbors": "+{number} neighbors", "less": "Fold neighbors", "more": "+{number} without a name here",
     "hint": "click selects · drag pans · ctrl + wheel zooms · double click resets",
-    "touch": "a tap selects · drag pans · two fingers zoom · double tap resets"}
+    "touch": "a tap selects · drag pans · hold and drag moves a node · two fingers zoom · double tap resets"}
 """What the component that draws panels says by itself, by its name there."""
 
 
