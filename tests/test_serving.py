@@ -129,6 +129,15 @@ def with_client(knowledge: KnowledgeGraph,
     wait_for(run)
 
 
+def rounded(value: Any) -> Any:
+    """JSON values with nine digits of each number: the compiled solver adds in another order."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
 def test_mcp_gives_what_the_verbs_give_and_tells_errors(knowledge: KnowledgeGraph) -> None:
     expected = {name: get(knowledge, f"/v1/{name}", arguments).json()
                 for name, arguments in ASKED.items()}
@@ -140,7 +149,7 @@ def test_mcp_gives_what_the_verbs_give_and_tells_errors(knowledge: KnowledgeGrap
         for name, arguments in ASKED.items():
             reply = await client.call_tool(name, arguments)
             assert not reply.is_error
-            assert reply.structured_content == expected[name]
+            assert rounded(reply.structured_content) == rounded(expected[name])
         assert (await client.call_tool("retrieve", {"question": "a", "method": "none"})).is_error
 
     with_client(knowledge, ask)
