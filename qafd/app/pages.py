@@ -46,12 +46,11 @@ def name_of(page: StreamlitPage) -> str:
     return next(name for name, (title, _) in PAGES.items() if say(title) == page.title)
 
 
-def heading(name: str, what: str = "") -> None:
+def heading(name: str, what: str) -> None:
     """The heading of a page and, beside it, one sentence of what it is for."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="heading"):
         st.title(name, anchor=False, width="content")
-        if what:
-            st.caption(what, width="stretch")
+        st.caption(what, width="stretch")
 
 
 def draw_tabs(tabs: Mapping[str, Callable[..., None]], key: str, *things: Any) -> None:

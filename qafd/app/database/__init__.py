@@ -22,7 +22,7 @@ TABS = {"SQL": sql_tab, "Why": why_tab, "Schema": schema_tab, "Certificate": cer
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Database"))
+    heading(say("Database"), say("Which tables and columns a question needs, and why; its SQL."))
     database = chosen_database()
     question = question_box(database)
     method = method_controls()

@@ -13,7 +13,7 @@ from qafd.wording import say
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Evaluate"))
+    heading(say("Evaluate"), say("How often each method finds what is known to answer a question."))
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return

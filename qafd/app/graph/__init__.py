@@ -21,7 +21,7 @@ VIEWS = {"Entities": entity_table, "Map": overview_map, "Perhaps the same": pair
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading(say("Graph"))
+    heading(say("Graph"), say("The names in your documents and what joins them; put right what is wrong."))
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
