@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -327,3 +328,22 @@ def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(
     moved, apart = swipe(900)
     assert moved == pytest.approx(-60, abs=8)
     assert apart == pytest.approx(-60, abs=8)
+
+
+def test_explore_and_compare_have_the_names_of_a_question_in_the_same_places(
+        open_page: Open) -> None:
+    page = open_page()
+    page.locator(PAINTED).wait_for(timeout=30_000)
+    settle(page)
+    here = places(page)
+    page.goto(page.url.partition("?")[0] + "compare")
+    page.locator(PAINTED).first.wait_for(timeout=60_000)
+    settle(page)
+    there = dict(page.locator(".card").first.locator("[data-node]").evaluate_all(
+        """nodes => nodes.map(n => { const r = n.getBoundingClientRect();
+           return [n.dataset.node, [r.x + r.width / 2, r.y + r.height / 2]]; })"""))
+    both = sorted(here.keys() & there.keys())
+    assert len(both) > 20
+    for axis in (0, 1):
+        one, other = ([found[node][axis] for node in both] for found in (here, there))
+        assert statistics.correlation(one, other) > 0.97

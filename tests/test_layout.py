@@ -3,9 +3,12 @@ import random
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qafd.errors import ParameterError
 from qafd.view.layout import layout, leave_lines, majorize, separate, stress
+from qafd.view.placement import spread
 
 
 def named(graph: nx.Graph) -> tuple[list[str], list[tuple[str, str]]]:
@@ -149,3 +152,16 @@ def test_a_star_whose_leaves_are_all_alike_is_laid_out(leaves: int) -> None:
     places = layout(nodes, [("0", leaf) for leaf in nodes[1:]])
     assert places.keys() == set(nodes)
     assert np.isfinite(list(places.values())).all()
+
+
+@given(st.dictionaries(st.integers(0, 99).map(str), st.tuples(st.floats(0, 2), st.floats(0, 1)),
+                       max_size=12), st.floats(0.5, 3))
+def test_a_spread_layout_keeps_who_is_left_of_and_above_whom(
+        positions: dict[str, tuple[float, float]], aspect: float) -> None:
+    wide = spread(positions, aspect)
+    assert wide.keys() == positions.keys()
+    for axis, size in ((0, aspect), (1, 1.0)):
+        assert all(0 <= place[axis] <= size for place in wide.values())
+        order = sorted(positions, key=lambda node: positions[node][axis])
+        places = [wide[node][axis] for node in order]
+        assert places == sorted(places)

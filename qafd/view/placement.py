@@ -8,6 +8,7 @@ from zlib import crc32
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedNode
 from qafd.view.layout import Positions, layout
 
+MARGIN = 0.08  # of a frame, for names
 LENS = 2.0  # how much more room the nodes of the first view get than those it leaves out
 
 
@@ -41,6 +42,18 @@ def with_new(frozen: Mapping[str, tuple[float, float]], retrieval: Retrieval, mo
     """
     return beside(frozen, prominent(retrieval, most),
                   ((e.source, e.target) for e in retrieval.edges), aspect)
+
+
+def spread(positions: Mapping[str, tuple[float, float]], aspect: float) -> Positions:
+    """Positions stretched to a frame of another aspect, which they fill but for its margin."""
+    if not positions:
+        return {}
+    xs, ys = zip(*positions.values(), strict=True)
+    (x0, x1), (y0, y1) = (min(xs), max(xs)), (min(ys), max(ys))
+    across = (1 - 2 * MARGIN) * aspect / max(x1 - x0, 1e-9)
+    down = (1 - 2 * MARGIN) / max(y1 - y0, 1e-9)
+    return {id: (MARGIN * aspect + across * (x - x0), MARGIN + down * (y - y0))
+            for id, (x, y) in positions.items()}
 
 
 def beside(frozen: Mapping[str, tuple[float, float]], nodes: Iterable[RetrievedNode],

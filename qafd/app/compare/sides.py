@@ -16,8 +16,9 @@ from qafd.app.documents.work import jobs_panel
 from qafd.app.escaping import capital, safe, said
 from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import paragraph
-from qafd.app.picture import pick
-from qafd.app.result import plan_of, retrieved, span_of
+from qafd.app.picture import ASPECT as EXPLORE_ASPECT
+from qafd.app.picture import pick, placed
+from qafd.app.result import explored, plan_of, retrieved, span_of
 from qafd.app.session import forget_all_but, keep, put, remember, session
 from qafd.errors import ParameterError, StoreError
 from qafd.graph import Graph
@@ -43,7 +44,7 @@ from qafd.view.contraction import contract_passages, drawn_contracted
 from qafd.view.idioms import RIBBON, Idiom, idioms_of
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, Drawing, largest_of, panel_data
-from qafd.view.placement import beside, freeze, prominent
+from qafd.view.placement import beside, prominent, spread
 from qafd.wording import say, say_count, say_error, say_some
 from qafd.wording.comparison import say_verdict
 from qafd.wording.counts import count
@@ -334,7 +335,7 @@ def _drawable(sides: Sides) -> tuple[str, ...]:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
             _sides: Sides) -> tuple[Positions, tuple[RetrievedNode, ...], list[str]]:
-    """One layout for what the default methods show, and their foremost seeds.
+    """Where Explore has what the default methods show, and their foremost seeds.
 
     No parameter or choice moves a node.
     """
@@ -342,10 +343,14 @@ def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
         retrieved, workspace, version, question, method_of(name).fitted(_sides.graph),
         _sides.knowledge, _sides.graph, _sides.plan), _sides.graph, BUDGET) for name in names]
     retrievals = [column.retrieval for column in columns if column.retrieval is not None]
-    first = {n.id for n in retrievals[0].nodes if n.state == SATURATED} if retrievals else set()
     boxes: set[str] = set()
     for retrieval in retrievals:
         seeds = [node for node in retrieval.nodes if node.seed and node.kind != "passage"]
         seeds.sort(key=lambda node: (-node.importance, node.id))
         boxes |= {node.id for node in seeds[:BOXES]}
-    return *freeze(retrievals, first, DRAWN, ASPECT), sorted(boxes)
+    view = explored(_sides.knowledge, question, method_of(DEFAULT[0]).fitted(_sides.graph))
+    known, _ = placed(view)
+    shown = {node.id: node for retrieval in retrievals for node in prominent(retrieval, DRAWN)}
+    positions = beside(known, shown.values(), _near(_sides.graph, retrievals), EXPLORE_ASPECT)
+    return (spread({id: positions[id] for id in shown}, ASPECT), tuple(shown.values()),
+            sorted(boxes))

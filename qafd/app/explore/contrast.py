@@ -8,7 +8,7 @@ import streamlit as st
 
 from qafd.app.component import panels
 from qafd.app.controls import mass_range, set_to, started
-from qafd.app.picture import ASPECT, DRAWN, chosen_drawing
+from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, placed
 from qafd.app.result import View, explored, span_of
 from qafd.app.session import keep
 from qafd.app.tables import columns_of, download_csv, table
@@ -18,7 +18,7 @@ from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.samples import EXAMPLES
 from qafd.view.panel import Caption, clean, panel_data
-from qafd.view.placement import freeze
+from qafd.view.placement import freeze, with_new
 from qafd.wording import say, say_count
 
 BY = {"question": "Another question", "variant": "Edge weight", "similarity": "Similarity map",
@@ -140,8 +140,13 @@ def drawn(view: View, both: tuple[Retrieval, Retrieval], words: tuple[str, str],
                  first=len(found.only_first), second=len(found.only_second),
                  overlap=f"{found.overlap:.0%}"))
     among = among or both
-    stable = {node for node, times in core(among) if times == len(among)}
-    positions, others = freeze(among, stable, DRAWN, ASPECT)
+    if all(each.query == view.retrieval.query for each in among):
+        positions, others = placed(view)
+        for each in among:
+            positions = with_new(positions, each, DRAWN, ASPECT)
+    else:  # what another question brings may be anywhere
+        stable = {node for node, times in core(among) if times == len(among)}
+        positions, others = freeze(among, stable, DRAWN, ASPECT)
     data = panel_data(
         both, chosen_drawing(), positions=positions, others=others,
         signed=dict(found.signed),

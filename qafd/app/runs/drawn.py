@@ -182,7 +182,12 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
     st.caption(plain(say("{nodes} in both · tokens "
                          "{before} → {after}", nodes=count(len(found.shared), "node"),
                          before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))
-    positions, others = _frozen((key,), both)
+    first, second = both
+    if first.layout and first.retrieval.query == second.retrieval.query:
+        known = with_new(first.layout, first.retrieval, DRAWN, ASPECT)
+        positions, others = with_new(known, second.retrieval, DRAWN, ASPECT), ()
+    else:
+        positions, others = _frozen((key,), both)
     _picture(both, positions, drawing,
              [Caption(letter, said) for letter, said in zip("AB", words, strict=True)], key, others)
     nodes, passages, differing = st.tabs([say("Nodes"), say("Passages"), say("Settings")])
