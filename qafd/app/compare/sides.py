@@ -39,6 +39,7 @@ from qafd.retrieve.compare import (
     make_column,
 )
 from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
+from qafd.retrieve.qafd import FlowDiffusion
 from qafd.runs.verdict import find_verdict
 from qafd.view.contraction import contract_passages, drawn_contracted
 from qafd.view.idioms import RIBBON, Idiom, idioms_of
@@ -348,7 +349,7 @@ def _frozen(workspace: str, version: str, question: str, names: tuple[str, ...],
         seeds = [node for node in retrieval.nodes if node.seed and node.kind != "passage"]
         seeds.sort(key=lambda node: (-node.importance, node.id))
         boxes |= {node.id for node in seeds[:BOXES]}
-    view = explored(_sides.knowledge, question, method_of(DEFAULT[0]).fitted(_sides.graph))
+    view = explored(_sides.knowledge, question, FlowDiffusion().fitted(_sides.graph))
     known, _ = placed(view)
     shown = {node.id: node for retrieval in retrievals for node in prominent(retrieval, DRAWN)}
     positions = beside(known, shown.values(), _near(_sides.graph, retrievals), EXPLORE_ASPECT)

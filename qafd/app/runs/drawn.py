@@ -183,9 +183,10 @@ def compared(both: Sequence[Run], key: str, drawing: Drawing, words: Sequence[st
                          "{before} → {after}", nodes=count(len(found.shared), "node"),
                          before=f"{found.tokens[0]:,}", after=f"{found.tokens[1]:,}")))
     first, second = both
+    others: Sequence[RetrievedNode] = ()
     if first.layout and first.retrieval.query == second.retrieval.query:
         known = with_new(first.layout, first.retrieval, DRAWN, ASPECT)
-        positions, others = with_new(known, second.retrieval, DRAWN, ASPECT), ()
+        positions = with_new(known, second.retrieval, DRAWN, ASPECT)
     else:
         positions, others = _frozen((key,), both)
     _picture(both, positions, drawing,
