@@ -120,6 +120,8 @@ def settle(tab: Any) -> None:
 
 def places(tab: Any) -> dict[str, tuple[int, int]]:
     """Where each node of the first panel stands; boxes of seeds give way to others."""
+    tab.locator(PAINTED).first.wait_for(timeout=60_000)
+    settle(tab)
     boxes = tab.locator(".box [data-node]").evaluate_all("all => all.map(n => n.dataset.node)")
     found = dict(tab.locator("section.card").first.locator("[data-node]").evaluate_all(
         """nodes => nodes.map(n => { const m = n.closest('g').getAttribute('transform');
