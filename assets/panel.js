@@ -2,6 +2,7 @@
 // size and width, in place, by node id. Names are shown through textContent, never as markup.
 const NS = "http://www.w3.org/2000/svg";
 const BOXES = 6, NAMED = 24;
+const ZOOMED = 1.1; // below which the whole picture is as good
 const REST = 350; // ms that a finger rests on a node to take it
 const pictures = new WeakMap(), turns = new WeakMap();
 // What the picture says by itself, in the language of the page.
@@ -28,7 +29,7 @@ export function show(data, parentElement, setStateValue) {
   picture.send = (id) => setStateValue("selected", id);
   picture.ask = (ids) => setStateValue("expanded", ids);
   update(picture, data);
-  if (made && picture.look.only) fit(picture);
+  if (picture.anew) fit(picture);
 }
 
 const html = (tag, name, parent, text) => {
@@ -103,12 +104,15 @@ function kept() {
   return look;
 }
 
-function keep({ look }) {
+function keep(p) {
+  const { look } = p;
   if (!location.protocol.startsWith("http")) return;
   const url = new URL(location), changed = Object.keys(LOOKS).filter((name) => look[name] !== LOOKS[name]);
   if (changed.length) url.searchParams.set("look", new URLSearchParams(changed.map((name) => [name, look[name]])));
   else url.searchParams.delete("look");
+  if (url.href === location.href) return;
   history.replaceState(history.state, "", url);
+  p.href = url.href;
 }
 
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
@@ -229,14 +233,15 @@ const hides = ({ look }, n) => look.only && n.state !== "saturated" && !n.seed
   || look.kind && n.kind !== look.kind
   || look.document && !(n.documents ?? []).includes(look.document);
 
-// Zoomed to what is left, where it stands.
+// Zoomed to what is drawn, where it stands.
 function fit(p) {
-  const c = p.cards[0], left = c.order.filter((n) => n.state !== "ghost");
-  if (left.length < 2 || !p.homes) return;
+  const c = p.cards[0], left = p.cards.flatMap(({ order }) => order.filter((n) => n.state !== "ghost" && p.homes?.has(n.id)));
+  if (left.length < 2) return;
   const xs = left.map((n) => p.homes.get(n.id).x / c.w), ys = left.map((n) => p.homes.get(n.id).y / c.h);
   const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const k = clamp(0.8 / Math.max(x1 - x0, y1 - y0, 0.1), 1, 3);
-  view(p, k, (x0 + x1) / 2 - 0.5, (y0 + y1) / 2 - 0.5);
+  if (k > ZOOMED) view(p, k, (x0 + x1) / 2 - 0.5, (y0 + y1) / 2 - 0.5);
+  else if (p.k > 1) reset(p);
 }
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
@@ -313,13 +318,15 @@ function update(p, data) {
     history.replaceState(null, "", p.href);
     History.prototype.pushState.call(history, null, "", here);
   }
-  if (p.question !== data.question) {
+  p.anew = p.question !== data.question;
+  p.href = here;
+  if (p.anew && p.question !== undefined) {
     p.placed.clear();
     Object.assign(p.look, { kind: "", document: "", sought: (p.find.value = "") });
     p.offer = null;
+    keep(p);
   }
   p.question = data.question;
-  p.href = here;
   p.root.classList.toggle("lone", data.lone);
   p.root.classList.toggle("unsure", !!data.unsure);
   p.root.classList.toggle("lines", !!data.edges);
