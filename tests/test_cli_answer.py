@@ -113,3 +113,23 @@ def test_doctor_tests_the_endpoint(
     asked = list(found)[list(found).index("models"):]
     assert {name: found[name] for name in asked} == {
         "models": True, "context length": True, "chat": True, "JSON": False, "embeddings": True}
+
+
+def test_a_model_reads_the_question_under_the_cap_of_the_answer(
+        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]
+    server.reply = lambda body: KEYWORDS if "high_level_keywords" in json.dumps(body) else "Here [1]."
+    assert main([*asked, "--plan", "model"]) == 0
+    assert len(server.bodies) == 2
+    capsys.readouterr()
+    assert main(["ledger", "--by", "purpose", "--db", db, "--json"]) == 0
+    assert {row["what"] for row in json.loads(capsys.readouterr().out)} == {"plan", "answer"}
+
+
+def test_a_plan_by_a_model_needs_one(db: str, server: FaultServer) -> None:
+    assert main(["answer", BORN, "--db", db, "--plan", "model"]) == 2
+    assert not server.bodies
+
+
+KEYWORDS = json.dumps({"high_level_keywords": ["birthplace"], "low_level_keywords": ["Paper Lanterns"],
+                       "subqueries": []})

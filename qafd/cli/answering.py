@@ -18,7 +18,7 @@ from qafd.cli.models import (
     spending_options,
 )
 from qafd.cli.options import model_options
-from qafd.errors import ModelError, SpendingCapError
+from qafd.errors import ModelError, ParameterError, SpendingCapError
 from qafd.explain.conditions import has_answers
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Streamed
@@ -31,6 +31,7 @@ from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import now
 from qafd.wording.answers import say_absence, say_doubts, say_gap
+from qafd.wording.reasons import word_notice
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -46,18 +47,27 @@ if TYPE_CHECKING:
 @click.option("--tokens", type=click.IntRange(min=1), default=3000,
               help="How much a model is shown.")
 @click.option("--prompt", is_flag=True, help="Print what a model would be sent.")
+@click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
+              help="Who names the keywords and parts of the question.")
 def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: str, tokens: int,
-           prompt: bool, **most: float | None) -> Outcome | int:
+           prompt: bool, plan: str, **most: float | None) -> Outcome | int:
     knowledge = inquiry.knowledge
-    retrieval = inquiry.retrieve()
+    client, reader, calls = None, None, CallSettings()
+    if model and not (prompt and plan == "rules"):
+        endpoint = endpoint_named(model, base_url)
+        calls = settings_of_calls(most, endpoint)
+        client = meter_calls(knowledge, inquiry.text, endpoint.with_settings(calls), most)
+    if plan == "model":
+        if client is None:
+            raise ParameterError("--plan model has no model to ask; name one with --model, or leave "
+                                 "the question to the rules")
+        reader = replace(client, purpose="plan")  # under the same cap
+    retrieval = inquiry.retrieve(reader)
+    for notice in retrieval.notices if reader else ():
+        note(one_line(word_notice(notice), 600))
     if prompt:
         messages = knowledge.draft(retrieval, budget=tokens, length=length).messages
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
-    client, calls = None, CallSettings()
-    if model:
-        endpoint = endpoint_named(model, base_url)
-        calls = settings_of_calls(most, endpoint)
-        client = meter_calls(knowledge, retrieval.query, endpoint.with_settings(calls), most)
     given = knowledge.answer(retrieval)
     failure = None
     if client is not None and (not given.abstained or has_answers(retrieval)):

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,9 @@ from qafd.retrieve import METHODS, methods
 from qafd.retrieve.base import Retrieval, Retriever, params_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
+if TYPE_CHECKING:
+    from qafd.models import LLM
+
 KNOB = "knob_"  # before the name of a method's parameter, which may be that of an option
 
 
@@ -33,18 +36,23 @@ class Inquiry:
     preset: str
     knobs: dict[str, Any]
 
-    def read(self) -> tuple[QueryPlan, Retriever]:
-        """The question, read, and the method, started for it as in the app."""
+    @cached_property
+    def text(self) -> str:
+        """The question itself, which may stand on standard input."""
+        return text_of(self.question)
+
+    def read(self, client: "LLM | None" = None) -> tuple[QueryPlan, Retriever]:
+        """The question, read by rules or a model, and the method, started for it as in the app."""
         graph = self.knowledge.graph
         method = self._method(graph)
         subqueries = params_of(method).get("subqueries") == "on"
-        plan = self.knowledge.plan(text_of(self.question), graph, subqueries=subqueries)
+        plan = self.knowledge.plan(self.text, graph, subqueries=subqueries, client=client)
         if isinstance(method, FlowDiffusion) and len(graph) and "mass" not in self.knobs:
             method = method.started(self.knowledge.corpus(graph, method.needs), plan)
         return plan, method
 
-    def retrieve(self) -> Retrieval:
-        return self.knowledge.retrieve(*self.read())
+    def retrieve(self, client: "LLM | None" = None) -> Retrieval:
+        return self.knowledge.retrieve(*self.read(client))
 
     def explain(self) -> Explanation:
         plan, method = self.read()
