@@ -53,9 +53,10 @@ const set = (el, attributes) => {
   return el;
 };
 const say = (el, text) => { if (el.textContent !== text) el.textContent = text; };
+// What ends in a number, as "Handbook, page 3, part 2", keeps its end: it tells passages apart.
 const short = (text, length) => {
-  const all = [...text];
-  return all.length > length ? all.slice(0, length - 1).join("").trimEnd() + "…" : text;
+  const all = [...text], end = /, ([^,]{0,10}\d)$/.exec(text)?.[1] ?? "";
+  return all.length > length ? all.slice(0, length - 1 - end.length).join("").trimEnd() + "…" + end : text;
 };
 const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), value));
 
