@@ -119,9 +119,17 @@ def settle(tab: Any) -> None:
 
 
 def places(tab: Any) -> dict[str, tuple[int, int]]:
-    """Where each node of the first panel stands; boxes of seeds give way to others."""
+    """Where each node of the first panel comes to rest; boxes of seeds give way to others."""
     tab.locator(PAINTED).first.wait_for(timeout=60_000)
     settle(tab)
+    found, before = resting(tab), None
+    while found != before:  # fonts that come late, and nodes on their way
+        tab.wait_for_timeout(500)
+        found, before = resting(tab), found
+    return found
+
+
+def resting(tab: Any) -> dict[str, tuple[int, int]]:
     boxes = tab.locator(".box [data-node]").evaluate_all("all => all.map(n => n.dataset.node)")
     found = dict(tab.locator("section.card").first.locator("[data-node]").evaluate_all(
         """nodes => nodes.map(n => { const m = n.closest('g').getAttribute('transform');
