@@ -610,7 +610,8 @@ function homes(p, w, h) {
     for (const s of moving)
       for (const o of spots) {
         const dx = s.x - o.x, dy = s.y - o.y, ox = s.a + o.a + 3 - Math.abs(dx), oy = s.b + o.b + 3 - Math.abs(dy);
-        if (s === o || ox <= 0 || oy <= 0) continue;
+        // Of those that come late, which others come with them shall not matter.
+        if (s === o || s.late && o.late || ox <= 0 || oy <= 0) continue;
         const [axis, by] = ox < oy ? ["x", dx < 0 ? -ox : ox] : ["y", dy < 0 ? -oy : oy];
         const share = 0.3 * (1 + s.late - o.late);
         s[axis] += share * by;

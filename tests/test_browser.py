@@ -166,7 +166,7 @@ def test_no_page_is_wider_than_the_window(
 
 
 def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page: Open) -> None:
-    page = open_page("/?ws=gone&q=Which+cities+lie+on+the+Amazon%3F")
+    page = open_page("/?ws=gone&q=Which+river+meets+the+Amazon+near+Manaus%3F")
     page.get_by_text("There is no workspace 'gone' here").wait_for(timeout=30_000)
     page.get_by_role("button", name="apple-amazon").click()
     page.locator(PAINTED).wait_for(timeout=30_000)
@@ -175,7 +175,7 @@ def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page: Open) -> None:
     page.reload()
     page.locator(PAINTED).wait_for(timeout=30_000)
     expect(page.get_by_role("textbox", name="Question")
-           ).to_have_value("Which cities lie on the Amazon?")
+           ).to_have_value("Which river meets the Amazon near Manaus?")
 
 
 def new_workspace(page: Any, name: str) -> None:
