@@ -24,6 +24,14 @@ settings.load_profile("exact")
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Run what fails in the browser once more, as a loaded machine is late; the summary names it."""
+    once_more = pytest.mark.flaky(reruns=1)
+    for item in items:
+        if "browser" in item.keywords:
+            item.add_marker(once_more)
+
+
 def chromium() -> str:
     """The Chromium to drive: $CHROMIUM, else the first of the usual names on PATH."""
     for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):

@@ -40,10 +40,12 @@ def open_bundle() -> Sent | None:
     if session().bundle is not None:
         return session().bundle
     place = st.empty()
-    with place.container(), st.expander(say("Open a bundle"), icon=":material/folder_zip:"):
+    key = fresh_key("bundle")
+    dropped = st.session_state.get(key) is not None
+    with place.container(), st.expander(say("Open a bundle"), icon=":material/folder_zip:",
+                                        expanded=dropped):
         upload = st.file_uploader(
-            say("The .zip of a run that was sent to you"), type="zip",
-            key=fresh_key("bundle"),
+            say("The .zip of a run that was sent to you"), type="zip", key=key,
             help=say("Bundle on Explore and Runs writes such a file."))
         st.caption(
             say("At most {upload} MB, {unpacked} MB unpacked; {nodes:,} nodes and {edges:,} edges. It "
