@@ -52,7 +52,7 @@ def test_a_source_in_a_pdf_is_shown_on_its_page(open_page: Open, app_home: Path)
              "The Marigold was built in Leith."]
     KnowledgeGraph(app_home / "harbour.db").add_files([saved(app_home / "log.pdf", pdf(lines))])
     page = open_page("/?ws=harbour&q=Who wrote the flood records?")
-    page.locator(".st-key-lead button:visible").first.click()
+    page.locator(".st-key-card [class*=st-key-source] button:visible").first.click()
     printed = page.locator(".st-key-card img")
     expect(printed).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Read on in the document").click()

@@ -13,7 +13,7 @@ COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # O
 
 
 def paragraph(html: str, style: str = "") -> str:
-    """A paragraph in one of the styles of the page: lead, answer, source, quiet."""
+    """A paragraph in one of the styles of the page: lead, answer, quoted, source, quiet."""
     return f"<p class='{style}'>{html}</p>" if style else f"<p>{html}</p>"
 
 

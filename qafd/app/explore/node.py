@@ -158,11 +158,10 @@ def _answer(view: View) -> None:
         st.caption(say_certainty(view.retrieval))
     if answer.abstained and not perhaps:
         return
-    with st.container(gap="xsmall", key="lead"):
-        for number, sentences in groupby(answer.sentences, attrgetter("citation")):
-            said = [markup.best(sentence.line, sentence.best, 300) for sentence in sentences]
-            st.html("".join(map(paragraph, said)))
-            source_button(answer.citations[number - 1])
+    for number, sentences in groupby(answer.sentences, attrgetter("citation")):
+        said = [markup.best(sentence.line, sentence.best, 300) for sentence in sentences]
+        st.html("".join(paragraph(words, "quoted") for words in said))
+        source_button(answer.citations[number - 1])
 
 
 def _foremost(view: View) -> None:
