@@ -460,6 +460,7 @@ const drop = (map, keep) => {
 
 function node(id) {
   const el = svg("g"), n = { el, ring: svg("rect", el, { class: "ring" }),
+    lead: svg("path", el, { class: "lead" }),
     shape: svg("rect", el, { "data-node": id, role: "button" }), text: svg("text", el) };
   return (el.node = n);
 }
@@ -686,7 +687,7 @@ function spot(p, n, [sx, sy, part = 0.5], off = 0) {
   const left = n.px + sx * (a + 4 + off) - (sx > 0 ? 0 : sx < 0 ? w : w * part);
   const middle = n.py + sy * (b + (sx && sy ? 5 : 9) + off);
   return { x0: left, x1: left + w, y0: middle - 7, y1: middle + 7,
-    dx: left + w / 2 - n.px, dy: middle + 4 - n.py };
+    dx: left + w / 2 - n.px, dy: middle + 4 - n.py, off };
 }
 const extent = (n) => ({ n, x0: n.px - n.half[0] - 2, x1: n.px + n.half[0] + 2,
   y0: n.py - n.half[1] - 1, y1: n.py + n.half[1] + 1 });
@@ -740,7 +741,16 @@ function label(p, c) {
   c.more.title = nameless.map((n) => n.name).join(", ");
 }
 
+// A name that stands off is led to its node by a line.
+function lead(n, at) {
+  const between = (low, high) => Math.max(low, Math.min(0, high));
+  const x = between(at.x0 - n.px, at.x1 - n.px), y = between(at.y0 - n.py, at.y1 - n.py);
+  const part = Math.max(n.half[0], n.half[1]) / Math.hypot(x, y);
+  return part < 1 ? `M${(x * part).toFixed(1)} ${(y * part).toFixed(1)}L${x.toFixed(1)} ${y.toFixed(1)}` : "";
+}
+
 function write(n, at) {
+  set(n.lead, { d: at?.off ? lead(n, at) : "" });
   set(n.text, { x: at ? at.dx.toFixed(1) : 0, y: at ? at.dy.toFixed(1) : 0, class: at ? "" : "off" });
   say(n.text, at || n.state !== "ghost" ? n.words : "");
 }

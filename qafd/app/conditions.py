@@ -63,9 +63,9 @@ def conditions_panel(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan,
         table(columns_of(COLUMNS, rows))
         if writer is not None:
             writer(retrieval, plan)
-    with st.expander(say("How the names were found"), icon=":material/link:"):
+    with st.expander(say("How the names were found")):
         _names(graph, linked)
-    with st.expander(say("How it is matched, step by step"), icon=":material/stairs:"):
+    with st.expander(say("How it is matched, step by step")):
         _steps(knowledge, graph, plan)
 
 

@@ -82,9 +82,7 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None", ink:
                   title={"text": cells[0].variant, "font": {"size": 15}})
     figure.add_heatmap(
         x=across, y=upward, z=list(values.values()), zmin=axes.low, zmax=axes.high,
-        text=[_of_cell(c, axes.metric) for c in cells],
-        texttemplate="%{text}", textfont={"size": 12}, colorscale=RAMPS["green"]["light"],
-        xgap=2, ygap=2, hoverinfo="skip", showscale=False)
+        colorscale=RAMPS["green"]["light"], xgap=2, ygap=2, hoverinfo="skip", showscale=False)
     figure.update_xaxes(categoryarray=[f"{mass:g}" for mass in masses])
     figure.update_yaxes(categoryarray=[f"{count}" for count in counts])
     if now is not None:
@@ -92,8 +90,12 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None", ink:
         figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5,
                          line={"color": ink, "width": 3})
     unseen = {"marker": {"opacity": 0}}
+    strong = 0.6 * axes.high + 0.4 * axes.low
     figure.add_scatter(
-        x=across, y=upward, mode="markers", showlegend=False, selected=unseen, unselected=unseen,
+        x=across, y=upward, mode="markers+text", text=[_of_cell(c, axes.metric) for c in cells],
+        textfont={"size": 12, "color": [
+            "#ffffff" if (value or 0) > strong else "#1a1a1a" for value in values.values()]},
+        showlegend=False, selected=unseen, unselected=unseen,
         marker={"size": 30, "symbol": "square", "opacity": 0}, customdata=list(range(len(cells))),
         hovertext=hovers, hoverinfo="text")
     return figure

@@ -61,7 +61,7 @@ def choose_card() -> Card:
 def _lesson() -> None:
     """The steps of a lesson, folded, each with the way to its page."""
     minutes = sum(step.minutes for step in LESSON)
-    with st.expander(say("A lesson of {minutes} minutes", minutes=minutes), icon=":material/school:"):
+    with st.expander(say("A lesson of {minutes} minutes", minutes=minutes)):
         for number, step in enumerate(LESSON, 1):
             words, way = st.columns([4, 2], vertical_alignment="center", gap="medium")
             words.markdown(f"**{number}.** {say(step.text)}")

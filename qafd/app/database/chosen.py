@@ -56,7 +56,7 @@ def chosen_database() -> Database:
     with st.sidebar:
         name = st.selectbox(say("Database"), list(found), key=CHOSEN, bind="query-params",
                             help=say("SQLite files; they are only read."))
-        with st.expander(say("Add a SQLite file"), icon=":material/upload_file:"):
+        with st.expander(say("Add a SQLite file")):
             _upload(found)
         if name != SAMPLE and st.button(say("Remove this database"), icon=":material/delete:",
                                         help=say("Deletes the app's copy; your file stays.")):

@@ -42,8 +42,7 @@ def open_bundle() -> Sent | None:
     place = st.empty()
     key = fresh_key("bundle")
     dropped = st.session_state.get(key) is not None
-    with place.container(), st.expander(say("Open a bundle"), icon=":material/folder_zip:",
-                                        expanded=dropped):
+    with place.container(), st.expander(say("Open a bundle"), expanded=dropped):
         upload = st.file_uploader(
             say("The .zip of a run that was sent to you"), type="zip", key=key,
             help=say("Bundle on Explore and Runs writes such a file."))

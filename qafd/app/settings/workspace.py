@@ -65,8 +65,8 @@ def remake(knowledge: KnowledgeGraph) -> None:
         if not store.files.all():
             return
     st.header(say("Graph"), anchor=False)
-    st.write(say("Both keep your documents and what was read from them. They run in the background, "
-                 "and the graph is empty until they are done."))
+    st.write(say("Rebuilding the graph and computing its vectors anew keep your documents and what was "
+                 "read from them. Both run in the background, and the graph is empty until then."))
     now = choice_of(knowledge)
     options = embedders(now)
     at = st.selectbox(say("Embedding model"), range(len(options)), options.index(now), key="embedder",
