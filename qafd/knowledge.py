@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from qafd.answer import Answer, Draft, Written, draft, written
 from qafd.answer.context import BUDGET as TOKENS
 from qafd.answer.context import WAYS
+from qafd.answer.conversation import SHOWN, FollowUp, Turn, follow_up, turns, what_was_said
 from qafd.answer.quote import extract_answer
 from qafd.curate import entities as curate
 from qafd.curate.earlier import earlier_graph
@@ -609,6 +610,40 @@ class KnowledgeGraph:
             draft = self.draft(asked, plan, budget=self._calls.fit(budget), length=length)
             reply = llm.complete(draft.messages, max_tokens=self._calls.answer_tokens)
             return replace(answer, written=self.written(draft, reply, llm.name))
+
+    @property
+    def questions(self) -> tuple[Turn, ...]:
+        """The questions that were asked of this workspace, the newest first."""
+        with self.store() as store:
+            return turns(store)
+
+    def follow_up(self, typed: str, earlier: Sequence[str] = (), *,
+                  client: "LLM | openai.OpenAI | None" = None, model: str = "") -> FollowUp:
+        """A question that refers to earlier ones, as one that can be asked alone.
+
+        Parameters
+        ----------
+        typed : str
+            Such as "Where was she born?" or "And Microsoft?".
+        earlier : sequence of str
+            What was asked before, the oldest first; by default the last question of this workspace.
+        client, model
+            As for `answer`; without one the rules of `qafd.answer.conversation` read it.
+
+        Raises
+        ------
+        ParameterError
+            The follow-up is empty, or nothing was asked before.
+        """
+        before = list(earlier) or [turn.question for turn in self.questions[:1]]
+        said = []
+        for question in before[-SHOWN:]:
+            plan = self.plan(question)
+            retrieval = self.retrieve(plan)
+            said.append(what_was_said(retrieval, self.answer(retrieval, plan)))
+        llm = None if client is None else self._language_model(client, model)
+        with self.store():  # else the call would open and close the file
+            return follow_up(typed, said, llm)
 
     def draft(self, retrieval: Retrieval, plan: QueryPlan | None = None, *, budget: int = TOKENS,
               length: str = "short") -> Draft:

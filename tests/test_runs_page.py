@@ -90,5 +90,5 @@ def test_a_run_is_kept_seen_again_and_downloaded_as_a_bundle(
     canvas.click(position={"x": 16, "y": 52})
     view.get_by_role("link", name="Open in Explore").click()
     view.get_by_text(re.compile("6 of 118 nodes retrieved")).wait_for()
-    assert view.get_by_label("Question").input_value() == QUESTION
+    assert view.get_by_label("Question", exact=True).input_value() == QUESTION
     context.close()

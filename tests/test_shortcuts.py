@@ -38,7 +38,7 @@ def has_focus(page: Any, found: Any) -> None:
 @pytest.mark.browser
 def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> None:
     page = open_page("/")
-    question = page.get_by_label("Question")
+    question = page.get_by_label("Question", exact=True)
     for key, name in (("n", "Why"), ("p", "Answer"), ("p", "Conditions"), ("t", "Table")):
         page.locator(IDLE).wait_for(state="attached")
         page.keyboard.press(key)

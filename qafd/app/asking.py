@@ -24,20 +24,39 @@ def question_box(knowledge: KnowledgeGraph) -> str:
         session().anew = True
         put(QUESTION, examples[0] if examples else "")
         st.query_params.pop("node", None)
-    return asked_among(examples, QUESTION, say("Ask your documents a question"))
+    return asked_among(examples, QUESTION, say("Ask your documents a question"),
+                       [turn.question for turn in knowledge.questions])
 
 
-def asked_among(examples: Sequence[str], key: str, placeholder: str) -> str:
-    """The question that is typed, or chosen from examples; the first one stands there before."""
+def asked_among(examples: Sequence[str], key: str, placeholder: str,
+                earlier: Sequence[str] = ()) -> str:
+    """The question that is typed, or chosen from examples or from those that were asked before.
+
+    The first example stands there before.
+    """
     question = st.text_input(
         say("Question"), value=examples[0] if examples else "", key=keep(key), bind="query-params",
         placeholder=placeholder, label_visibility="collapsed", icon=":material/search:")
-    if examples:
+    others = [one for one in earlier if one != question and one not in examples]
+    if examples or others:
         with st.container(horizontal=True, gap="small", key=f"examples-{key}"):
             for example in examples:
                 st.button(example, type="tertiary", disabled=example == question,
                           on_click=put, args=(key, example))
+            if others:
+                _earlier(others, key)
     return question or ""
+
+
+def _earlier(questions: Sequence[str], key: str) -> None:
+    st.selectbox(say("Earlier questions"), questions, index=None, key="earlier", width=320,
+                 placeholder=say("Earlier questions"), label_visibility="collapsed",
+                 on_change=_ask_again, args=(key,))
+
+
+def _ask_again(key: str) -> None:
+    put(key, st.session_state["earlier"])
+    put("earlier", None)
 
 
 def ask_something(knowledge: KnowledgeGraph) -> None:

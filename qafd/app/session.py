@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from qafd.wording import say
 
 if TYPE_CHECKING:
+    from qafd.app.explore.follow import Followed
     from qafd.app.runs.opened import Sent
     from qafd.evaluate.judge import Verdict
     from qafd.models.cost import Meter
@@ -48,6 +49,8 @@ class Session:
     """The page of the last run."""
     source: str = ""
     """The passage of a citation that is open beside the picture, by its chunk."""
+    followed: "Followed | None" = None
+    """The last follow-up, and what it followed."""
     workers_checked: bool = False
     anew: bool = False
     """Whether the controls of a method shall begin with what is suggested for the workspace."""

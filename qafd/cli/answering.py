@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qafd.answer import Answer, Citation
+from qafd.answer.conversation import keep_turn
 from qafd.cli import CAPPED, FAILED
 from qafd.cli.command import Outcome, command, note, spending, wants_json
 from qafd.cli.inquiry import Inquiry, asks
@@ -18,7 +19,7 @@ from qafd.cli.models import (
     spending_options,
 )
 from qafd.cli.options import model_options
-from qafd.errors import ModelError, ParameterError, SpendingCapError
+from qafd.errors import ModelError, ParameterError, SpendingCapError, StoreError
 from qafd.explain.conditions import has_answers
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Streamed
@@ -30,6 +31,7 @@ from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import Retrieval
 from qafd.storage.rows import now
+from qafd.wording import say_error
 from qafd.wording.answers import say_absence, say_doubts, say_gap
 from qafd.wording.reasons import word_notice
 
@@ -49,8 +51,10 @@ if TYPE_CHECKING:
 @click.option("--prompt", is_flag=True, help="Print what a model would be sent.")
 @click.option("--plan", type=click.Choice(["rules", "model"]), default="rules",
               help="Who names the keywords and parts of the question.")
+@click.option("--follow", is_flag=True,
+              help="The question refers to the last one that was asked here.")
 def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: str, tokens: int,
-           prompt: bool, plan: str, **most: float | None) -> Outcome | int:
+           prompt: bool, plan: str, follow: bool, **most: float | None) -> Outcome | int:
     knowledge = inquiry.knowledge
     client, reader, calls = None, None, CallSettings()
     if model and not (prompt and plan == "rules"):
@@ -62,6 +66,11 @@ def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: st
             raise ParameterError("--plan model has no model to ask; name one with --model, or leave "
                                  "the question to the rules")
         reader = replace(client, purpose="plan")  # under the same cap
+    typed = ""
+    if follow:
+        typed, inquiry = inquiry.text, follow_last(inquiry, client)
+    if not prompt:
+        keep_question(inquiry, typed)
     retrieval = inquiry.retrieve(reader)
     for notice in retrieval.notices if reader else ():
         note(one_line(word_notice(notice), 600))
@@ -82,6 +91,26 @@ def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: st
     outcome.print()
     note(f"{one_line(str(failure), 600)} These sentences are quoted instead.")
     return CAPPED if isinstance(failure, SpendingCapError) else FAILED
+
+
+def follow_last(inquiry: Inquiry, client: Metered | None) -> Inquiry:
+    """The inquiry with its follow-up as a question of its own, which is told."""
+    made = inquiry.knowledge.follow_up(
+        inquiry.text, client=replace(client, purpose="plan") if client else None)
+    if made.failure is not None:
+        note(f"{one_line(say_error(made.failure), 600)} The follow-up was read by rules.")
+    if made.made_by:
+        note(f"asked as: {one_line(made.question, 600)}")
+    return replace(inquiry, question=made.question)
+
+
+def keep_question(inquiry: Inquiry, typed: str) -> None:
+    """Note the question in the workspace, where it can be written."""
+    try:
+        with inquiry.knowledge.store() as store:
+            keep_turn(store, inquiry.text, typed)
+    except StoreError as error:
+        note(f"the question is not kept for a follow-up: {one_line(say_error(error), 600)}")
 
 
 def meter_calls(knowledge: KnowledgeGraph, question: str, endpoint: "Endpoint",

@@ -733,6 +733,15 @@ class Notes(Protocol):
     def put(self, name: str, text: str) -> None:
         """Keep a text in the place of what was there."""
 
+    def append(self, name: str, row: Mapping[str, str], most: int) -> None:
+        """Add a row to a list under a name, which keeps its last `most`."""
+
+    def rows(self, name: str) -> list[dict[str, str]]:
+        """The rows that were appended under a name, the oldest first."""
+
+    def clear(self, name: str) -> None:
+        """Remove all rows under a name."""
+
 
 class Workspace(Protocol):
     """An open workspace and its parts; belongs to the thread that opened it."""

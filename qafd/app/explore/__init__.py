@@ -11,6 +11,7 @@ from qafd.app.explore.answer import answer_tab, write_from_table
 from qafd.app.explore.contrast import contrast_tab
 from qafd.app.explore.edge import edge_detail
 from qafd.app.explore.explained import next_in
+from qafd.app.explore.follow import how_it_was_read, keep_asked
 from qafd.app.explore.keeping import keep_button
 from qafd.app.explore.node import card, node_detail
 from qafd.app.explore.overview import overview_map
@@ -53,6 +54,8 @@ def show() -> None:
         ask_something(knowledge)
         overview_map(knowledge, asking=True)
         return
+    how_it_was_read(question)
+    keep_asked(knowledge, question)
     client = reader(knowledge, question)
     # What moves the mass or selects a node draws the result anew, and nothing around it.
     st.fragment(part(_result))(knowledge, question, method, drawing, client)

@@ -11,6 +11,7 @@ from qafd.answer import Confidence
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.explained import why_line
+from qafd.app.explore.follow import follow_box
 from qafd.app.explore.remarks import remarks_on
 from qafd.app.explore.source import open_source, source_button
 from qafd.app.links import in_document
@@ -52,6 +53,7 @@ def node_detail(view: View, selected: str | None) -> None:
         st.html(paragraph(safe(why_line(view, selected))))
     elif not open_source(view):
         _answer(view)
+        follow_box(view)
         _foremost(view)
 
 

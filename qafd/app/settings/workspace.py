@@ -7,6 +7,7 @@ from importlib.metadata import version
 import streamlit as st
 
 from qafd import __version__
+from qafd.answer.conversation import forget_turns
 from qafd.app.documents.models import (
     choice_of,
     embedder_name,
@@ -50,6 +51,12 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
                        embedder=plain(clean(embedder, 80))))
     else:
         st.caption(say("Nothing is read or embedded yet."))
+    if asked := len(knowledge.questions):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(say("{questions} kept, for follow-ups and to be asked again.",
+                           questions=count(asked, "question")), width="content")
+            st.button(say("Forget them"), type="tertiary", key="forget_questions",
+                      on_click=_forget_questions, args=(knowledge,))
     new_workspace("new_workspace")
     if removed := session().removed:
         session().removed = ""
@@ -57,6 +64,11 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     if not files and session().created == knowledge.name:
         st.success(say("Made {stem}; it is the chosen workspace.", stem=plain(knowledge.name)))
         st.page_link(page("documents"), label=say("Add documents"), icon=":material/upload_file:")
+
+
+def _forget_questions(knowledge: KnowledgeGraph) -> None:
+    with knowledge.store() as store:
+        forget_turns(store)
 
 
 def remake(knowledge: KnowledgeGraph) -> None:

@@ -1,0 +1,118 @@
+"""Follow-ups: what they become by rules and by a model, and the questions that a workspace keeps."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from qafd.answer.conversation import (
+    KEPT,
+    FollowUp,
+    Said,
+    follow_up,
+    forget_turns,
+    keep_turn,
+    turns,
+)
+from qafd.cli import main
+from qafd.errors import ParameterError
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import Message, Reply
+
+BEFORE = Said("Who founded Lindau Mill?", "Ada Brenner and Karl Voss did.", ("Lindau Mill",),
+              ("Ada Brenner", "Karl Voss"))
+
+
+@dataclass
+class Model:
+    """A client that says one thing, and keeps what it was sent."""
+
+    text: str
+    name: str = "m"
+    sent: tuple[Message, ...] = ()
+
+    def complete(self, messages: tuple[Message, ...], **_: Any) -> Reply:
+        self.sent = messages
+        return Reply(self.text, 10, 5)
+
+    def stream(self, *_: Any, **__: Any) -> Iterator[str]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(("typed", "becomes"), [
+    ("And Hagen Mill?", "Who founded Hagen Mill?"),
+    ("What about Hagen Mill", "Who founded Hagen Mill?"),
+    ("When did she die?", "When did she die? (Ada Brenner, Lindau Mill)"),
+    ("Where were they born?", "Where were they born? (Ada Brenner, Karl Voss, Lindau Mill)"),
+    ("Did Ada Brenner sell it?", "Did Ada Brenner sell it? (Lindau Mill)"),
+    ("Which river drives mills?", "Which river drives mills?"),
+])
+def test_rules_bring_the_names_that_a_follow_up_leaves_out(typed: str, becomes: str) -> None:
+    assert follow_up(typed, [BEFORE]).question == becomes
+
+
+def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
+    model = Model('"When did Ada Brenner die?"')
+    assert follow_up("When did she die?", [BEFORE], model) == FollowUp(
+        "When did she die?", "When did Ada Brenner die?", "m")
+    assert "Ada Brenner and Karl Voss did." in model.sent[-1].content
+    made = follow_up("When did she die?", [BEFORE], Model("Well.\nShe died in 1902."))
+    assert (made.made_by, made.failure is not None) == ("rules", True)
+    assert made.question == "When did she die? (Ada Brenner, Lindau Mill)"
+
+
+def test_what_cannot_be_followed_says_so() -> None:
+    with pytest.raises(ParameterError, match="nothing to follow"):
+        follow_up("And then?", [])
+    with pytest.raises(ParameterError, match="type one"):
+        follow_up(" \n", [BEFORE])
+
+
+def test_a_workspace_keeps_its_last_questions_each_once(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph.open(tmp_path / "a.db")
+    with knowledge.store() as store:
+        for number in range(KEPT + 5):
+            keep_turn(store, f"Question {number}?")
+        keep_turn(store, "Question 50?", "And 50?")
+        kept = turns(store)
+    assert len(kept) == KEPT - 1  # one of them twice
+    assert (kept[0].question, kept[0].typed) == ("Question 50?", "And 50?")
+    assert kept[-1].question == "Question 6?"
+    with knowledge.store() as store:
+        forget_turns(store)
+    assert knowledge.questions == ()
+
+
+def test_the_command_follows_the_last_question(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "a.db")
+    knowledge.add_text("a.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
+    place = ["--db", str(tmp_path / "a.db")]
+    assert main(["answer", "Where was she born?", "--follow", *place]) == 2
+    assert "nothing to follow" in capsys.readouterr().err
+    main(["answer", "Who is Ada Brenner?", *place])
+    capsys.readouterr()
+    main(["answer", "Where was she born?", "--follow", *place])
+    assert "Ada Brenner" in capsys.readouterr().err
+    assert [turn.typed for turn in knowledge.questions] == ["Where was she born?", ""]
+
+
+@pytest.mark.browser
+def test_a_follow_up_is_asked_below_the_answer_and_its_question_can_be_edited(open_page: Any) -> None:
+    page = open_page("/?q=Who+founded+Amazon%3F")
+    question = page.get_by_label("Question", exact=True)
+    box = page.get_by_label("Follow-up")
+    box.fill("And Apple?")
+    box.press("Enter")
+    expect(question).to_have_value("Who founded Apple?")
+    expect(page.get_by_text("“And Apple?”, after “Who founded Amazon?”")).to_be_visible()
+    page.get_by_role("button", name="Ask as typed").locator("visible=true").first.click()
+    expect(question).to_have_value("And Apple?")
+    page.get_by_label("Earlier questions").click()
+    page.get_by_role("option", name="Who founded Apple?").click()
+    expect(question).to_have_value("Who founded Apple?")
+    expect(page).to_have_url(re.compile("q=Who\\+founded\\+Apple"))
