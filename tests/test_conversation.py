@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from qafd.answer.conversation import (
     KEPT,
     FollowUp,
-    Said,
+    Exchange,
     follow_up,
     forget_turns,
     keep_turn,
@@ -23,7 +23,7 @@ from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Message, Reply
 
-BEFORE = Said("Who founded Lindau Mill?", "Ada Brenner and Karl Voss did.", ("Lindau Mill",),
+BEFORE = Exchange("Who founded Lindau Mill?", "Ada Brenner and Karl Voss did.", ("Lindau Mill",),
               ("Ada Brenner", "Karl Voss"))
 
 

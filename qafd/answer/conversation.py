@@ -50,7 +50,7 @@ class FollowUp:
 
 
 @dataclass(frozen=True)
-class Said:
+class Exchange:
     """A turn with its answer: what a follow-up may refer to.
 
     `names` are those of the question, as it spells them, and `answered` those that the best
@@ -83,7 +83,7 @@ def forget_turns(store: Workspace) -> None:
     store.notes.clear(_NOTE)
 
 
-def what_was_said(retrieval: Retrieval, answer: Answer) -> Said:
+def what_was_said(retrieval: Retrieval, answer: Answer) -> Exchange:
     """The turn that a retrieval and its answer make."""
     entities = sorted((node for node in retrieval.nodes if node.kind == "entity"),
                       key=lambda node: -node.importance)
@@ -92,10 +92,10 @@ def what_was_said(retrieval: Retrieval, answer: Answer) -> Said:
     names = [node.name for node in entities if node.name.casefold() in asked]
     added = [node.name for node in entities if node.name in best and node.name not in names]
     text = " ".join(sentence.line for sentence in answer.sentences)
-    return Said(retrieval.query, "" if answer.abstained else text, tuple(names), tuple(added))
+    return Exchange(retrieval.query, "" if answer.abstained else text, tuple(names), tuple(added))
 
 
-def follow_up(typed: str, said: Sequence[Said], client: LLM | None = None) -> FollowUp:
+def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -> FollowUp:
     """A follow-up to the last of some turns as a question of its own.
 
     Without a model, or when it fails, "And X?" is the last question about X, and a question that
@@ -103,7 +103,7 @@ def follow_up(typed: str, said: Sequence[Said], client: LLM | None = None) -> Fo
 
     Parameters
     ----------
-    said : sequence of Said
+    said : sequence of Exchange
         The oldest turn first.
 
     Raises
@@ -113,7 +113,7 @@ def follow_up(typed: str, said: Sequence[Said], client: LLM | None = None) -> Fo
 
     Examples
     --------
-    >>> before = Said("Who founded Apple?", "Steve Jobs did.", ("Apple",), ("Steve Jobs",))
+    >>> before = Exchange("Who founded Apple?", "Steve Jobs did.", ("Apple",), ("Steve Jobs",))
     >>> follow_up("Where was he born?", [before]).question
     'Where was he born? (Steve Jobs, Apple)'
     >>> follow_up("And Microsoft?", [before]).question
@@ -136,7 +136,7 @@ def follow_up(typed: str, said: Sequence[Said], client: LLM | None = None) -> Fo
         return FollowUp(typed, made.question, made.made_by, error)
 
 
-def by_rules(typed: str, before: Said) -> FollowUp:
+def by_rules(typed: str, before: Exchange) -> FollowUp:
     """A follow-up as a question of its own, without a model; see `follow_up`."""
     other = _AND_THIS.fullmatch(typed)
     if other and len(before.names) == 1:

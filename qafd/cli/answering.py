@@ -25,7 +25,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import Streamed
 from qafd.models.address import is_local
 from qafd.models.call_settings import CallSettings
-from qafd.models.cost import FREE, Meter, Metered
+from qafd.models.cost import FREE, Meter, Metered, Price
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
@@ -116,13 +116,16 @@ def keep_question(inquiry: Inquiry, typed: str) -> None:
 def meter_calls(knowledge: KnowledgeGraph, question: str, endpoint: "Endpoint",
                 most: dict[str, float | None]) -> Metered:
     """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
-    chosen = spending()
-    price = chosen.price(endpoint.name)
-    if price is None and is_local(endpoint.base_url):
-        price = FREE
-    cap = change_cap(most, chosen.cap_where(price is not None))
+    price = price_at(endpoint)
+    cap = change_cap(most, spending().cap_where(price is not None))
     return Metered(endpoint, knowledge.url, Meter(cap), price, endpoint.base_url, "answer",
                    f"answer {now()}", question=question)
+
+
+def price_at(endpoint: "Endpoint") -> Price | None:
+    """What a model costs by the settings; nothing on this machine where they do not say."""
+    price = spending().price(endpoint.name)
+    return FREE if price is None and is_local(endpoint.base_url) else price
 
 
 def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metered, quoted: Answer,

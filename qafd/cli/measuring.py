@@ -2,16 +2,20 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
-from qafd.cli import DONE
+from qafd.cli import DONE, FAILED
+from qafd.cli.answering import meter_calls, price_at
 from qafd.cli.command import note, open_graph, print_json
-from qafd.cli.options import FILE
+from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
+from qafd.cli.options import FILE, model_options
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output
 from qafd.errors import ParameterError
@@ -24,7 +28,21 @@ from qafd.evaluate.conditions import (
     read_factual_questions,
 )
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
+from qafd.evaluate.opinions import Opinions, opinions
+from qafd.evaluate.written import (
+    AnswerResult,
+    Cost,
+    Writing,
+    answer_all,
+    estimate_cost,
+    mark_correct,
+)
+from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
+from qafd.models.call_settings import CallSettings
+from qafd.models.cost import Metered
+from qafd.models.prompts_answer import LENGTHS
+from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
 from qafd.wording.evaluation import MEASURES, say_difference
 from qafd.wording.reasons import word_notice
@@ -122,6 +140,124 @@ def conditions(questions: Path, db: Path, methods: str, limit: int | None, delet
     return DONE
 
 
+@evaluation.command("answers")
+@click.option("--questions", type=FILE, required=True, metavar="Q.jsonl",
+              help="One a line: 'question' and, if known, 'answer' (a text or a list).")
+@click.option("--passages", type=FILE, metavar="P.jsonl", help="The collection, as for 'retrieval'.")
+@click.option("--methods", default="qafd,vector", help="As for 'retrieval'.")
+@click.option("--db", type=FILE, help="The workspace; calls are kept in it and never paid twice.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N questions.")
+@model_options
+@spending_options
+@call_options
+@click.option("--length", type=click.Choice(list(LENGTHS)), default="short",
+              help="Of a model's answer.")
+@click.option("--tokens", type=click.IntRange(min=1), default=3000,
+              help="How much a model is shown.")
+@click.option("--judge", type=click.Choice(["correct", "grades", "both"]),
+              help="Let the model compare answers with the known ones, grade them by the paper's five "
+              "criteria, or both.")
+@click.option("--judge-model", metavar="NAME", help="At the same address; by default the one that "
+              "writes, whose opinion is then also of itself.")
+@click.option("--rounds", type=click.IntRange(min=1, max=20), default=2,
+              help="Of judging, the order reversed from one to the next.")
+@click.option("--dry-run", is_flag=True, help="Print what it would take at most, and call nothing.")
+@click.option("--json", "out", is_flag=True, help="Print one JSON value, with every answer.")
+def written_answers(questions: Path, passages: Path | None, methods: str, db: Path | None,
+                    limit: int | None, **options: Any) -> int:
+    """Compare the answers of methods with the known ones.
+
+    With a model it writes them from what each method retrieves, else they are quoted. Prints exact
+    match, F1 of words and whether the known answer is contained; with qafd[measures] also BLEU,
+    ROUGE-L and METEOR (without synonyms); the share of questions without an answer; and what the
+    model thinks, if asked: it does not see which method wrote what, and equal answers once.
+    """
+    asked = read_questions(_read(questions), questions.name, limit, with_gold=False)
+    length, tokens, out = (options.pop(name) for name in ("length", "tokens", "out"))
+    model, base_url, dry_run = (options.pop(name) for name in ("model", "base_url", "dry_run"))
+    judge, judge_model, rounds = (options.pop(name) for name in ("judge", "judge_model", "rounds"))
+    if (judge or dry_run) and not model:
+        raise ParameterError("{option} needs a model; name one with --model",
+                             option="--judge" if judge else "--dry-run")
+    with _workspace(asked, questions.name, passages, db) as (knowledge, meter):
+        client, calls = None, CallSettings()
+        if model:
+            endpoint = endpoint_named(model, base_url)
+            calls = settings_of_calls(options, endpoint)
+            client = meter_calls(knowledge, "", endpoint.with_settings(calls), options)
+        writing = Writing(calls.fit(tokens), length, calls.answer_tokens)
+        chosen = configured(methods, knowledge.graph)
+        if client is not None and dry_run:
+            kinds = {"correct": 1, "grades": 1, "both": 2}.get(judge or "", 0)
+            return _print_cost(estimate_cost(knowledge, asked.questions, chosen, client, writing,
+                                             kinds * rounds), out)
+        result = answer_all(knowledge, asked.questions, chosen, client, writing, meter.show)
+        graded_by: Opinions | None = None
+        if client is not None and judge:
+            if judge_model:
+                other = endpoint_named(judge_model, base_url).with_settings(calls)
+                client = replace(client, llm=other, price=price_at(other))
+            result, graded_by = _judged(result, client, judge, rounds, meter.show)
+    if out:
+        print_json(result.to_dict() | {"grades": graded_by})
+    else:
+        print("\n".join(_answer_lines(result, graded_by)))
+    if result.stopped:
+        note(f"ended early: {result.stopped}")
+        return FAILED
+    return DONE
+
+
+def _judged(result: AnswerResult, client: Metered, judge: str, rounds: int,
+            progress: Callable[[Progress], None]) -> tuple[AnswerResult, Opinions | None]:
+    """The result with what the model thinks of the answers."""
+    client = replace(client, purpose="judge")
+    if judge != "grades":
+        result = mark_correct(result, client, rounds, progress)
+    if judge == "correct":
+        return result, None
+    names = [score.name for score in result.scores]
+    return result, opinions(result.side_by_side(), client, names, repeats=rounds, progress=progress)
+
+
+def _print_cost(cost: Cost, out: bool) -> int:
+    if out:
+        print_json(cost)
+    else:
+        dollars = "no price is set" if cost.cost is None else f"${cost.cost:.2f}"
+        print(f"at most {cost.calls:,} calls, {cost.tokens_in:,} tokens sent, {cost.tokens_out:,} "
+              f"received; {dollars}")
+    return DONE
+
+
+def _answer_lines(result: AnswerResult, grades: Opinions | None) -> Iterator[str]:
+    measured = list(dict.fromkeys(name for score in result.scores for name in score.means))
+    by = f"written by {one_line(result.model, 80)}" if result.model else "quoted"
+    yield f"{len(result.questions)} questions, answers {by}"
+    yield "  ".join([f"{'method':28}", *(f"{name:>11}" for name in measured), f"{'withheld':>9}",
+                     f"{'sent':>7}", f"{'received':>8}"])
+    for score in result.scores:
+        known = [score.means.get(name) for name in measured]
+        count = len(score.answers)
+        sent = sum(answer.tokens_in for answer in score.answers) / count
+        received = sum(answer.tokens_out for answer in score.answers) / count
+        yield "  ".join([f"{score.name:28}", *(f"{_share(one.mean if one else None):>11}"
+                                               for one in known),
+                         f"{score.withheld:9.3f}", f"{sent:7,.0f}", f"{received:8,.0f}"])
+    for score in result.scores:
+        if score.errors:
+            yield f"{score.name} failed at {score.errors} questions, which count as unanswered."
+    if grades is not None:
+        yield (f"\ngraded by {one_line(grades.model, 80)}, 0 to 100, over {len(grades.questions)} "
+               "questions; it is an opinion")
+        yield "  ".join([f"{'method':28}", *(f"{name:>17}" for name in grades.opinions[0].criteria),
+                         f"{'overall':>8}  95%"])
+        for one in grades.opinions:
+            yield "  ".join([f"{one.name:28}", *(f"{grade.mean:17.1f}"
+                                                 for grade in one.criteria.values()),
+                             f"{one.overall.mean:8.1f}  {one.overall.low:.1f}-{one.overall.high:.1f}"])
+
+
 def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
     """A table as SG-RAG's Table 2."""
     count = scores[0].questions
@@ -135,6 +271,15 @@ def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
 
 def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, db: Path | None
              ) -> Evaluation:
+    with _workspace(asked, source, file, db) as (knowledge, meter):
+        return evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
+                        progress=meter.show)
+
+
+@contextmanager
+def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Path | None
+               ) -> Iterator[tuple[KnowledgeGraph, ProgressLine]]:
+    """The workspace that questions are asked of, made of their passages where it has to be."""
     passages = asked.passages
     if file is not None:
         passages, source = read_passages(_read(file), file.name), file.name
@@ -147,12 +292,9 @@ def _measure(asked: QuestionSet, source: str, file: Path | None, methods: str, d
         elif not passages and not os.path.exists(db):
             raise ParameterError("there is no workspace at {path}; add --passages FILE", path=db)
         meter = stack.enter_context(ProgressLine())
-        if passages:
-            knowledge = collection(db, source, passages, progress=meter.show)
-        else:
-            knowledge = KnowledgeGraph.open(db)
-        return evaluate(knowledge, asked.questions, configured(methods, knowledge.graph),
-                        progress=meter.show)
+        knowledge = (collection(db, source, passages, progress=meter.show) if passages
+                     else KnowledgeGraph.open(db))
+        yield knowledge, meter
 
 
 def _table_lines(result: Evaluation) -> Iterator[str]:

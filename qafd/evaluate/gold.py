@@ -68,10 +68,12 @@ class QuestionSet:
         return hashlib.sha256(repr(self.questions).encode()).hexdigest()[:16]
 
 
-def read_questions(data: bytes, name: str = "The file", limit: int | None = None) -> QuestionSet:
+def read_questions(data: bytes, name: str = "The file", limit: int | None = None, *,
+                   with_gold: bool = True) -> QuestionSet:
     """The questions of a file, the first `limit` of them; those without gold are left out.
 
-    With `limit`, passages are those of the questions that are kept.
+    With `limit`, passages are those of the questions that are kept. Without `with_gold` questions
+    need no gold passages, and those that the documents do not answer are kept.
 
     Raises
     ------
@@ -85,8 +87,8 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         if limit is not None and len(questions) == limit:
             break
         place = f"Record {number} of {name}"
-        found, gold = _gold_of(record, place)
-        if not gold or record.get("answerable") is False:
+        found, gold = _gold_of(record, place, with_gold)
+        if with_gold and (not gold or record.get("answerable") is False):
             left_out += 1
             continue
         text = record.get("question")
@@ -99,6 +101,9 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         questions.append(Question(identity, text, tuple(dict.fromkeys(gold)),
                                   _answers(record), _distinct(record.get("nodes"))))
     if not questions:
+        if not with_gold:
+            raise ParseError("{name} has no question; write one a line, as {example}.", name=name,
+                             example='{"question": "...", "answer": "..."}')
         raise ParseError("{name} has no question with gold passages ({count} without); give each its "
                          "'gold', a list of titles or names of documents.", name=name, count=left_out)
     notices = (notice(NoticeKind.GOLD_LEFT_OUT, count=left_out),) if left_out else ()
@@ -170,7 +175,8 @@ def _line(line: str, number: int, name: str) -> Any:
                          name=name) from None
 
 
-def _gold_of(record: dict[str, Any], place: str) -> tuple[list[GoldPassage], list[str]]:
+def _gold_of(record: dict[str, Any], place: str, needed: bool
+             ) -> tuple[list[GoldPassage], list[str]]:
     """The passages that a question brings along, and the names of its gold passages."""
     try:
         if "paragraphs" in record:
@@ -187,6 +193,8 @@ def _gold_of(record: dict[str, Any], place: str) -> tuple[list[GoldPassage], lis
         raise ParseError("{place} is like HotpotQA, 2WikiMultihopQA or MuSiQue but not in their "
                          "published form.", place=place) from None
     key = next((key for key in _GOLD if key in record), None)
+    if key is None and not needed:
+        return [], []
     if key is None:
         raise ParseError("{place} has none of {keys}, context or paragraphs; see the template.",
                          place=place, keys=", ".join(_GOLD))

@@ -6,11 +6,12 @@ from one round to the next.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from qafd.errors import MalformedReplyError, ParameterError
 from qafd.models import LLM, Message, Reply
+from qafd.models.cost import Metered
 from qafd.models.prompts_answer import (
     JUDGE_TOKENS,
     PAPER,
@@ -64,9 +65,11 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     Parameters
     ----------
     answers : mapping
-        Names, which the judge does not see, to texts.
+        Names, which the judge does not see, to texts; equal texts are shown once.
     repeats : int
         Rounds, at least 1; an even number shows every answer equally often first and last.
+    client : LLM
+        A `Metered` one keeps replies that grade all answers.
     criteria : sequence of Criterion
         `qafd.models.prompts_answer.PAPER` or `EMPOWERMENT`.
 
@@ -82,12 +85,14 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     if repeats < 1 or not answers:
         raise ParameterError("{count} answers and {repeats} rounds were given; a judge needs at "
                              "least one of each", count=len(answers), repeats=repeats)
-    names = list(answers)
+    names = list(distinct(answers))
     read: list[dict[str, list[float]]] = []
     failed: list[str] = []
     tokens_in, tokens_out, estimated = 0, 0, False
     schema = judge_schema(len(names), criteria)
-    for order, messages in rounds(question, answers, repeats, criteria):
+    if isinstance(client, Metered):
+        client = replace(client, accepts=graded(len(names), criteria))
+    for order, messages in rounds(question, distinct(answers), repeats, criteria):
         spent = (0, 0, False)
         try:
             reply = client.complete(messages, schema=schema, max_tokens=JUDGE_TOKENS)
@@ -102,9 +107,18 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     if not read:
         raise MalformedReplyError("{client} gave no grades in {repeats} rounds: {failed}",
                                   client=client.name, repeats=repeats, failed=failed[0])
-    return Verdict(client.name, tuple(_judgment(name, [r[name] for r in read], criteria)
-                                      for name in names),
+    given = {answers[name]: [r[name] for r in read] for name in names}
+    return Verdict(client.name, tuple(_judgment(name, given[text], criteria)
+                                      for name, text in answers.items()),
                    len(read), tuple(failed), tokens_in, tokens_out, estimated)
+
+
+def distinct(answers: Mapping[str, str]) -> dict[str, str]:
+    """The first name of each text: equal answers are judged once."""
+    first: dict[str, str] = {}
+    for name, text in answers.items():
+        first.setdefault(text, name)
+    return {name: text for text, name in first.items()}
 
 
 def rounds(question: str, answers: Mapping[str, str], repeats: int,
@@ -119,7 +133,7 @@ def rounds(question: str, answers: Mapping[str, str], repeats: int,
 
 
 def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:
-    """Whether a reply grades so many answers; `qafd.models.cost.Metered` keeps those that do."""
+    """Whether a reply grades so many answers."""
     def readable(reply: Reply) -> bool:
         try:
             read_grades(reply.text, count, criteria)

@@ -10,7 +10,7 @@ import numpy as np
 
 from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED, Evaluation, quote
-from qafd.evaluate.judge import Judgment, Verdict, judge, rounds
+from qafd.evaluate.judge import Judgment, Verdict, distinct, judge, rounds
 from qafd.evaluate.measures import Interval, intervals
 from qafd.ingest.progress import Progress, never
 from qafd.knowledge import KnowledgeGraph
@@ -106,8 +106,9 @@ def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimat
     """What `opinions` will spend at most, from what is to be sent; no call is made."""
     calls, stored, sent = 0, 0, 0
     for answers in asked:
-        schema = judge_schema(len(answers.texts))
-        for _, messages in rounds(answers.question, answers.texts, repeats):
+        texts = distinct(answers.texts)
+        schema = judge_schema(len(texts))
+        for _, messages in rounds(answers.question, texts, repeats):
             if client.stored(client.key(messages, schema, JUDGE_TOKENS)) is not None:
                 stored += 1
                 continue

@@ -14,7 +14,6 @@ from qafd.app.session import keep, remember
 from qafd.app.tables import download_csv, table
 from qafd.errors import QafdError
 from qafd.evaluate import FEW, Evaluation
-from qafd.evaluate.judge import graded
 from qafd.evaluate.opinions import AT_ONCE, Answers, Opinions, estimate, opinions, quoted
 from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
@@ -58,7 +57,7 @@ def _asked(result: Evaluation, knowledge: KnowledgeGraph, methods: Mapping[str, 
             "for each question and reversed from one round to the next, so take an even number.")))
     answers = _answers(result, knowledge, methods, questions)
     names = [score.name for score in result.scores][:AT_ONCE]
-    model = replace(model, accepts=graded(len(names)), run=f"judge {now()}")
+    model = replace(model, run=f"judge {now()}")
     cost = estimate(answers, model, repeats)
     words = [f"{model.name}: {say_estimate(cost)}", say_cap(model.meter.cap)]
     if leaves_this_machine(preferences()):

@@ -17,7 +17,7 @@ from qafd.app.result import View
 from qafd.app.session import keep, session
 from qafd.app.tables import table
 from qafd.errors import ModelError
-from qafd.evaluate.judge import Verdict, graded, judge
+from qafd.evaluate.judge import Verdict, judge
 from qafd.models import Reply, Streamed
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, LENGTHS, PAPER
@@ -215,7 +215,7 @@ def _judge(view: View, answer: Answer, written: Written, model: Metered) -> None
             key=keep("rubric"), format_func=say)
         repeats = rounds.number_input(say("Rounds"), 1, 20, 4, key=keep("rounds"))
         criteria = RUBRICS[rubric or next(iter(RUBRICS))]
-        judging = replace(model, purpose="judge", accepts=graded(2, criteria))
+        judging = replace(model, purpose="judge")
         texts = {"written": written.text, "quoted": " ".join(s.text for s in answer.sentences)}
         key = (view.question, tuple(texts.values()), model.name, rubric, repeats)
         if button.button(say("Judge"), key="judge", width="stretch"):

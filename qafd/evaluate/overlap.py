@@ -1,0 +1,66 @@
+"""How much of the words of a known answer another one has, as kept libraries measure it.
+
+BLEU (Papineni et al. 2002) by sacrebleu, ROUGE-L (Lin 2004) by rouge-score, and METEOR (Banerjee
+and Lavie 2005) by NLTK, without its synonyms, which need WordNet. All three are the extra
+`qafd[measures]`.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from qafd.evaluate.measures import contains, exact_match, f1
+
+Measure = Callable[[str, Sequence[str]], float]
+
+
+def best_of(measure: Callable[[str, str], float]) -> Measure:
+    """A measure against one known answer as one against several: the best of them."""
+    def measured(answer: str, known: Sequence[str]) -> float:
+        return max(measure(answer, gold) for gold in known)
+    return measured
+
+
+def bleu(answer: str, known: Sequence[str]) -> float:
+    """Sentence BLEU in [0, 1], smoothed, against all known answers at once."""
+    from sacrebleu import sentence_bleu
+
+    return float(sentence_bleu(answer, list(known), lowercase=True).score) / 100
+
+
+def rouge_l(answer: str, gold: str) -> float:
+    """F-measure of the longest common subsequence of stemmed words, in [0, 1]."""
+    return float(_rouge().score(gold, answer)["rougeL"].fmeasure)
+
+
+def meteor(answer: str, gold: str) -> float:
+    """METEOR in [0, 1] of equal words and equal stems."""
+    from nltk.translate.meteor_score import single_meteor_score
+
+    synonyms: Any = _NoSynonyms()
+    return float(single_meteor_score(gold.split(), answer.split(), wordnet=synonyms))
+
+
+class _NoSynonyms:
+    """A WordNet without a word, as the real one cannot be installed from a package index."""
+
+    def synsets(self, _: str) -> list[Any]:
+        return []
+
+
+@cache
+def _rouge() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer: Any = RougeScorer
+    return scorer(["rougeL"], use_stemmer=True)
+
+
+def measures() -> dict[str, Measure]:
+    """All measures of an answer that can be computed here, by name."""
+    found: dict[str, Measure] = {"exact_match": best_of(exact_match), "f1": best_of(f1),
+                                 "contains": best_of(contains)}
+    if all(map(find_spec, ("sacrebleu", "rouge_score", "nltk"))):
+        found |= {"bleu": bleu, "rouge_l": best_of(rouge_l), "meteor": best_of(meteor)}
+    return found

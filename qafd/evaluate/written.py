@@ -1,0 +1,318 @@
+"""Answers of methods over many questions, in a model's words or quoted, against the known ones.
+
+The experiments of the papers: each method retrieves under one budget, a model writes from what it
+retrieved, and the answer is compared with the known one, by its words and by a model that does not
+see which method gave it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from qafd.answer import Draft
+from qafd.errors import MalformedReplyError, ModelError, ParameterError, SpendingCapError
+from qafd.evaluate import SEED, quote
+from qafd.evaluate.gold import Question
+from qafd.evaluate.measures import Interval, intervals
+from qafd.evaluate.opinions import Answers
+from qafd.evaluate.overlap import Measure, measures
+from qafd.ingest.progress import Progress
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import Reply
+from qafd.models.cost import Metered, tokens_of
+from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS
+from qafd.models.prompts_correct import (
+    CORRECT_TOKENS,
+    correct_messages,
+    correct_schema,
+    read_correct,
+)
+from qafd.pace import silent
+from qafd.records import QueryPlan
+from qafd.retrieve.base import Retrieval, Retriever, params_of
+from qafd.retrieve.methods import label_of
+
+CORRECT = "correct"  # the measure that a model gives
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a model writes answers: what it is shown, and how long a reply may be."""
+
+    budget: int
+    length: str
+    reply_tokens: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one method answered to one question.
+
+    `text` is `ABSENT` where the answer is withheld. `measured` has a value in [0, 1] for each
+    measure, none where no answer is known. Tokens are 0 for a quoted answer; `error` says why a
+    model or method failed.
+    """
+
+    text: str
+    withheld: bool
+    measured: Mapping[str, float] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerScore:
+    """One method: its answers, and the mean of each measure over the questions with a known answer."""
+
+    name: str
+    label: str
+    answers: tuple[Answered, ...]
+    means: Mapping[str, Interval]
+
+    @property
+    def withheld(self) -> float:
+        """The share of all questions to which it gives no answer."""
+        return sum(answer.withheld for answer in self.answers) / len(self.answers)
+
+    @property
+    def errors(self) -> int:
+        """Questions at which it failed; they count as unanswered."""
+        return sum(bool(answer.error) for answer in self.answers)
+
+
+@dataclass(frozen=True)
+class AnswerResult:
+    """Methods on the same questions; `stopped` says why there are fewer than were asked."""
+
+    questions: tuple[Question, ...]
+    scores: tuple[AnswerScore, ...]
+    model: str
+    stopped: str = ""
+
+    def side_by_side(self) -> tuple[Answers, ...]:
+        """For each question the answers of all methods, in an order drawn for it."""
+        found = []
+        for number, question in enumerate(self.questions):
+            order = np.random.default_rng([SEED, number]).permutation(len(self.scores)).tolist()
+            found.append(Answers(question.text, {
+                self.scores[at].name: self.scores[at].answers[number].text for at in order}))
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain JSON values, with every answer."""
+        return {"model": self.model, "stopped": self.stopped, "questions": [
+            {"id": question.id, "question": question.text, "answers": question.answers}
+            for question in self.questions], "methods": {
+                score.name: {"label": score.label, "withheld": score.withheld,
+                             "means": {name: asdict(mean) for name, mean in score.means.items()},
+                             "answers": [asdict(answer) for answer in score.answers]}
+                for score in self.scores}}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What `answer_all` and the judging of its answers will take at most."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
+               methods: Mapping[str, Retriever], client: Metered | None, writing: Writing,
+               progress: Callable[[Progress], None] = silent) -> AnswerResult:
+    """Let every method answer every question; replies that are stored are not paid again.
+
+    Parameters
+    ----------
+    client : Metered or None
+        Writes the answers; without one they are quoted.
+
+    Raises
+    ------
+    ParameterError
+        There is no question or no method.
+    """
+    told = measures()
+    found: dict[str, list[Answered]] = {name: [] for name in methods}
+    stopped = ""
+    done = 0
+    for question, retrievals in _retrieved(knowledge, questions, methods):
+        row: dict[str, Answered] = {}
+        for name, (plan, retrieval) in retrievals.items():
+            progress(Progress("answering", done, len(questions) * len(methods), question.text))
+            try:
+                row[name] = _answer(knowledge, plan, retrieval, client, writing)
+            except SpendingCapError as error:
+                stopped = str(error)
+                break
+            done += 1
+        if stopped:
+            break
+        for name, answered in row.items():
+            found[name].append(replace(answered, measured=_measured(answered, question, told)))
+    kept = tuple(questions[:len(next(iter(found.values())))])
+    if not kept:
+        raise ParameterError("no question was answered: {reason}", reason=stopped)
+    scores = tuple(AnswerScore(name, label_of(name), tuple(answers), _means(answers, tuple(told)))
+                   for name, answers in found.items())
+    return AnswerResult(kept, scores, client.name if client else "", stopped)
+
+
+def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
+                  methods: Mapping[str, Retriever], client: Metered, writing: Writing,
+                  rounds: int) -> Cost:
+    """The most that answers and their judging will take; no call is made.
+
+    `rounds` says how often all answers to a question are shown to a judge.
+    """
+    calls, sent, received = 0, 0, 0
+    for question, retrievals in _retrieved(knowledge, questions, methods):
+        for plan, retrieval in retrievals.values():
+            draft = _draft(knowledge, plan, retrieval, writing)
+            if client.stored(client.key(draft.messages, None, writing.reply_tokens)) is None:
+                calls, sent = calls + 1, sent + tokens_of(draft.messages)
+                received += writing.reply_tokens
+        texts = ["word " * writing.reply_tokens] * len(methods)
+        each = tokens_of(correct_messages(question.text, question.answers, texts))
+        calls, sent = calls + rounds, sent + rounds * each
+        received += rounds * JUDGE_TOKENS
+    return Cost(calls, sent, received, client.price.of(sent, received) if client.price else None)
+
+
+def mark_correct(result: AnswerResult, client: Metered, repeats: int = 2,
+                 progress: Callable[[Progress], None] = silent) -> AnswerResult:
+    """The result with the measure `CORRECT`: the share of rounds in which a model calls it right.
+
+    All answers to a question are shown together without the names of their methods, equal ones
+    once, in an order that is reversed from round to round. Withheld answers are wrong without a
+    call. Questions without a known answer have no such measure.
+
+    Raises
+    ------
+    ModelError
+        The endpoint failed before any question was marked.
+    """
+    marks: list[Mapping[str, float]] = []
+    stopped = result.stopped
+    for number, answers in enumerate(result.side_by_side()):
+        question = result.questions[number]
+        progress(Progress("judging", number, len(result.questions), question.text))
+        given = dict.fromkeys(text for text in answers.texts.values() if text != ABSENT)
+        if not question.answers or stopped != result.stopped:
+            marks.append({})
+            continue
+        try:
+            marks.append({ABSENT: 0.0} | _marks(question, list(given), client, repeats))
+        except MalformedReplyError:
+            marks.append({})
+        except ModelError as error:
+            if not any(marks):
+                raise
+            stopped = str(error)
+            marks.append({})
+    scores = []
+    for score in result.scores:
+        judged = tuple(
+            replace(answer, measured={**answer.measured, CORRECT: mark[answer.text]})
+            if answer.text in mark else answer
+            for answer, mark in zip(score.answers, marks, strict=True))
+        scores.append(replace(score, answers=judged, means=_means(judged, (*score.means, CORRECT))))
+    return replace(result, scores=tuple(scores), stopped=stopped)
+
+
+def _marks_all(count: int) -> Callable[[Reply], bool]:
+    """Whether a reply marks so many answers."""
+    def readable(reply: Reply) -> bool:
+        try:
+            return bool(read_correct(reply.text, count))
+        except (MalformedReplyError, ValueError, AttributeError):
+            return False
+    return readable
+
+
+def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: int
+           ) -> dict[str, float]:
+    """For each text the share of the readable rounds in which it is called correct."""
+    if not texts:
+        return {}
+    client = replace(client, accepts=_marks_all(len(texts)))
+    rounds: list[dict[str, bool]] = []
+    failure: MalformedReplyError | None = None
+    for number in range(repeats):
+        shown = texts[::-1] if number % 2 else texts
+        messages = correct_messages(question.text, question.answers, shown, number + 1)
+        try:
+            reply = client.complete(messages, schema=correct_schema(len(shown)),
+                                    max_tokens=CORRECT_TOKENS)
+            rounds.append(dict(zip(shown, read_correct(reply.text, len(shown)), strict=True)))
+        except MalformedReplyError as error:
+            failure = error
+    if not rounds and failure is not None:
+        raise failure
+    return {text: sum(one[text] for one in rounds) / len(rounds) for text in texts}
+
+
+def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],
+               methods: Mapping[str, Retriever]
+               ) -> Iterator[tuple[Question, dict[str, tuple[QueryPlan, Retrieval]]]]:
+    """Each question with what every method retrieves for it."""
+    if not questions or not methods:
+        raise ParameterError("there is no question or no method; give at least one of each")
+    needs = set(chain.from_iterable(method.needs for method in methods.values()))
+    knowledge.build_layers(sorted(needs))
+    apart = any(params_of(method).get("subqueries") == "on" for method in methods.values())
+    graph = knowledge.graph
+    for question in questions:
+        plan = knowledge.plan(question.text, graph, subqueries=apart)
+        with knowledge.store():  # which all methods use
+            yield question, {name: (plan, knowledge.retrieve(plan, method, graph=graph))
+                             for name, method in methods.items()}
+
+
+def _draft(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval, writing: Writing
+           ) -> Draft:
+    return knowledge.draft(retrieval, plan, budget=writing.budget, length=writing.length)
+
+
+def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
+            client: Metered | None, writing: Writing) -> Answered:
+    if client is None:
+        text = quote(knowledge.answer(retrieval, plan))
+        return Answered(text or ABSENT, not text)
+    draft = _draft(knowledge, plan, retrieval, writing)
+    try:
+        reply = client.about(question=plan.question).complete(
+            draft.messages, max_tokens=writing.reply_tokens)
+    except SpendingCapError:
+        raise
+    except ModelError as error:
+        return Answered(ABSENT, True, error=str(error))
+    written = knowledge.written(draft, reply, client.name)
+    return Answered(ABSENT if written.abstained else written.text, written.abstained,
+                    tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+
+
+def _measured(answered: Answered, question: Question, told: Mapping[str, Measure]
+              ) -> dict[str, float]:
+    if not question.answers:
+        return {}
+    if answered.withheld:
+        return dict.fromkeys(told, 0.0)
+    return {name: measure(answered.text, question.answers) for name, measure in told.items()}
+
+
+def _means(answers: Sequence[Answered], names: Sequence[str]) -> dict[str, Interval]:
+    """The mean of each measure over the answers that have it."""
+    means = {}
+    for name in names:
+        values = [answer.measured[name] for answer in answers if name in answer.measured]
+        if values:
+            rng = np.random.default_rng(SEED)
+            means[name] = intervals(np.array([values]), rng)[0]
+    return means
