@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from qafd.answer.conversation import (
     KEPT,
-    FollowUp,
     Exchange,
+    FollowUp,
     follow_up,
     forget_turns,
     keep_turn,
