@@ -29,7 +29,7 @@ Rows = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint8]
 Names = npt.NDArray[np.str_]
 
-EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key", "by_hand")
+EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key", "by_hand", "extracted")
 CAPACITIES = ("degree", "unit", "tokens")
 LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a normal reciprocal
 

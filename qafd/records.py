@@ -166,9 +166,9 @@ class Node:
 class Edge:
     """An undirected edge between two node ids; `source`, `target` keep the direction to draw.
 
-    `kind` is "mention", "relation", "synonym" or "by_hand"; `similarity` > 0 is the factor of the
-    edge weight that does not depend on the query, H(h(u), h(v)) in Eq. (1), computed at index
-    time; `evidence` lists (chunk id, sentence) pairs, none where the edge was added by hand.
+    `kind` is "mention", "relation", "synonym", "by_hand" or "extracted"; `similarity` > 0 is the
+    factor of the edge weight that does not depend on the query, H(h(u), h(v)) in Eq. (1), computed
+    at index time; `evidence` lists (chunk id, sentence) pairs, none where the edge was added by hand.
     """
 
     source: str

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 import numpy as np
 
@@ -16,6 +17,7 @@ TITLE_FACTOR = 4.0
 UNTOLD_FACTOR = 0.5  # of a title that no sentence says
 TERM_FACTOR = 0.1
 HUB_EXPONENT = 0.2
+MIDDLE = 5.0  # strength of a relation that is as wide as one without
 EVIDENCE_LIMIT = 20  # sentences kept for an edge
 
 
@@ -23,21 +25,24 @@ EVIDENCE_LIMIT = 20  # sentences kept for an edge
 class PairPart:
     """What one passage asserts of two keys: the label of each sentence, in both directions.
 
-    `given` are the weights that an imported graph gives the relation, see `WEIGHT`.
+    `given` are the weights that an imported graph gives the relation, see `WEIGHT`, and `told` the
+    strengths that a language model gives it, from 1 to 10, 0 where it gives none.
     """
 
     forth: dict[int, str] = field(default_factory=dict)
     back: dict[int, str] = field(default_factory=dict)
     given: list[float] = field(default_factory=list)
+    told: list[float] = field(default_factory=list)
 
 
 def pairs_of(extraction: Extraction, alias: Alias) -> dict[tuple[str, str], PairPart]:
     """What a passage asserts of each two keys, the lower one first."""
     pairs: dict[tuple[str, str], PairPart] = defaultdict(PairPart)
     for said in extraction.descriptions:
-        if said.kind == WEIGHT and said.target:
+        if said.target:
             ends = (alias.get(said.source, said.source), alias.get(said.target, said.target))
-            pairs[min(ends), max(ends)].given.append(said.strength)
+            pair = pairs[min(ends), max(ends)]
+            (pair.given if said.kind == WEIGHT else pair.told).append(said.strength)
     for assertion in extraction.assertions:
         source = alias.get(assertion.source, assertion.source)
         target = alias.get(assertion.target, assertion.target)
@@ -90,8 +95,11 @@ def relation_edges(asserted: Mapping[tuple[str, str], Mapping[str, PairPart]],
     cosines = cosines_of(names[ends[:, 0]], names[ends[:, 1]]).tolist() if pairs else []
     for pair, cosine in zip(pairs, cosines, strict=True):
         edge = _relation_edge(pair, asserted[pair], cosine)
-        if edge is not None:
-            yield edge
+        if edge is None:
+            continue
+        yield edge
+        if any(part.told for part in asserted[pair].values()):
+            yield replace(edge, kind="extracted", label="", count=0, evidence=())
 
 
 def _relation_edge(pair: tuple[str, str], parts: Mapping[str, PairPart], cosine: float
@@ -108,7 +116,9 @@ def _relation_edge(pair: tuple[str, str], parts: Mapping[str, PairPart], cosine:
     forth: dict[tuple[str, int], str] = {}
     back: dict[tuple[str, int], str] = {}
     given = 0.0
+    told: list[float] = []
     for chunk, part in parts.items():
+        told += [strength for strength in part.told if strength]
         forth |= {(chunk, sentence): label for sentence, label in part.forth.items()}
         back |= {(chunk, sentence): label for sentence, label in part.back.items()}
         for weight in part.given:
@@ -121,6 +131,6 @@ def _relation_edge(pair: tuple[str, str], parts: Mapping[str, PairPart], cosine:
     evidence = sorted({*forth, *back})
     return Edge(
         node_id("entity", source), node_id("entity", target), "relation",
-        max(FLOOR, cosine) * (given or 1.0),
+        max(FLOOR, cosine) * (given or 1.0) * (fmean(told) / MIDDLE if told else 1.0),
         label=min(labels, key=lambda text: (-labels[text], text)) if labels else "",
         count=len(evidence), evidence=tuple(evidence[:EVIDENCE_LIMIT]))

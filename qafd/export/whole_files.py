@@ -25,6 +25,7 @@ from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNod
 from qafd.view.layout import layout
 from qafd.view.panel import Caption, Drawing, counted, panel_data
 
+BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
 DRAWN = 300  # nodes that a page draws at most
 LINES = 1000  # of a table that are written at a time
 MIME = {"graphml": "application/xml", "gexf": "application/xml", "json": "application/json",
@@ -191,7 +192,7 @@ def _html(graph: Whole) -> Iterator[str]:
         raise ParameterError("a page draws at most {drawn} nodes and the graph has {node_count:,}; "
                              "export GraphML or GEXF and open it in Gephi or Cytoscape, or export a "
                              "retrieval as html", drawn=DRAWN, node_count=graph.node_count)
-    edges = [edge for edge in graph.edges() if edge.kind != "by_hand"]  # its relation is drawn
+    edges = [edge for edge in graph.edges() if edge.kind not in BESIDE]
     degree = Counter(end for edge in edges for end in (edge.source, edge.target))
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
                                         given_reason(n.description), degree=degree[n.id])

@@ -47,6 +47,7 @@ from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
 from qafd.storage.rows import Log, embedding_key
 
+RULES = 2  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 CLAIMED = ("sure", "filed", "lone", "term")
 ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner")
@@ -89,7 +90,7 @@ class Touched:
 def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | None:
     """The documents that the next graph reads otherwise than this one; None where all may be."""
     state = store.postings.state()
-    if state is None or state["extractor"] != store.log.extractor or (
+    if state is None or state.get("rules") != RULES or state["extractor"] != store.log.extractor or (
             state["embedder"] != store.vectors.embedder[0]):
         return None
     used = set(state["edits"])  # type: ignore[call-overload]
@@ -118,7 +119,7 @@ def _reread_keys(before: Sequence[Edit], after: Sequence[Edit]) -> set[str]:
 
 def _state_of(store: Workspace, log: Log) -> dict[str, object]:
     """What facts of this log are made with."""
-    return {"extractor": store.log.extractor, "embedder": store.vectors.embedder[0],
+    return {"rules": RULES, "extractor": store.log.extractor, "embedder": store.vectors.embedder[0],
             "edits": [edit.id for edit in log.edits if edit.undone_at is None]}
 
 
@@ -378,7 +379,8 @@ def _unpack(body: str) -> KeyPart:
 def _unpack_pair(body: str) -> PairPart:
     kept = json.loads(body)
     return PairPart({int(at): label for at, label in kept["forth"].items()},
-                    {int(at): label for at, label in kept["back"].items()}, kept["given"])
+                    {int(at): label for at, label in kept["back"].items()}, kept["given"],
+                    kept["told"])
 
 
 class GraphChange:

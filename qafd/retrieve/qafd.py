@@ -34,7 +34,7 @@ from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match
 from qafd.retrieve.subgraph import ranked
 from qafd.retrieve.united import unite
 
-LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand"}),
+LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand", "extracted"}),
           "entities": frozenset({"relation", "synonym"})}
 SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
 FEW = 6  # nodes that it could fill in a tiny graph, or one less than all

@@ -1,0 +1,91 @@
+"""Relations that a language model extracted carry the default diffusion, by their strength."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from qafd.ingest import index
+from qafd.ingest.llm_extract import ModelExtractor
+from qafd.knowledge import KnowledgeGraph
+from qafd.models import Reply
+from qafd.models.prompts import DONE, FIELD, RECORD
+from qafd.reading.names import LocalExtractor
+from qafd.records import Chunk, Extraction
+from qafd.retrieve.qafd import FlowDiffusion
+
+TEXT = "Ada Brenner founded the Lindau Mill with Karl Voss."
+MORE = "Karl Voss later left the Lindau Mill to Ida Horn."
+
+
+class Says:
+    """A model that relates the same names in every passage that has both."""
+
+    name = "m"
+
+    def complete(self, *_: object, **__: object) -> Reply:
+        relations = [("Ada Brenner", "Lindau Mill", 10), ("Karl Voss", "Lindau Mill", 5),
+                     ("Ida Horn", "Lindau Mill", 5)]
+        names = ["Ada Brenner", "Lindau Mill", "Karl Voss", "Ida Horn"]
+        lines = [f'("entity"{FIELD}{name}{FIELD}person{FIELD}x)' for name in names]
+        lines += [f'("relationship"{FIELD}{u}{FIELD}{v}{FIELD}x{FIELD}ran{FIELD}{strength})'
+                  for u, v, strength in relations]
+        return Reply(f"{RECORD}\n".join(lines) + DONE, 1, 1)
+
+
+class Reader:
+    """Reads with `Says` over the local reading."""
+
+    def __init__(self) -> None:
+        self._local, self._model = LocalExtractor(), ModelExtractor(Says())
+        self.name = self._model.name
+
+    def extract_all(self, chunks: Iterable[Chunk]) -> Iterator[Extraction]:
+        chunks = list(chunks)
+        for chunk, local in zip(chunks, self._local.extract_all(chunks), strict=True):
+            yield self._model.read(chunk, local).extraction
+
+
+def read(path: Path, reader: type, *texts: str) -> KnowledgeGraph:
+    index(path, [(f"{number}.txt", text.encode()) for number, text in enumerate(texts)],
+          extractor=reader, processes=1)
+    return KnowledgeGraph.open(path)
+
+
+def weights(knowledge: KnowledgeGraph, kind: str) -> dict[frozenset[str], float]:
+    with knowledge.store() as store:
+        nodes = store.graph.nodes(knowledge.graph.ids)
+        return {frozenset((nodes[edge.source].name, nodes[edge.target].name)): edge.similarity
+                for edge in store.graph.edges(knowledge.graph.ids) if edge.kind == kind}
+
+
+def test_an_edge_stands_beside_each_extracted_relation_and_strength_widens_it(tmp_path: Path) -> None:
+    knowledge = read(tmp_path / "model.db", Reader, TEXT)
+    said, graph = weights(knowledge, "extracted"), knowledge.graph
+    near = {name: graph.name_vectors[row] for row, name in enumerate(graph.names)}
+    # 10 of 10 is twice as wide as 5, which changes nothing
+    assert said == {frozenset((name, "Lindau Mill")): pytest.approx(
+        strength / 5 * float(near[name] @ near["Lindau Mill"]), rel=1e-4)
+        for name, strength in (("Ada Brenner", 10), ("Karl Voss", 5))}
+
+
+def test_relations_of_the_local_rules_carry_nothing(tmp_path: Path) -> None:
+    assert weights(read(tmp_path / "rules.db", LocalExtractor, TEXT), "extracted") == {}
+
+
+def test_mass_runs_along_extracted_relations(tmp_path: Path) -> None:
+    found = read(tmp_path / "model.db", Reader, TEXT).retrieve(
+        "Who is Ada Brenner?", FlowDiffusion(mass=4.0, seeds=0))
+    kinds = {node.id: node.kind for node in found.nodes}
+    assert any(edge.flow and {kinds[edge.source], kinds[edge.target]} == {"entity"}
+               for edge in found.edges)
+
+
+def test_a_change_makes_the_same_graph_as_reading_all_at_once(tmp_path: Path) -> None:
+    grown = read(tmp_path / "grown.db", Reader, *[TEXT] * 6)
+    index(tmp_path / "grown.db", [("more.txt", MORE.encode())], extractor=Reader, processes=1)
+    whole = tmp_path / "whole.db"
+    index(whole, [*((f"{i}.txt", TEXT.encode()) for i in range(6)), ("more.txt", MORE.encode())],
+          extractor=Reader, processes=1)
+    with grown.store() as store, KnowledgeGraph.open(whole).store() as other:
+        assert store.graph.digest() == other.graph.digest()
