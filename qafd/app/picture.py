@@ -50,18 +50,22 @@ def chosen_drawing() -> Drawing:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(workspace: str, version: str, question: str, _view: View,  # noqa: ARG001
+def _frozen(workspace: str, version: str, question: str, rule: str, _view: View,  # noqa: ARG001
             ) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset[str]]:
-    """One layout for what the presets show at their largest mass: no slider moves a node.
+    """One layout for what the preset of a rule of mass shows, and shows with as much as is drawn.
 
-    The last is what is retrieved by default.
+    So no slider moves a node: a mass of `DRAWN` fills all nodes that a picture can have. A preset
+    with a diffusion for each seed is taken in one, which reaches about the same. The last is what
+    the preset retrieves.
     """
-    corpus = _view.knowledge.corpus(_view.graph, FlowDiffusion.needs)
-    widest = [replace(p.method, mass=p.method.highest(_view.graph)).retrieve(corpus, _view.plan)
-              for p in PRESETS.values()]
-    usual = FlowDiffusion().fitted(_view.graph).retrieve(corpus, _view.plan)
-    first = {n.id for n in usual.nodes if n.state == SATURATED}
-    return (*freeze(widest, first, DRAWN, ASPECT), frozenset(first))
+    graph = _view.graph
+    corpus = _view.knowledge.corpus(graph, FlowDiffusion.needs)
+    preset = next((one.method for one in PRESETS.values() if one.method.rule == rule), FlowDiffusion())
+    usual = replace(preset, diffusions="joint").fitted(graph).started(corpus, _view.plan)
+    most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
+    shown = [method.retrieve(corpus, _view.plan) for method in (usual, most)]
+    first = {n.id for n in shown[0].nodes if n.state == SATURATED}
+    return (*freeze(shown, first, DRAWN, ASPECT), frozenset(first))
 
 
 def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
@@ -70,7 +74,8 @@ def placed(view: View) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     What only an unusual setting retrieves is put beside its neighbors, so that nothing else
     moves.
     """
-    frozen, others, _ = _frozen(view.knowledge.id, view.version, view.question, view)
+    frozen, others, _ = _frozen(view.knowledge.id, view.version, view.question, view.method.rule,
+                                view)
     return with_new(frozen, view.retrieval, DRAWN, ASPECT), others
 
 
@@ -129,13 +134,13 @@ def picture(view: View, drawing: Drawing, path: Sequence[str] = ()) -> str | Non
 
 def groups_of(view: View) -> Groups:
     """The documents and communities of all that the picture may show of the question."""
-    return _groups(view.knowledge.id, view.version, view.question, view)
+    return _groups(view.knowledge.id, view.version, view.question, view.method.rule, view)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _groups(workspace: str, version: str, question: str, _view: View) -> Groups:  # noqa: ARG001
+def _groups(workspace: str, version: str, question: str, rule: str, _view: View) -> Groups:
     graph = _view.graph
-    frozen, _, first = _frozen(workspace, version, question, _view)
+    frozen, _, first = _frozen(workspace, version, question, rule, _view)
     ids = [node for node in frozen if node in graph.row]
     passages: dict[str, None] = {}
     for node in ids:
