@@ -40,7 +40,7 @@ def answer_tab(view: View) -> None:
     answer = view.answer
     model = language_model(view.knowledge.url, "answer", view.question)
     # Where no connection stays open, each call would open and close the file, 25 ms.
-    with st.container(key="answer"), view.knowledge.store():
+    with view.knowledge.store():
         if model is not None:
             _written(view, answer, model)
         _quoted(answer, said(why_no_model()))
@@ -112,7 +112,7 @@ def write_from_table(view: View, retrieval: Retrieval, plan: QueryPlan) -> None:
     if model is None:
         return
     exact = replace(view, retrieval=retrieval, plan=plan)
-    with st.container(key="answer"), view.knowledge.store():
+    with view.knowledge.store():
         _written(exact, exact.answer, model, certain=True)
 
 
