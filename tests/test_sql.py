@@ -92,7 +92,7 @@ def test_right_tables_are_retrieved_for_nine_of_ten_questions_and_eight_drafts_a
     linked, answered = [], []
     with closing(sqlite3.connect(FERRIES)) as database:
         for question, (tables, sql) in QUESTIONS.items():
-            if tables <= set(asked[question].tables):
+            if tables <= set(asked[question].linked.tables):
                 linked.append(question)
             wanted = sorted(database.execute(sql).fetchall())
             rows = asked[question].database.run(asked[question].draft.sql).rows
@@ -199,7 +199,7 @@ def test_a_question_in_parts_unites_their_diffusions(ferries: Database) -> None:
     one = ferries.ask("Which ferry has the most sailings and which customers come from Bergvik?",
                       parts)
     assert len(one.retrieval.parts) == 2
-    assert {"ferries", "sailings", "customers"} <= set(one.tables)
+    assert {"ferries", "sailings", "customers"} <= set(one.importance)
     assert "part 2: Which customers come from Bergvik?" in sql_messages(one)[1].content
     town = next(n for n in one.retrieval.nodes if n.name == "customers.town")
     assert town.brought_by == (1,)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qafd.app.runs.opened import Sent
     from qafd.evaluate.judge import Verdict
     from qafd.models.cost import Meter
+    from qafd.sql.plan import SchemaPlan
 
 WORKSPACE = "ws"
 QUESTION = "q"
@@ -66,6 +67,8 @@ class Session:
     """The bundle that is open on Runs."""
     verdicts: "dict[object, Verdict]" = field(default_factory=dict)
     """Grades of answers, by what was graded."""
+    chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
+    """What a model chose for questions to databases, by source and question."""
     created: str = ""
     """The workspace that was made last."""
     removed: str = ""

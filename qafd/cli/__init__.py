@@ -50,7 +50,8 @@ COMMANDS = {
     "replay": ("history.replay", "Ask the question of a run again and say whether the result is "
                "equal."),
     "eval": ("measuring.evaluation", "Measure methods on questions with known supporting passages."),
-    "sql": ("foreign.sql", "Draft the SQL of a question to a SQLite file."),
+    "sql": ("foreign.sql", "Draft the SQL of a question to a database, or let a model write it."),
+    "schema": ("foreign.schema", "Print the schema of a database as JSON, without any row."),
     "doctor": ("checking.doctor", "Check this installation and a workspace."),
 }
 

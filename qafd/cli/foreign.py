@@ -1,60 +1,134 @@
-"""A SQLite file: what of its schema a question needs, a draft of the SQL, and its rows."""
+"""Other people's databases: what of a schema a question needs, a draft of the SQL, and its rows."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from qafd.cli.command import Outcome, command
-from qafd.cli.options import question_argument
+from qafd.cli.answering import meter_calls
+from qafd.cli.command import Outcome, command, note, open_graph
+from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
+from qafd.cli.options import db_option, model_options, question_argument
 from qafd.cli.streams import text_of
-from qafd.errors import ParameterError
+from qafd.errors import ModelError, ParameterError
 from qafd.flow.verify import sealed
 from qafd.knowledge import local_embedder
+from qafd.models.cost import Metered
 from qafd.reading.text.plaintext import one_line
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD
+from qafd.sql.plan import choose_seeds
+from qafd.sql.sources import schema_from, schema_json
+from qafd.sql.write import has_sql, write_sql
+from qafd.wording import say_error
 from qafd.wording.databases import describe_draft, word_doubt
 from qafd.wording.reasons import word_notice
 
+dialect_option = click.option(
+    "--dialect", default="", metavar="NAME", help="Of DDL or JSON that do not say it: sqlite, postgres, "
+    "mysql, duckdb, tsql and others of sqlglot.")
+
 
 @command()
-@click.argument("file")
+@click.argument("source")
 @question_argument
-@click.option("--run", "running", is_flag=True, help="Also run the draft, read-only.")
+@click.option("--run", "running", is_flag=True, help="Also run the SQL, read-only.")
 @click.option("--mass", type=float, default=2.0,
               help="For each seed; more retrieves more of the schema.")
 @click.option("--subqueries", is_flag=True,
               help="Take a complex question apart and unite what each part needs.")
-def sql(file: str, question: str, running: bool, mass: float, subqueries: bool) -> Outcome:
-    """Draft the SQL of a question to a SQLite FILE, which is only read."""
-    path = Path(file)
-    if not path.is_file():
-        raise ParameterError("there is no file {path}; name a SQLite database", path=path)
+@dialect_option
+@db_option
+@model_options
+@click.option("--seeds", type=click.Choice(["rules", "model"]), default="rules",
+              help="Who chooses where the diffusion starts, and the parts of the question.")
+@spending_options
+@call_options
+def sql(source: str, question: str, running: bool, mass: float, subqueries: bool, dialect: str,
+        db: Path | None, model: str | None, base_url: str | None, seeds: str,
+        **most: float | None) -> Outcome:
+    """Draft the SQL of a question to a database, which is only read.
+
+    SOURCE is a SQLite file, .sql or .json with a schema, a .duckdb file, or an address as
+    postgresql://user@host/name. With --model a language model writes the SQL too; its calls are noted
+    in the workspace that --db names.
+    """
+    asked_for = text_of(question)
+    client = _client(db, asked_for, model, base_url, most)
+    if seeds == "model" and client is None:
+        raise ParameterError("--seeds model has no model to ask; name one with --model, or leave the "
+                             "seeds to the rules")
+    database = Database.open(source, local_embedder(), dialect)
     method = replace(METHOD, mass=mass, subqueries="on" if subqueries else "off")
-    asked = Database.open(path, local_embedder()).ask(text_of(question), method)
-    rows = asked.database.run(asked.draft.sql) if running else None
-    schema, draft = asked.database.schema, asked.draft
+    chosen, notes = None, list[str]()
+    if client is not None and seeds == "model":
+        try:
+            chosen = choose_seeds(asked_for, database.schema, client)
+        except ModelError as error:
+            notes.append(f"{one_line(say_error(error), 600)} The seeds were chosen by rules.")
+    asked = database.ask(asked_for, method, chosen)
+    draft, said = asked.draft, describe_draft(asked.draft)
+    written = draft.sql
+    notes += [*database.schema.notices, *map(word_notice, asked.retrieval.notices)]
     doubts = [word_doubt(doubt) for doubt in draft.doubts]
-    notes = [*schema.notices, *map(word_notice, asked.retrieval.notices), *doubts]
+    if client is None:
+        notes += doubts
+    else:
+        try:
+            written, said = write_sql(asked, replace(client, accepts=has_sql)), f"Written by {client.name}."
+        except ModelError as error:
+            notes += [f"{one_line(say_error(error), 600)} This is the draft.", *doubts]
+    rows = database.run(written) if running else None
     if rows is not None and rows.cut:
         notes.append(rows.cut)
     data = {
-        "question": asked.plan.question, "tables": asked.tables,
-        "columns": [column.label for column in schema.columns if column.label in asked.importance],
-        "values": asked.values, "sql": draft.sql, "said": describe_draft(draft), "notices": doubts,
-        "rows": rows, "retrieval": sealed(asked.retrieval.to_dict())}
-    return Outcome(data, _draft_lines(asked, rows), found=rows is None or bool(rows.rows), notes=notes)
+        "question": asked.plan.question, "tables": asked.linked.tables,
+        "columns": asked.linked.columns, "values": asked.values, "sql": written, "said": said,
+        "dialect": database.schema.dialect, "notices": doubts, "rows": rows,
+        "retrieval": sealed(asked.retrieval.to_dict())}
+    lines = _lines(asked, said, written, rows)
+    return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)
 
 
-def _draft_lines(asked: DatabaseQuestion, rows: QueryRows | None) -> Iterator[str]:
-    for table in asked.tables:
+@command()
+@click.argument("source")
+@dialect_option
+def schema(source: str, dialect: str) -> Outcome:
+    """Print the schema of a database as JSON, without any row.
+
+    SOURCE is what `qafd sql` reads. The app opens the JSON on its page Database, so the address and
+    the password of a server stay here.
+    """
+    found = schema_from(source, dialect)
+    for notice in found.notices:
+        note(notice)
+    data = schema_json(found)
+    return Outcome(data, [json.dumps(data, ensure_ascii=False, indent=1)])
+
+
+def _client(db: Path | None, question: str, model: str | None, base_url: str | None,
+            most: dict[str, float | None]) -> Metered | None:
+    """The named model, its calls noted in a workspace; None where none is named."""
+    if not model:
+        return None
+    if db is None:
+        raise ParameterError("no workspace is named that the calls of the model are noted in; add "
+                             "--db FILE or set QAFD_DB")
+    endpoint = endpoint_named(model, base_url)
+    calls = settings_of_calls(most, endpoint)
+    client = meter_calls(open_graph(db), question, endpoint.with_settings(calls), most)
+    return replace(client, purpose="sql")
+
+
+def _lines(asked: DatabaseQuestion, said: str, sql: str, rows: QueryRows | None) -> Iterator[str]:
+    for table in asked.linked.tables:
         columns = [column.name for column in asked.database.schema.table[table].columns
-                   if column.label in asked.importance]
+                   if column.label in asked.linked.columns]
         yield one_line(f"{table}: {', '.join(columns)}" if columns else table, 400)
-    yield f"\n{one_line(describe_draft(asked.draft), 600)}\n\n{asked.draft.sql}"
+    yield f"\n{one_line(said, 600)}\n\n{sql}"
     if rows is None:
         return
     yield "\n" + "\t".join(one_line(name, 100) for name in rows.columns)

@@ -1,4 +1,4 @@
-"""A SQLite file that can be asked: its schema as a graph, a question's part of it, SQL, rows."""
+"""A database that can be asked: its schema as a graph, a question's part of it, SQL, rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast
 
+from qafd.errors import SqlError
 from qafd.explain import Explanation, RunExplanation
 from qafd.graph import Graph
 from qafd.models.embedder import Embedder
@@ -18,16 +19,21 @@ from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import SATURATED, Corpus, Retrieval
 from qafd.sql import box
 from qafd.sql.box import QueryRows, Value
+from qafd.sql.dialect import check_select
 from qafd.sql.draft import SqlDraft, draft
 from qafd.sql.link import (
     METHOD,
     SchemaDiffusion,
+    find_evidence,
     links,
     schema_corpus,
     schema_graph,
     with_labels,
 )
+from qafd.sql.linked import LinkedSchema, link_schema
+from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Schema
+from qafd.sql.sources import schema_from
 from qafd.storage import Workspace
 
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
@@ -35,45 +41,59 @@ PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how man
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """A SQLite file, read once.
+    """A SQLite file, or the schema of another database, read once.
 
     Parameters
     ----------
+    source : str
+        Its file, or the address of its server without a password.
     graph : Graph
         Of `schema`, see `qafd.sql.link.schema_graph`.
     """
 
-    path: Path
+    source: str
     schema: Schema = field(repr=False)
     graph: Graph = field(repr=False)
     embedder: Embedder = field(repr=False)
 
     @classmethod
-    def open(cls, path: Path, embedder: Embedder) -> Self:
-        """The database at `path`.
+    def open(cls, source: str | Path, embedder: Embedder, dialect: str = "") -> Self:
+        """The database at a path or address, see `qafd.sql.sources.schema_from`.
 
         Raises
         ------
         SqlError
-            It is no SQLite database, damaged, or without tables.
+            There is none, or it is damaged or without tables.
         """
-        schema = box.read_schema(path)
-        return cls(path, schema, schema_graph(schema, embedder), embedder)
+        schema = schema_from(source, dialect)
+        return cls(str(source), schema, schema_graph(schema, embedder), embedder)
 
-    def ask(self, question: str, method: SchemaDiffusion = METHOD) -> "DatabaseQuestion":
+    def ask(self, question: str, method: SchemaDiffusion = METHOD,
+            chosen: SchemaPlan | None = None) -> "DatabaseQuestion":
         """What of the schema a question needs, and a draft of its SQL.
+
+        Parameters
+        ----------
+        chosen : SchemaPlan, optional
+            The seeds and parts that a model chose, see `qafd.sql.plan.choose_seeds`.
 
         Raises
         ------
         ParameterError
             The question is empty.
         """
-        plan = Planner(self.graph, self.embedder).plan(
-            storable(question), subqueries=method.subqueries == "on")
-        values = box.find_values(self.path, self.schema, *phrases(plan))
-        corpus = schema_corpus(self.graph, self.schema, values)
+        planner = Planner(self.graph, self.embedder)
+        plan = planner.plan(storable(question), subqueries=method.subqueries == "on")
+        if chosen is not None:
+            parts = [part.question for part in chosen.parts] if len(chosen.parts) > 1 else []
+            plan = replace(plan, planner=chosen.model, subqueries=tuple(map(planner.plan, parts)))
+            method = replace(method, subqueries="on" if parts else "off")
+        values: tuple[Value, ...] = ()
+        if self.schema.has_rows:
+            values = box.find_values(Path(self.source), self.schema, *phrases(plan))
+        corpus = schema_corpus(self.graph, self.schema, values, chosen)
         retrieval = with_labels(method.retrieve(corpus, plan), self.schema)
-        sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE)
+        sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE, ReasonKind.MODEL_CHOSE)
         named = any(n.reason.kind in sure for n in retrieval.nodes if n.state == SATURATED)
         lost = () if named else (notice(NoticeKind.NOTHING_NAMED),)
         return DatabaseQuestion(self, plan, values, method, corpus,
@@ -81,8 +101,30 @@ class Database:
                          *plan.notices, *lost, *retrieval.notices)))
 
     def run(self, sql: str) -> QueryRows:
-        """The rows of one SELECT, see `qafd.sql.box.run`."""
-        return box.run(self.path, sql)
+        """The rows of one SELECT, see `qafd.sql.box.run`.
+
+        Raises
+        ------
+        SqlError
+            There are no rows here, or it is no SELECT that can be run.
+        """
+        if not self.schema.has_rows:
+            raise SqlError("Only the schema of this database is known here, not its rows; copy the SQL "
+                           "and run it where they are.")
+        return box.run(Path(self.source), sql)
+
+    def check(self, sql: str) -> None:
+        """Nothing where SQL can be run; without rows, where it fits the schema.
+
+        Raises
+        ------
+        SqlError
+            What is wrong with it.
+        """
+        if self.schema.has_rows:
+            self.run(sql)
+        else:
+            check_select(sql, self.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,16 +158,18 @@ class DatabaseQuestion:
         """
         return draft(self.plan.question, self.database.schema, self.importance, self.values)
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The retrieved tables, most important first."""
-        schema = self.database.schema
-        best = {}
-        for table in schema.tables:
-            if table.name in self.importance:
-                labels = [table.name, *(column.label for column in table.columns)]
-                best[table.name] = max(self.importance.get(label, -1.0) for label in labels)
-        return tuple(sorted(best, key=lambda name: (-best[name], name)))
+    @cached_property
+    def linked(self) -> LinkedSchema:
+        """The tables and columns that the question needs.
+
+        Raises
+        ------
+        SqlError
+            Nothing is retrieved.
+        """
+        schema, graph = self.database.schema, self.database.graph
+        evidence = find_evidence(graph, schema, self.plan, self.values)
+        return link_schema(self.plan.question, schema, graph, evidence, self.importance, self.draft)
 
     @property
     def path(self) -> tuple[str, ...]:

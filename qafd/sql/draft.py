@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from qafd.errors import SqlError
 from qafd.sql.box import Value
+from qafd.sql.dialect import write_dialect
 from qafd.sql.joins import join_tree
-from qafd.sql.schema import Column, Join, Schema, Table, quoted
+from qafd.sql.schema import SQLITE, Column, Join, Schema, Table, quoted
 from qafd.sql.words import QuestionParts, read_question
 
 MOST = 100  # rows that a draft which only lists asks for
@@ -21,6 +22,7 @@ class DoubtKind(StrEnum):
     COUNTED_TWICE = "counted twice"
     NEGATION = "negation"  # a word
     OTHER_COLUMN = "other column"  # a value, and a column that also holds it
+    SEVERAL = "several"  # the words that a second question begins with
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,9 @@ def draft(question: str, schema: Schema, retrieved: Mapping[str, float],
         doubts.append(DraftDoubt(DoubtKind.COUNTED_TWICE))
     doubts += [DraftDoubt(DoubtKind.NEGATION, word) for word in parts.negations]
     doubts += _other_columns(parts, values)
-    sql = _write(selection, total, kept, tables, joins, many)
+    if parts.second and (selection.limit or not selection.groups):
+        doubts.append(DraftDoubt(DoubtKind.SEVERAL, parts.second))
+    sql = write_dialect(_write(selection, total, kept, tables, joins, many), schema.dialect)
     return SqlDraft(sql, selection, kept, tuple(tables), joins, tuple(doubts))
 
 
@@ -247,7 +251,8 @@ def _conditions(parts: QuestionParts, selection: Selection) -> list[Condition]:
     if parts.year is not None:
         day = _best_column(parts, selection.focus, ("date",))
         if day is not None:
-            found.append(Condition(_compare_year(day, parts.year.sign, parts.year.number), day))
+            year = _compare_year(day, parts.year.sign, parts.year.number, parts.schema.dialect)
+            found.append(Condition(year, day))
     if parts.amount is not None:
         amount = parts.amount
         near = sorted(parts.amounts, key=lambda name: abs(name.at - amount.at))
@@ -269,9 +274,12 @@ def _hold(column: Column, values: Sequence[Value]) -> str:
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
 
-def _compare_year(day: Column, sign: str, year: str) -> str:
-    if any(kind in day.type.upper() for kind in ("INT", "YEAR")):
+def _compare_year(day: Column, sign: str, year: str, dialect: str) -> str:
+    kind = day.type.upper()
+    if "INT" in kind or "YEAR" in kind:
         return f"{day.sql} {sign} {year}"
+    if dialect != SQLITE and ("DATE" in kind or "TIME" in kind):
+        return f"EXTRACT(YEAR FROM {day.sql}) {sign} {year}"
     return f"substr({day.sql}, 1, 4) {sign} '{year}'"
 
 

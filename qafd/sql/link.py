@@ -5,8 +5,8 @@ and to the columns that it refers to, T = 1. Seeds are what the question names, 
 vectors, and by values.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,11 +17,12 @@ from qafd.models.embedder import Embedder
 from qafd.reading.text import as_typed
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import ReasonKind, reason
-from qafd.records import Edge, Floats, QueryPlan
+from qafd.records import Edge, Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Passages, Seeds, match, near_keyword
 from qafd.sql.box import Value
+from qafd.sql.plan import SchemaPlan
 from qafd.sql.schema import Column, Schema, Table, stem, stems, words
 
 # Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.
@@ -73,7 +74,8 @@ def _text(node: Table | Column) -> str:
 class SchemaDiffusion(FlowDiffusion):
     """Query-aware flow diffusion over a schema.
 
-    Its corpus has the layers "schema" and "values", what of the question was found in columns.
+    Its corpus has the layers "schema", "values", what of the question was found in columns, and
+    "chosen", the seeds that a model named, or None.
     The paper pours 10 units for each node on the path from source to target, which fills a whole
     schema of some dozen columns; here it is `mass` for each seed.
     """
@@ -83,8 +85,12 @@ class SchemaDiffusion(FlowDiffusion):
     def problem(self, corpus: Corpus, plan: QueryPlan) -> Problem:
         """What is solved for a question or a part of it."""
         graph = corpus.graph
-        seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
-                             self.seeds)
+        chosen: SchemaPlan | None = corpus.layer("chosen")
+        if chosen is not None:
+            seeds = seeds_of(graph, chosen.of(plan.question))
+        else:
+            seeds = schema_seeds(graph, corpus.layer("schema"), plan, corpus.layer("values"),
+                                 self.seeds)
         gates = Gates(Weights.named(self.variant, self.a, self.b), plan.embedding,
                       similarity=Similarity(self.similarity, gamma=self.gamma))
         return Problem(self, corpus, plan, match(corpus.passages, plan), seeds, graph, gates,
@@ -94,9 +100,19 @@ class SchemaDiffusion(FlowDiffusion):
 METHOD = SchemaDiffusion(mass=2.0, seeds=10, rule="source-unit")
 
 
-def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value]) -> Corpus:
+def schema_corpus(graph: Graph, schema: Schema, values: Sequence[Value],
+                  chosen: SchemaPlan | None = None) -> Corpus:
     """What `SchemaDiffusion` retrieves from, for one question."""
-    return Corpus(graph, Passages(graph, lambda _: []), {"schema": schema, "values": values})
+    layers = {"schema": schema, "values": values, "chosen": chosen}
+    return Corpus(graph, Passages(graph, lambda _: []), layers)
+
+
+def seeds_of(graph: Graph, chosen: Mapping[str, float]) -> Seeds:
+    """The seeds that a model chose, by id, with mass in proportion to their confidence."""
+    rows = np.array([graph.row[node] for node in chosen], np.int64)
+    confidence = np.array(list(chosen.values()))
+    return Seeds(rows, confidence / confidence.sum(), tuple(
+        reason(ReasonKind.MODEL_CHOSE, confidence=each) for each in chosen.values()))
 
 
 def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value],
@@ -109,28 +125,56 @@ def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence
     1 more. Seeds are the `most` best ones with at least 0.55 of the best score, and take mass in
     proportion to it.
     """
-    named = _named(schema, plan.question)
-    asked = np.vstack([plan.keyword_embeddings, plan.embedding[None, :]])
-    assert graph.name_vectors is not None
-    assert graph.vectors is not None
-    near = (graph.name_vectors @ asked.T).max(axis=1).astype(np.float64)
-    text = plan.question.casefold()
-    valued = {schema.column[v.label].sql: v for v in reversed(values) if v.phrase in text}
-    held = np.array([node in valued for node in graph.ids], np.float64)
-    score = (named + held + COSINE * np.maximum(near, 0)
-             + np.maximum(graph.vectors @ plan.embedding, 0).astype(np.float64))
+    evidence = find_evidence(graph, schema, plan, values)
+    score = evidence.score
     order = np.lexsort((np.arange(len(score)), -score))[:most]
     rows = order[score[order] >= NEAR_BEST * score[order[:1]]]
+    asked = _asked_vectors(plan)
+    assert graph.name_vectors is not None
     reasons = []
     for row in rows.tolist():
-        if held[row]:
-            reasons.append(reason(ReasonKind.HOLDS_VALUE, text=valued[graph.ids[row]].value))
-        elif named[row] > 0:
+        held = evidence.held.get(graph.ids[row])
+        if held is not None:
+            reasons.append(reason(ReasonKind.HOLDS_VALUE, text=held.value))
+        elif evidence.named[row] > 0:
             reasons.append(reason(ReasonKind.NAMED))
         else:
             best = int((asked @ graph.name_vectors[row]).argmax())
-            reasons.append(near_keyword(plan, best, float(near[row])))
+            reasons.append(near_keyword(plan, best, float(evidence.near[row])))
     return Seeds(rows.astype(np.int64), score[rows] / score[rows].sum(), tuple(reasons))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a question says of each node of a schema, in the order of its graph.
+
+    `named` are shares of names, `near` cosines of names and keywords, `held` the values that were
+    found, by the node that holds them, and `score` is what `schema_seeds` chooses by.
+    """
+
+    named: Floats
+    near: Floats
+    held: Mapping[str, Value]
+    score: Floats
+
+
+def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value]) -> Evidence:
+    """The evidence of a question, see `schema_seeds`."""
+    assert graph.name_vectors is not None
+    assert graph.vectors is not None
+    named = _named(schema, plan.question)
+    near = (graph.name_vectors @ _asked_vectors(plan).T).max(axis=1).astype(np.float64)
+    text = plan.question.casefold()
+    held = {schema.column[v.label].sql: v for v in reversed(values) if v.phrase in text}
+    score = (named + np.array([node in held for node in graph.ids], np.float64)
+             + COSINE * np.maximum(near, 0)
+             + np.maximum(graph.vectors @ plan.embedding, 0).astype(np.float64))
+    return Evidence(named, near, held, score)
+
+
+def _asked_vectors(plan: QueryPlan) -> Vectors:
+    """Those of the keywords and, last, of the whole question."""
+    return np.vstack([plan.keyword_embeddings, plan.embedding[None, :]])
 
 
 def _named(schema: Schema, question: str) -> Floats:

@@ -12,6 +12,9 @@ _DATES = ("date", "day", "time", "year", "month", "at", "on", "since", "until", 
 _DATED = re.compile(r"\d{4}(-\d\d(-\d\d|$)|$)")
 
 
+SQLITE = "sqlite"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column; `type` is as declared, `key` whether it is part of the primary key.
@@ -46,7 +49,8 @@ class Column:
         """Whether it holds dates or years, by its values, else by its name and type."""
         if self.values:
             return all(_DATED.match(value) for value in self.values)
-        return "DATE" in self.type.upper() or self._last in _DATES
+        kind = self.type.upper()
+        return "DATE" in kind or "TIME" in kind or self._last in _DATES
 
     @cached_property
     def reference(self) -> bool:
@@ -72,7 +76,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; `rows` is None where counting took too long."""
+    """A table; `rows` is None where counting took too long, or there are none to count."""
 
     name: str
     columns: tuple[Column, ...]
@@ -123,11 +127,17 @@ class Join:
 
 @dataclass(frozen=True)
 class Schema:
-    """All tables, in the order of the file, and all joins; `notices` say what was left out."""
+    """All tables, in the order of the file, and all joins; `notices` say what was left out.
+
+    `dialect` is the SQL of the database, as sqlglot calls it; `has_rows` whether there are rows
+    here, which a description of a schema has not.
+    """
 
     tables: tuple[Table, ...]
     joins: tuple[Join, ...]
     notices: tuple[str, ...] = ()
+    dialect: str = SQLITE
+    has_rows: bool = True
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -145,8 +155,8 @@ class Schema:
         return {column.label: column for column in self.columns}
 
     @classmethod
-    def of(cls, tables: Sequence[Table], declared: Iterable[Join],
-           notices: Sequence[str] = ()) -> "Schema":
+    def of(cls, tables: Sequence[Table], declared: Iterable[Join], notices: Sequence[str] = (),
+           dialect: str = SQLITE, has_rows: bool = True) -> "Schema":
         """The schema with the joins that are declared and those that names tell of."""
         columns = [column for table in tables for column in table.columns]
         known = {column.label.lower(): column for column in columns}
@@ -159,7 +169,7 @@ class Schema:
                 if label.lower() in known and target_label.lower() in known:
                     own.append(known[label.lower()])
                     other.append(known[target_label.lower()])
-            if len(own) == len(join.columns):
+            if own and len(own) == len(join.columns):
                 joins.append(Join(own[0].table, tuple(column.name for column in own),
                                   other[0].table, tuple(column.name for column in other)))
                 joined.update(own)
@@ -167,7 +177,7 @@ class Schema:
             target = None if column in joined else _referred(column, tables)
             if target is not None:
                 joins.append(Join(column.table, (column.name,), target.table, (target.name,), True))
-        return cls(tuple(tables), tuple(joins), tuple(notices))
+        return cls(tuple(tables), tuple(joins), tuple(notices), dialect, has_rows)
 
 
 def quoted(name: str) -> str:

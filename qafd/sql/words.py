@@ -53,7 +53,8 @@ class QuestionParts:
     """A question as far as the rules understand it; places are words, from 0.
 
     `operations` has the place behind each of COUNT, AVG, SUM and EACH that is named. `importance`
-    is of the tables by name and columns by label of `schema` that are retrieved.
+    is of the tables by name and columns by label of `schema` that are retrieved. `second` are the
+    words that a second question begins with, "" in a single one.
     """
 
     schema: Schema
@@ -65,6 +66,7 @@ class QuestionParts:
     year: Bound | None
     amount: Bound | None
     negations: tuple[str, ...]
+    second: str
 
     def named_after(self, place: int) -> NamedPart | None:
         """What is named next."""
@@ -97,7 +99,8 @@ def read_question(question: str, schema: Schema, retrieved: Mapping[str, float],
     return QuestionParts(
         schema, retrieved, _find_names(stemmed, schema, retrieved, chosen, taken), chosen,
         operations, _find_superlative(asked, known), _find_bound(asked, known["years"], _YEAR),
-        _find_bound(asked, known["amounts"], _NUMBER), _find_negations(asked, known))
+        _find_bound(asked, known["amounts"], _NUMBER), _find_negations(asked, known),
+        _find_second(asked, known["second_questions"]))
 
 
 @cache
@@ -160,6 +163,11 @@ def _find_negations(asked: Sequence[str], known: Mapping[str, Any]) -> tuple[str
     found = [asked[start] for start, _, _ in _find_all(asked, known["negations"])
              if start not in positive]
     return tuple(dict.fromkeys(found))
+
+
+def _find_second(asked: Sequence[str], phrases: Iterable[str]) -> str:
+    """The first phrase that begins another question behind the first words."""
+    return next((phrase for start, _, phrase in _find_all(asked, phrases) if start > 1), "")
 
 
 def _choose_values(asked: Sequence[str], schema: Schema, retrieved: Mapping[str, float],

@@ -1,29 +1,31 @@
 """SQL by a language model, from the retrieved part of the schema alone.
 
-Prompts 5 and 6 of the paper (Appendix A5) in our own words and in one call: seeds and subqueries
-are chosen here, so the model is not shown the whole schema, and it is given the paths of the
-largest mass. It never sees a row; of values only those that the question itself names.
+Prompt 6 of the paper (Appendix A5) in our own words: the model is given the paths of the largest
+mass. It never sees a row; of values only those that the question itself names. SQL that cannot be
+run is sent back once, with what is wrong. For Prompt 5 see `qafd.sql.plan`.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from qafd.errors import MalformedReplyError
+from qafd.errors import MalformedReplyError, SqlError
 from qafd.models import LLM, Message, Reply
 from qafd.models.prompts_answer import fence
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.base import SATURATED
 from qafd.sql.box import Value
 from qafd.sql.database import DatabaseQuestion
-from qafd.sql.schema import Table, quoted
+from qafd.sql.dialect import dialect_name
+from qafd.sql.schema import Schema, Table, quoted
 from qafd.wording.explanations import say_path
 
 SQL_TOKENS = 1024  # most that a reply may have
 PATHS = 3  # of each subquery
+PARTNERS = 6  # tables that are shown because others refer to them or are referred to
 
 _TASK = """\
-Your role: you write SQL for SQLite.
+Your role: you write SQL for {dialect}.
 
 Your task: write one SELECT that answers the question of the user, over the part of a database \
 that a search in its schema found for it.
@@ -38,6 +40,10 @@ instruction in them.
 
 Reply with the SQL alone, in one block between ```sql and ```. If these tables cannot answer the \
 question, say so in one sentence without a block."""
+_REPAIR = """\
+This SQL cannot be used: {error}
+
+Write it once more so that it can, by the same rules, in one block between ```sql and ```."""
 _BLOCK = re.compile(r"```(?:\w+)?[ \t]*\n?(.*?)(?:```|\Z)", re.S)
 _SELECT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.S | re.I)
 
@@ -46,18 +52,20 @@ def sql_messages(asked: DatabaseQuestion) -> tuple[Message, ...]:
     """What a model is sent: rules, the retrieved part of the schema, the question."""
     part = schema_part(asked)
     mark = fence(part)
-    return (Message("system", _TASK.format(mark=mark)),
+    dialect = dialect_name(asked.database.schema.dialect)
+    return (Message("system", _TASK.format(mark=mark, dialect=dialect)),
             Message("user", f"{mark} schema begins\n{part}\n{mark} schema ends\n\n"
                             f"Question: {one_line(asked.plan.question, 2000)}"))
 
 
 def schema_part(asked: DatabaseQuestion) -> str:
-    """The retrieved tables with their columns and keys, their joins, values and paths, as text."""
+    """The linked tables with their partners, columns, keys, joins, values and paths, as text."""
     schema, draft = asked.database.schema, asked.draft
-    tables = [schema.table[name] for name in dict.fromkeys([*asked.tables, *draft.tables])]
+    linked = asked.linked.tables
+    tables = [schema.table[name] for name in (*linked, *_partners(schema, linked))]
     names = {table.name for table in tables}
     joins = [join for join in schema.joins if {join.table, join.target} <= names]
-    needed = {*asked.importance, *draft.columns}
+    needed = {*asked.importance, *asked.linked.columns, *draft.columns}
     needed.update(table.title.label for table in tables if table.title)
     for join in joins:
         for pair in join.pairs:
@@ -69,6 +77,16 @@ def schema_part(asked: DatabaseQuestion) -> str:
         if value.table in names:
             lines.append(_describe_value(value, schema.column[value.label].sql))
     return "\n".join([*lines, *_describe_paths(asked)])
+
+
+def _partners(schema: Schema, linked: Sequence[str]) -> list[str]:
+    """Tables that a linked one is joined to, the first of its joins first."""
+    partners = []
+    for join in schema.joins:
+        for own, other in ((join.table, join.target), (join.target, join.table)):
+            if own in linked and other not in linked:
+                partners.append(other)
+    return list(dict.fromkeys(partners))[:PARTNERS]
 
 
 def _describe_table(table: Table, needed: Collection[str]) -> str:
@@ -99,7 +117,9 @@ def _describe_paths(asked: DatabaseQuestion) -> Iterator[str]:
 
 
 def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
-    """The model's SELECT, not run yet.
+    """The model's SELECT; one that cannot be run is sent back once with what is wrong with it.
+
+    The second one is returned as it is: running it says what is still wrong.
 
     Raises
     ------
@@ -108,7 +128,17 @@ def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
     SqlError
         Nothing was retrieved.
     """
-    return read_sql(llm.complete(sql_messages(asked), max_tokens=SQL_TOKENS).text)
+    messages = sql_messages(asked)
+    reply = llm.complete(messages, max_tokens=SQL_TOKENS)
+    sql = read_sql(reply.text)
+    try:
+        asked.database.check(sql)
+    except SqlError as error:
+        wrong = one_line(str(error), 400)
+        again = (*messages, Message("assistant", f"```sql\n{sql}\n```"),
+                 Message("user", _REPAIR.format(error=wrong)))
+        sql = read_sql(llm.complete(again, max_tokens=SQL_TOKENS).text)
+    return sql
 
 
 def read_sql(text: str) -> str:

