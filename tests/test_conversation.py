@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from test_browser import settle
 
 from qafd.answer.conversation import (
     KEPT,
@@ -17,6 +18,7 @@ from qafd.answer.conversation import (
     forget_turns,
     keep_turn,
     turns,
+    what_was_said,
 )
 from qafd.cli import main
 from qafd.errors import ParameterError
@@ -46,10 +48,14 @@ class Model:
 @pytest.mark.parametrize(("typed", "becomes"), [
     ("And Hagen Mill?", "Who founded Hagen Mill?"),
     ("What about Hagen Mill", "Who founded Hagen Mill?"),
-    ("When did she die?", "When did she die? (Ada Brenner, Lindau Mill)"),
+    ("When did she die?", "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"),
     ("Where were they born?", "Where were they born? (Ada Brenner, Karl Voss, Lindau Mill)"),
-    ("Did Ada Brenner sell it?", "Did Ada Brenner sell it? (Lindau Mill)"),
+    ("Did Ada Brenner sell it?", "Did Ada Brenner sell it? (Karl Voss, Lindau Mill)"),
     ("Which river drives mills?", "Which river drives mills?"),
+    ("Which river that drives mills is near?", "Which river that drives mills is near?"),
+    ("And where was she born?", "And where was she born? (Ada Brenner, Karl Voss, Lindau Mill)"),
+    ("And why?", "And why? (Ada Brenner, Karl Voss, Lindau Mill)"),
+    ("What about her sister?", "What about her sister? (Ada Brenner, Karl Voss, Lindau Mill)"),
 ])
 def test_rules_bring_the_names_that_a_follow_up_leaves_out(typed: str, becomes: str) -> None:
     assert follow_up(typed, [BEFORE]).question == becomes
@@ -62,7 +68,27 @@ def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
     assert "Ada Brenner and Karl Voss did." in model.sent[-1].content
     made = follow_up("When did she die?", [BEFORE], Model("Well.\nShe died in 1902."))
     assert (made.made_by, made.failure is not None) == ("rules", True)
-    assert made.question == "When did she die? (Ada Brenner, Lindau Mill)"
+    assert made.question == "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"
+
+
+@pytest.mark.parametrize(("question", "name", "becomes"), [
+    ("Who used the tram of US?", "US", "Who used the tram of Hagen?"),
+    ("Who ate applets at Apple?", "Apple", "Who ate applets at Hagen?")])
+def test_another_thing_takes_the_place_of_a_whole_name(question: str, name: str, becomes: str) -> None:
+    assert follow_up("And Hagen?", [Exchange(question, "", (name,), ())]).question == becomes
+
+
+@pytest.mark.parametrize("text", ["", '"', "***", "\n"])
+def test_a_reply_without_a_question_is_not_taken(text: str) -> None:
+    assert follow_up("When did she die?", [BEFORE], Model(text)).made_by == "rules"
+
+
+def test_a_name_within_a_longer_one_is_not_another_thing(tmp_path: Path) -> None:
+    knowledge = KnowledgeGraph(tmp_path / "a.db")
+    knowledge.add_text("a.txt", "Lindau Mill was founded by Ada Brenner. Lindau lies on a lake. Lindau "
+                                "is old.")
+    said = what_was_said(found := knowledge.retrieve("Who founded Lindau Mill?"), knowledge.answer(found))
+    assert said.names == ("Lindau Mill",)
 
 
 def test_what_cannot_be_followed_says_so() -> None:
@@ -99,6 +125,15 @@ def test_the_command_follows_the_last_question(
     main(["answer", "Where was she born?", "--follow", *place])
     assert "Ada Brenner" in capsys.readouterr().err
     assert [turn.typed for turn in knowledge.questions] == ["Where was she born?", ""]
+
+
+@pytest.mark.browser
+def test_the_first_question_of_a_session_is_kept(app_home: Path, open_page: Any) -> None:
+    knowledge = KnowledgeGraph(app_home / "first.db")
+    knowledge.add_text("a.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
+    page = open_page("/?ws=first&q=Who+is+Ada+Brenner%3F")
+    settle(page)
+    assert [turn.question for turn in knowledge.questions] == ["Who is Ada Brenner?"]
 
 
 @pytest.mark.browser

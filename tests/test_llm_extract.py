@@ -98,8 +98,8 @@ def test_every_kind_of_malformed_reply_gives_the_records_that_are_in_it(text, en
 
 
 @pytest.mark.parametrize(("given_", "strength"), [
-    ("8", 8.0), ("8/10", 8.0), ("0.5", 1.0), ("99", 10.0), ("strong", 1.0), ("", 1.0)])
-def test_a_strength_is_a_number_from_1_to_10_whatever_the_model_wrote(given_, strength):
+    ("8", 8.0), ("8/10", 8.0), ("0.5", 1.0), ("99", 10.0), ("strong", 0.0), ("", 0.0)])
+def test_a_strength_is_a_number_from_1_to_10_and_0_where_none_is_stated(given_, strength):
     text = f'("relationship"<|>Ada<|>Bob<|>They met.<|>meeting<|>{given_})'
     (relation,) = read_records(text).relations
     assert relation.strength == strength
@@ -193,7 +193,7 @@ def test_relations_of_graphrag_and_lightrag_are_read():
                          "relation<|#|>Ada<|#|>Bob<|#|>meeting<|#|>They met.\n<|COMPLETE|>")
     assert found.entities == TWO.entities
     assert found.relations == (Description("Ada", "Bob", text="They met.", keywords=("meeting",),
-                                        strength=1.0),)
+                                        strength=0.0),)
     assert read_records("relation<|>Ada<|>Bob<|>meeting<|>They met.").relations == found.relations
 
 

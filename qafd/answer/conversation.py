@@ -6,11 +6,12 @@ by a language model or by two rules, before anything is retrieved; both forms ar
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from qafd.answer import Answer
-from qafd.errors import ModelError, ParameterError
-from qafd.models import LLM
+from qafd.errors import MalformedReplyError, ModelError, ParameterError
+from qafd.models import LLM, Reply
+from qafd.models.cost import Metered
 from qafd.models.prompts_follow import FOLLOW_TOKENS, follow_messages, read_follow
 from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.plaintext import one_line, storable
@@ -24,6 +25,7 @@ LONGEST = 1000  # characters of a question that is kept
 _NOTE = "questions"
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _AND_THIS = re.compile(r"\s*(?:and|what about|how about)\s+(?P<name>[^?]+?)\s*\??\s*", re.IGNORECASE)
+ANSWERED = 3  # names of an answer that a follow-up gets
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,27 @@ def what_was_said(retrieval: Retrieval, answer: Answer) -> Exchange:
     """The turn that a retrieval and its answer make."""
     entities = sorted((node for node in retrieval.nodes if node.kind == "entity"),
                       key=lambda node: -node.importance)
-    asked = retrieval.query.casefold()
     best = "" if answer.abstained else answer.sentences[0].line
-    names = [node.name for node in entities if node.name.casefold() in asked]
-    added = [node.name for node in entities if node.name in best and node.name not in names]
+    names = _without_parts([node.name for node in entities if _stands_in(node.name, retrieval.query)])
+    added = _without_parts([node.name for node in entities if _stands_in(node.name, best)])
+    added = [name for name in added if not any(_stands_in(name, other) for other in names)]
     text = " ".join(sentence.line for sentence in answer.sentences)
     return Exchange(retrieval.query, "" if answer.abstained else text, tuple(names), tuple(added))
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether a text has a name as whole words, in whatever case."""
+    return _whole(name).search(text) is not None
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+
+
+def _without_parts(names: Sequence[str]) -> list[str]:
+    """The names without those that stand in a longer one."""
+    return [name for name in names
+            if not any(name != other and _stands_in(name, other) for other in names)]
 
 
 def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -> FollowUp:
@@ -129,24 +146,38 @@ def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -
         return by_rules(typed, said[-1])
     try:
         before = [(turn.question, turn.answer) for turn in said[-SHOWN:]]
+        if isinstance(client, Metered):  # what is no question is not kept to be answered from
+            client = replace(client, accepts=_is_question)
         reply = client.complete(follow_messages(before, typed), max_tokens=FOLLOW_TOKENS)
-        return FollowUp(typed, read_follow(reply.text), client.name)
+        return FollowUp(typed, read_follow(reply), client.name)
     except ModelError as error:
         made = by_rules(typed, said[-1])
         return FollowUp(typed, made.question, made.made_by, error)
 
 
+def _is_question(reply: Reply) -> bool:
+    try:
+        return bool(read_follow(reply))
+    except MalformedReplyError:
+        return False
+
+
 def by_rules(typed: str, before: Exchange) -> FollowUp:
     """A follow-up as a question of its own, without a model; see `follow_up`."""
     other = _AND_THIS.fullmatch(typed)
-    if other and len(before.names) == 1:
-        again = re.sub(re.escape(before.names[0]), lambda _: other["name"], before.question,
-                       flags=re.IGNORECASE)
-        return FollowUp(typed, again, "rules")
     used = {word.casefold() for word in _WORD.findall(typed)}
-    several = used & lexicon("english", "referring_to_several")
-    names = [name for name in (*before.answered[:3 if several else 1], *before.names)
-             if name.casefold() not in typed.casefold()]
-    if not (other or used & lexicon("english", "referring")) or not names:
+    refers = used & lexicon("english", "referring")
+    if other and len(before.names) == 1 and not refers and not _asks(other["name"]):
+        again = _whole(before.names[0]).sub(lambda _: other["name"], before.question)
+        return FollowUp(typed, again, "rules")
+    names = [name for name in (*before.answered[:ANSWERED], *before.names)
+             if not _stands_in(name, typed)]
+    if not (other or refers) or not names:
         return FollowUp(typed, typed, "")
     return FollowUp(typed, f"{typed} ({', '.join(dict.fromkeys(names))})", "rules")
+
+
+def _asks(words: str) -> bool:
+    """Whether some words begin with one that asks: "and when did he die" names no other thing."""
+    first = _WORD.match(words)
+    return first is not None and first[0].casefold() in lexicon("english", "asking")

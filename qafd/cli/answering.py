@@ -69,9 +69,9 @@ def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: st
     typed = ""
     if follow:
         typed, inquiry = inquiry.text, follow_last(inquiry, client)
+    retrieval = inquiry.retrieve(reader)
     if not prompt:
         keep_question(inquiry, typed)
-    retrieval = inquiry.retrieve(reader)
     for notice in retrieval.notices if reader else ():
         note(one_line(word_notice(notice), 600))
     if prompt:

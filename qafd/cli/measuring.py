@@ -18,7 +18,7 @@ from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spe
 from qafd.cli.options import FILE, model_options
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output
-from qafd.errors import ParameterError
+from qafd.errors import ModelError, ParameterError
 from qafd.evaluate import Evaluation, Score, evaluate
 from qafd.evaluate.collection import collection
 from qafd.evaluate.conditions import (
@@ -28,10 +28,11 @@ from qafd.evaluate.conditions import (
     read_factual_questions,
 )
 from qafd.evaluate.gold import QuestionSet, read_passages, read_questions
-from qafd.evaluate.opinions import Opinions, opinions
+from qafd.evaluate.opinions import AT_ONCE, Opinions, opinions
 from qafd.evaluate.written import (
     AnswerResult,
     Cost,
+    Judging,
     Writing,
     answer_all,
     estimate_cost,
@@ -44,6 +45,7 @@ from qafd.models.cost import Metered
 from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
+from qafd.wording import say_error
 from qafd.wording.evaluation import MEASURES, say_difference
 from qafd.wording.reasons import word_notice
 
@@ -187,37 +189,79 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Pa
             client = meter_calls(knowledge, "", endpoint.with_settings(calls), options)
         writing = Writing(calls.fit(tokens), length, calls.answer_tokens)
         chosen = configured(methods, knowledge.graph)
+        judging: Judging | None = None
+        if client is not None and judge:
+            judging = Judging(_judge_named(judge_model, base_url, client, calls), rounds,
+                              judge != "grades", judge != "correct")
+        if judging is not None and judging.grades and len(chosen) > AT_ONCE:
+            raise ParameterError("the grades of {methods} answers do not fit into one reply; name at "
+                                 "most {most} methods, or judge with --judge correct",
+                                 methods=len(chosen), most=AT_ONCE)
         if client is not None and dry_run:
-            kinds = {"correct": 1, "grades": 1, "both": 2}.get(judge or "", 0)
             return _print_cost(estimate_cost(knowledge, asked.questions, chosen, client, writing,
-                                             kinds * rounds), out)
+                                             judging), out)
         result = answer_all(knowledge, asked.questions, chosen, client, writing, meter.show)
         graded_by: Opinions | None = None
-        if client is not None and judge:
-            if judge_model:
-                other = endpoint_named(judge_model, base_url).with_settings(calls)
-                client = replace(client, llm=other, price=price_at(other))
-            result, graded_by = _judged(result, client, judge, rounds, meter.show)
+        if judging is not None and not result.stopped:
+            result, graded_by = _judged(result, judging, meter.show)
     if out:
         print_json(result.to_dict() | {"grades": graded_by})
     else:
         print("\n".join(_answer_lines(result, graded_by)))
-    if result.stopped:
-        note(f"ended early: {result.stopped}")
-        return FAILED
-    return DONE
+    for failure in _failures(result, graded_by):
+        note(failure)
+    failed = result.stopped or all(score.errors == len(score.answers) for score in result.scores)
+    return FAILED if failed else DONE
 
 
-def _judged(result: AnswerResult, client: Metered, judge: str, rounds: int,
-            progress: Callable[[Progress], None]) -> tuple[AnswerResult, Opinions | None]:
-    """The result with what the model thinks of the answers."""
-    client = replace(client, purpose="judge")
-    if judge != "grades":
-        result = mark_correct(result, client, rounds, progress)
-    if judge == "correct":
+def _judge_named(name: str | None, base_url: str | None, client: Metered, calls: CallSettings
+                 ) -> Metered:
+    """The model that judges, under the cap of the one that writes.
+
+    Raises
+    ------
+    ParameterError
+        Dollars are capped, and it has no price.
+    """
+    if not name:
+        return replace(client, purpose="judge")
+    other = endpoint_named(name, base_url).with_settings(calls)
+    price = price_at(other)
+    if price is None and client.meter.cap.cost is not None:
+        raise ParameterError("there is no price for {model}, so its cost cannot be capped; enter it in "
+                             "Settings, or cap tokens with --max-tokens", model=name)
+    return replace(client, llm=other, price=price, purpose="judge")
+
+
+def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]
+            ) -> tuple[AnswerResult, Opinions | None]:
+    """The result with what the model thinks of the answers, as far as it comes."""
+    if judging.correct:
+        result = mark_correct(result, judging.client, judging.rounds, progress)
+    if not judging.grades or result.stopped:
         return result, None
     names = [score.name for score in result.scores]
-    return result, opinions(result.side_by_side(), client, names, repeats=rounds, progress=progress)
+    try:
+        return result, opinions(result.side_by_side(), judging.client, names,
+                                repeats=judging.rounds, progress=progress)
+    except ModelError as error:  # what was paid for before is told
+        return replace(result, stopped=say_error(error)), None
+
+
+def _failures(result: AnswerResult, graded: Opinions | None) -> Iterator[str]:
+    """What did not work, each with its first reason."""
+    for score in result.scores:
+        first = next((answer.error for answer in score.answers if answer.error), "")
+        if first:
+            yield f"{score.name}: {one_line(first, 400)}"
+    if result.unread:
+        yield f"some answers could not be marked: {one_line(result.unread, 400)}"
+    if graded is not None and graded.unread:
+        yield f"{graded.unread} rounds of grades could not be read"
+    if graded is not None and graded.stopped is not None:
+        yield one_line(word_notice(graded.stopped), 400)
+    if result.stopped:
+        yield f"ended early: {one_line(result.stopped, 400)}"
 
 
 def _print_cost(cost: Cost, out: bool) -> int:

@@ -10,7 +10,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from qafd.evaluate.measures import contains, exact_match, f1
+import snowballstemmer
+
+from qafd.evaluate.measures import contains, exact_match, f1, normalized
 
 Measure = Callable[[str, Sequence[str]], float]
 
@@ -35,11 +37,14 @@ def rouge_l(answer: str, gold: str) -> float:
 
 
 def meteor(answer: str, gold: str) -> float:
-    """METEOR in [0, 1] of equal words and equal stems."""
+    """METEOR in [0, 1] of equal words and equal stems.
+
+    By its penalty for fragments one equal word gives .5 only, and two in a row .94.
+    """
     from nltk.translate.meteor_score import single_meteor_score
 
     synonyms: Any = _NoSynonyms()
-    return float(single_meteor_score(gold.split(), answer.split(), wordnet=synonyms))
+    return float(single_meteor_score(_words(gold), _words(answer), wordnet=synonyms))
 
 
 class _NoSynonyms:
@@ -54,7 +59,19 @@ def _rouge() -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer: Any = RougeScorer
-    return scorer(["rougeL"], use_stemmer=True)
+    return scorer(["rougeL"], tokenizer=_Words())
+
+
+class _Words:
+    """The words of `qafd.evaluate.measures.normalized`, stemmed; rouge-score's own know a to z only."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return list(snowballstemmer.stemmer("english").stemWords(_words(text)))
+
+
+def _words(text: str) -> list[str]:
+    """As F1 takes words: lower case, without punctuation and articles."""
+    return normalized(text).split()
 
 
 def measures() -> dict[str, Measure]:

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from qafd.answer import Draft
-from qafd.errors import MalformedReplyError, ModelError, ParameterError, SpendingCapError
+from qafd.errors import (
+    MalformedReplyError,
+    MissingKeyError,
+    ModelError,
+    ParameterError,
+    QafdError,
+    SpendingCapError,
+)
 from qafd.evaluate import SEED, quote
 from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import Interval, intervals
@@ -23,7 +30,7 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply
 from qafd.models.cost import Metered, tokens_of
-from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS
+from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS, judge_messages
 from qafd.models.prompts_correct import (
     CORRECT_TOKENS,
     correct_messages,
@@ -31,6 +38,8 @@ from qafd.models.prompts_correct import (
     read_correct,
 )
 from qafd.pace import silent
+from qafd.reading.text.markdown import CITED
+from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval, Retriever, params_of
 from qafd.retrieve.methods import label_of
@@ -86,12 +95,16 @@ class AnswerScore:
 
 @dataclass(frozen=True)
 class AnswerResult:
-    """Methods on the same questions; `stopped` says why there are fewer than were asked."""
+    """Methods on the same questions.
+
+    `stopped` says why not all were answered or marked, `unread` why the marks of some are missing.
+    """
 
     questions: tuple[Question, ...]
     scores: tuple[AnswerScore, ...]
     model: str
     stopped: str = ""
+    unread: str = ""
 
     def side_by_side(self) -> tuple[Answers, ...]:
         """For each question the answers of all methods, in an order drawn for it."""
@@ -104,13 +117,26 @@ class AnswerResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain JSON values, with every answer."""
-        return {"model": self.model, "stopped": self.stopped, "questions": [
+        return {"model": self.model, "stopped": self.stopped, "unread": self.unread, "questions": [
             {"id": question.id, "question": question.text, "answers": question.answers}
             for question in self.questions], "methods": {
                 score.name: {"label": score.label, "withheld": score.withheld,
                              "means": {name: asdict(mean) for name, mean in score.means.items()},
                              "answers": [asdict(answer) for answer in score.answers]}
                 for score in self.scores}}
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Who judges the answers, in how many rounds, and what it is asked.
+
+    `correct` compares them with the known answers, `grades` by the criteria of the paper.
+    """
+
+    client: Metered
+    rounds: int
+    correct: bool
+    grades: bool
 
 
 @dataclass(frozen=True)
@@ -146,12 +172,15 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
         row: dict[str, Answered] = {}
         for name, (plan, retrieval) in retrievals.items():
             progress(Progress("answering", done, len(questions) * len(methods), question.text))
+            done += 1
+            if isinstance(retrieval, QafdError):
+                row[name] = Answered(ABSENT, True, error=str(retrieval))
+                continue
             try:
                 row[name] = _answer(knowledge, plan, retrieval, client, writing)
-            except SpendingCapError as error:
+            except (SpendingCapError, MissingKeyError) as error:
                 stopped = str(error)
                 break
-            done += 1
         if stopped:
             break
         for name, answered in row.items():
@@ -166,23 +195,34 @@ def answer_all(knowledge: KnowledgeGraph, questions: Sequence[Question],
 
 def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
                   methods: Mapping[str, Retriever], client: Metered, writing: Writing,
-                  rounds: int) -> Cost:
-    """The most that answers and their judging will take; no call is made.
-
-    `rounds` says how often all answers to a question are shown to a judge.
-    """
+                  judging: Judging | None) -> Cost:
+    """The most that answers and their judging will take; no call is made."""
     calls, sent, received = 0, 0, 0
+    judged, shown, marked = 0, 0, 0
     for question, retrievals in _retrieved(knowledge, questions, methods):
         for plan, retrieval in retrievals.values():
+            if isinstance(retrieval, QafdError):
+                continue
             draft = _draft(knowledge, plan, retrieval, writing)
             if client.stored(client.key(draft.messages, None, writing.reply_tokens)) is None:
                 calls, sent = calls + 1, sent + tokens_of(draft.messages)
                 received += writing.reply_tokens
+        if judging is None:
+            continue
         texts = ["word " * writing.reply_tokens] * len(methods)
-        each = tokens_of(correct_messages(question.text, question.answers, texts))
-        calls, sent = calls + rounds, sent + rounds * each
-        received += rounds * JUDGE_TOKENS
-    return Cost(calls, sent, received, client.price.of(sent, received) if client.price else None)
+        if judging.grades:
+            judged, marked = judged + judging.rounds, marked + judging.rounds * JUDGE_TOKENS
+            shown += judging.rounds * tokens_of(judge_messages(question.text, texts))
+        if judging.correct and question.answers:
+            judged, marked = judged + judging.rounds, marked + judging.rounds * CORRECT_TOKENS
+            shown += judging.rounds * tokens_of(
+                correct_messages(question.text, question.answers, texts))
+    prices = [(client.price, sent, received)]
+    if judging is not None:
+        prices.append((judging.client.price, shown, marked))
+    dollars = [price.of(into, out) for price, into, out in prices if price is not None]
+    return Cost(calls + judged, sent + shown, received + marked,
+                sum(dollars) if len(dollars) == len(prices) else None)
 
 
 def mark_correct(result: AnswerResult, client: Metered, repeats: int = 2,
@@ -191,15 +231,11 @@ def mark_correct(result: AnswerResult, client: Metered, repeats: int = 2,
 
     All answers to a question are shown together without the names of their methods, equal ones
     once, in an order that is reversed from round to round. Withheld answers are wrong without a
-    call. Questions without a known answer have no such measure.
-
-    Raises
-    ------
-    ModelError
-        The endpoint failed before any question was marked.
+    call. Questions without a known answer, or whose marks cannot be read, have no such measure, nor
+    have those after a call that failed: `stopped` says why.
     """
     marks: list[Mapping[str, float]] = []
-    stopped = result.stopped
+    stopped, unread = result.stopped, ""
     for number, answers in enumerate(result.side_by_side()):
         question = result.questions[number]
         progress(Progress("judging", number, len(result.questions), question.text))
@@ -209,11 +245,10 @@ def mark_correct(result: AnswerResult, client: Metered, repeats: int = 2,
             continue
         try:
             marks.append({ABSENT: 0.0} | _marks(question, list(given), client, repeats))
-        except MalformedReplyError:
+        except MalformedReplyError as error:
+            unread = str(error)
             marks.append({})
         except ModelError as error:
-            if not any(marks):
-                raise
             stopped = str(error)
             marks.append({})
     scores = []
@@ -223,7 +258,7 @@ def mark_correct(result: AnswerResult, client: Metered, repeats: int = 2,
             if answer.text in mark else answer
             for answer, mark in zip(score.answers, marks, strict=True))
         scores.append(replace(score, answers=judged, means=_means(judged, (*score.means, CORRECT))))
-    return replace(result, scores=tuple(scores), stopped=stopped)
+    return replace(result, scores=tuple(scores), stopped=stopped, unread=unread)
 
 
 def _marks_all(count: int) -> Callable[[Reply], bool]:
@@ -231,7 +266,7 @@ def _marks_all(count: int) -> Callable[[Reply], bool]:
     def readable(reply: Reply) -> bool:
         try:
             return bool(read_correct(reply.text, count))
-        except (MalformedReplyError, ValueError, AttributeError):
+        except MalformedReplyError:
             return False
     return readable
 
@@ -260,8 +295,8 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
 
 def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],
                methods: Mapping[str, Retriever]
-               ) -> Iterator[tuple[Question, dict[str, tuple[QueryPlan, Retrieval]]]]:
-    """Each question with what every method retrieves for it."""
+               ) -> Iterator[tuple[Question, dict[str, tuple[QueryPlan, Retrieval | QafdError]]]]:
+    """Each question with what every method retrieves for it, or why it does not."""
     if not questions or not methods:
         raise ParameterError("there is no question or no method; give at least one of each")
     needs = set(chain.from_iterable(method.needs for method in methods.values()))
@@ -271,8 +306,13 @@ def _retrieved(knowledge: KnowledgeGraph, questions: Sequence[Question],
     for question in questions:
         plan = knowledge.plan(question.text, graph, subqueries=apart)
         with knowledge.store():  # which all methods use
-            yield question, {name: (plan, knowledge.retrieve(plan, method, graph=graph))
-                             for name, method in methods.items()}
+            found: dict[str, tuple[QueryPlan, Retrieval | QafdError]] = {}
+            for name, method in methods.items():
+                try:
+                    found[name] = plan, knowledge.retrieve(plan, method, graph=graph)
+                except QafdError as error:  # this question asks too much of this method
+                    found[name] = plan, error
+            yield question, found
 
 
 def _draft(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval, writing: Writing
@@ -289,12 +329,14 @@ def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
     try:
         reply = client.about(question=plan.question).complete(
             draft.messages, max_tokens=writing.reply_tokens)
-    except SpendingCapError:
+    except (SpendingCapError, MissingKeyError):
         raise
     except ModelError as error:
         return Answered(ABSENT, True, error=str(error))
     written = knowledge.written(draft, reply, client.name)
-    return Answered(ABSENT if written.abstained else written.text, written.abstained,
+    # The marks of citations are neither words of the answer nor a difference between two.
+    text = one_line(CITED.sub("", written.text).replace(" .", "."), len(written.text))
+    return Answered(ABSENT if written.abstained else text, written.abstained,
                     tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
 
 

@@ -147,7 +147,7 @@ def _of_fields(kind: str, fields: Sequence[str]) -> Records:
     if kind == "entity" or len(fields) < 3:
         return Records()
     source, target, *rest = fields
-    strength = 1.0
+    strength = 0.0
     if len(rest) > 1 and (len(rest) > 2 or _STRENGTH.fullmatch(rest[-1])):
         strength = _strength(rest[2] if len(rest) > 2 else rest[1])
         rest = rest[:2] if len(rest) > 2 else rest[:1]
@@ -237,5 +237,6 @@ def _keywords(field: str) -> tuple[str, ...]:
 
 
 def _strength(field: str) -> float:
+    """A number from 1 to 10, 0 where none is stated."""
     found = _NUMBER.search(field)
-    return min(10.0, max(1.0, float(found[0]))) if found else 1.0
+    return min(10.0, max(1.0, float(found[0]))) if found else 0.0

@@ -58,7 +58,11 @@ def read_correct(text: str, count: int) -> list[bool]:
     MalformedReplyError
         A mark is missing or is neither true nor false.
     """
-    found = json.loads(text).get("correct")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    found = value.get("correct") if isinstance(value, dict) else None
     if not isinstance(found, list) or len(found) != count or not all(
             isinstance(mark, bool) for mark in found):
         raise MalformedReplyError("the judge was asked for {count} marks, true or false, and did not "

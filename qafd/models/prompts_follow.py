@@ -6,7 +6,7 @@ Not from one of the papers: their questions stand alone.
 from collections.abc import Sequence
 
 from qafd.errors import MalformedReplyError
-from qafd.models import Message
+from qafd.models import Message, Reply
 from qafd.models.prompts_answer import fence
 from qafd.reading.text.plaintext import one_line
 
@@ -38,9 +38,9 @@ def follow_messages(before: Sequence[tuple[str, str]], typed: str) -> tuple[Mess
                             f"Follow-up question: {typed}"))
 
 
-def read_follow(text: str) -> str:
-    """The question of a reply; raises MalformedReplyError when it has none or a whole essay."""
-    lines = [line.strip().strip("\"\u201c\u201d*") for line in text.splitlines() if line.strip()]
-    if len(lines) != 1 or len(lines[0]) > LONGEST_QUESTION:
+def read_follow(reply: Reply) -> str:
+    """The question of a reply; raises MalformedReplyError when it has none, half of one or an essay."""
+    lines = [line.strip().strip("\"\u201c\u201d*") for line in reply.text.splitlines() if line.strip()]
+    if reply.cut or len(lines) != 1 or not 0 < len(lines[0]) <= LONGEST_QUESTION:
         raise MalformedReplyError("the model's reply is not one question on one line.")
     return lines[0]

@@ -55,10 +55,10 @@ def show() -> None:
         overview_map(knowledge, asking=True)
         return
     how_it_was_read(question)
-    keep_asked(knowledge, question)
     client = reader(knowledge, question)
     # What moves the mass or selects a node draws the result anew, and nothing around it.
     st.fragment(part(_result))(knowledge, question, method, drawing, client)
+    keep_asked(knowledge, question)  # last: a workspace that is being written may let it wait
 
 
 def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, drawing: Drawing,

@@ -6,9 +6,10 @@ import streamlit as st
 
 from qafd.answer.conversation import FollowUp, follow_up, keep_turn, what_was_said
 from qafd.app.escaping import plain, said
+from qafd.app.explore.reading import MODEL_READS
 from qafd.app.provider import language_model
 from qafd.app.result import View
-from qafd.app.session import QUESTION, empty, exchange, fresh_key, put, put_next, session
+from qafd.app.session import QUESTION, empty, fresh_key, put, put_next, session, value_of
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.samples import EXAMPLES
@@ -33,7 +34,9 @@ def follow_box(view: View) -> None:
                           icon=":material/reply:")
     if not typed or not typed.strip():
         return
-    model = language_model(view.knowledge.url, "plan", view.question)
+    # The toggle beside the question lets a model read it; a follow-up is read by the same.
+    reads = value_of(MODEL_READS, False)
+    model = language_model(view.knowledge.url, "plan", view.question) if reads else None
     with view.knowledge.store():
         made = follow_up(typed, [what_was_said(view.retrieval, view.answer)], model)
     session().followed = Followed(made, view.question)
@@ -60,9 +63,10 @@ def how_it_was_read(question: str) -> None:
 
 def keep_asked(knowledge: KnowledgeGraph, question: str) -> None:
     """Note a question that was not the last one in this session, where the workspace can be written."""
-    asked = (knowledge.id, question)
-    if exchange("asked", asked) == asked or question in EXAMPLES.get(knowledge.name, ()):
+    asked, seen = (knowledge.id, question), session().seen
+    if seen.get("asked") == asked or question in EXAMPLES.get(knowledge.name, ()):
         return
+    seen["asked"] = asked
     followed = session().followed
     typed = followed.made.typed if followed and followed.made.question == question else ""
     try:

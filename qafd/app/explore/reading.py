@@ -17,6 +17,8 @@ from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
 
+MODEL_READS = "model_reads"
+
 
 def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
     """The model that shall read the question, in the sidebar; None for the local rules."""
@@ -26,9 +28,9 @@ def reader(knowledge: KnowledgeGraph, question: str) -> Metered | None:
     with st.sidebar:
         wanted = st.toggle(
             say("Let {model} read the question", model=plain(clean(model.name, 40))),
-            key=keep("model_reads"), bind="query-params",
+            key=keep(MODEL_READS), bind="query-params",
             help=say("It names the keywords, and the parts of a complex question when subqueries "
-                     "are on (Advanced). One call for each new question."))
+                     "are on (Advanced), and rewrites follow-ups. One call for each new question."))
     return replace(model, accepts=_names_keywords) if wanted else None
 
 

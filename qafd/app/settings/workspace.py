@@ -53,10 +53,12 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
         st.caption(say("Nothing is read or embedded yet."))
     if asked := len(knowledge.questions):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(say("{questions} kept, for follow-ups and to be asked again.",
+            st.caption(say("{questions} kept, for follow-ups and to be asked again by all who use this workspace.",
                            questions=count(asked, "question")), width="content")
-            st.button(say("Forget them"), type="tertiary", key="forget_questions",
-                      on_click=_forget_questions, args=(knowledge,))
+            if st.button(say("Forget them"), type="tertiary", key="forget_questions"):
+                with knowledge.store() as store:
+                    forget_turns(store)
+                st.rerun()
     new_workspace("new_workspace")
     if removed := session().removed:
         session().removed = ""
@@ -64,11 +66,6 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
     if not files and session().created == knowledge.name:
         st.success(say("Made {stem}; it is the chosen workspace.", stem=plain(knowledge.name)))
         st.page_link(page("documents"), label=say("Add documents"), icon=":material/upload_file:")
-
-
-def _forget_questions(knowledge: KnowledgeGraph) -> None:
-    with knowledge.store() as store:
-        forget_turns(store)
 
 
 def remake(knowledge: KnowledgeGraph) -> None:
