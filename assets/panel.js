@@ -63,6 +63,7 @@ const clamp = (value, low, high) => Math.max(low, Math.min(Math.max(low, high), 
 function create(root) {
   const p = { root, cards: [], k: 1, panX: 0, panY: 0, widths: new Map(), selected: null,
     look: kept(), placed: new Map() };
+  p.above = html("div", "above", root);
   p.grid = html("div", "grid", root);
   p.legend = html("div", "legend", root);
   p.tip = html("div", "tip", root);
@@ -511,13 +512,13 @@ function draw(p) {
   const count = p.cards.length, fit = Math.max(1, Math.floor((p.width + 14) / 354));
   const columns = Math.min(count || 1, fit, count === 3 && fit > 2 ? 3 : 2);
   p.grid.style.setProperty("--columns", columns);
-  const home = p.width < 480 || !count || count > 2 ? p.legend : p.cards[columns - 1].head;
+  const home = p.width < 480 || !count || count > 2 ? p.above : p.cards[columns - 1].head;
   if (p.tools.parentNode !== home) home.append(p.tools);
   p.root.classList.toggle("moved", p.k > 1);
   for (const c of p.cards) {
     c.w = Math.floor((p.width - 14 * (columns - 1)) / columns) - 2;
     // Four panels stand in one view of a notebook's screen.
-    c.h = count > 2 && columns > 1 ? clamp(Math.round(0.46 * c.w), 190, 420) : clamp(Math.round(0.7 * c.w), 320, 600);
+    c.h = count > 2 && columns > 1 ? clamp(Math.round(0.41 * c.w), 190, 420) : clamp(Math.round(0.7 * c.w), 320, 600);
     set(c.svg, { width: c.w, height: c.h, viewBox: `0 0 ${c.w} ${c.h}` });
     const room = Math.sqrt(c.w * c.h / Math.max(p.data.crowd?.[0] ?? p.data.nodes.length, 1));
     p.size = clamp(room / 80, 0.55, 1.2) * Math.min(Math.sqrt(p.k), 1.6);
@@ -692,7 +693,8 @@ function spot(p, n, [sx, sy, part = 0.5], off = 0) {
 const extent = (n) => ({ n, x0: n.px - n.half[0] - 2, x1: n.px + n.half[0] + 2,
   y0: n.py - n.half[1] - 1, y1: n.py + n.half[1] + 1 });
 const gap = (r, { px, py, half: [a, b] }) => Math.hypot(Math.max(r.x0 - px - a, 0, px - a - r.x1), Math.max(r.y0 - py - b, 0, py - b - r.y1));
-const meets = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+// Two names on a line need a gap wider than that between words.
+const meets = (a, b, apart = "dx" in b ? 9 : 0) => a.x0 < b.x1 + apart && b.x0 < a.x1 + apart && a.y0 < b.y1 && b.y0 < a.y1;
 const crosses = (r, e) => {
   const { px: x, py: y } = e.u, { px: X, py: Y } = e.v;
   if (Math.max(x, X) < r.x0 || Math.min(x, X) > r.x1 || Math.max(y, Y) < r.y0 || Math.min(y, Y) > r.y1)

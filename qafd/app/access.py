@@ -49,7 +49,7 @@ def access_settings() -> None:
         # not st.link_button, which would leave this page open beside the form
         st.html(render(f"[{plain(say('Sign out'))}]({signing.SIGN_OUT})"))
     elif not asks_who():
-        st.caption(say("Whoever reaches this address can use the app. Set {variable} before "
+        st.write(say("Whoever reaches this address can use the app. Set {variable} before "
                        "{command} to ask for a shared password.", variable=f"`{signing.VARIABLE}`",
                        command="`qafd app`"))
 

@@ -18,7 +18,7 @@ NEAREST = 20  # passages that may be seeds beside the names of the question
 _LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
            "variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
-_MASS = {("budget", "unit"): "Source mass (fills at most this many nodes)",
+_MASS = {("budget", "unit"): "Source mass: each tick below fills one more node",
          ("budget", ""): "Source mass (in mean capacities)",
          ("total", "tokens"): "Token budget", ("total", ""): "Mass in all"}
 Method = TypeVar("Method")

@@ -9,6 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from qafd.app.access import refuse_strangers
 from qafd.app.escaping import plain
 from qafd.app.language import speak
+from qafd.app.markup import style_words
 from qafd.app.pages import ASKS, for_a_class, name_of, pages
 from qafd.app.parts import errors_said
 from qafd.app.session import WORKSPACE, forget, session, value_of
@@ -32,6 +33,7 @@ def show() -> None:
         page = st.navigation(pages(), position="hidden" if for_a_class() else "sidebar")
         st.logo(logo, size="large")
         st.html(assets() / "page.css")
+        st.html(style_words({"menu": say("Menu")}))
         keep_workers_going()
         listen()
         run(page)

@@ -4,8 +4,9 @@ Parameters named `html` are such HTML already; all others are text, in which not
 markup. How it looks is in assets/page.css.
 """
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from qafd.app.escaping import safe, safe_lines
 
@@ -57,6 +58,17 @@ def cited(number: int, words: str, anchor: str = "") -> str:
     if anchor:
         words = f"<a href='#{anchor}-{number}'>{words}</a>"
     return f"<sup>{words}</sup>"
+
+
+def style_words(words: Mapping[str, str]) -> str:
+    """Words that a style sheet puts on the page, by the name of their variable."""
+    variables = "".join(f"--{name}: {json.dumps(text)};" for name, text in words.items())
+    return f"<style>:root {{{variables}}}</style>"
+
+
+def jump(text: str, anchor: str) -> str:
+    """A link to a place of the same page."""
+    return f"<a href='#{anchor}'>{safe(text)} ↓</a>"
 
 
 def anchored(html: str, anchor: str, number: int) -> str:

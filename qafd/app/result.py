@@ -78,7 +78,7 @@ def upon_controls(knowledge: KnowledgeGraph, question: str, method: FlowDiffusio
     They stand upon the picture and are drawn with it: who moves them waits for nothing else.
     """
     preset = value_of("preset", next(iter(PRESETS)))
-    with st.container(horizontal=True, vertical_alignment="bottom", key="upon"):
+    with st.container(horizontal=True, vertical_alignment="top", key="upon"):
         place = session().under_mass = st.container(key="mass")
         with place:
             span = partial(span_of, knowledge, question)

@@ -72,12 +72,11 @@ def is_sample(knowledge: KnowledgeGraph) -> bool:
     return knowledge.name in SAMPLES and is_at_home(knowledge)
 
 
-def new_workspace(key: str, labelled: bool = True) -> None:
+def new_workspace(key: str) -> None:
     """A name and a button that make a workspace and choose it; the key is that of the form."""
     with st.form(key, clear_on_submit=True, border=False):
         box, button = st.columns([3, 1], vertical_alignment="bottom", gap="small")
-        name = box.text_input(say("New workspace"), placeholder=say("letters, digits, - and _"),
-                              label_visibility="visible" if labelled else "collapsed")
+        name = box.text_input(say("New workspace"), placeholder=say("letters, digits, - and _"))
         # Enter and a click on the button send the form twice, empty the second time.
         if button.form_submit_button(say("Create")) and name.strip():
             _create("-".join(name.split()))
@@ -102,7 +101,7 @@ def _create(name: str) -> None:
 
 def _ask_for_name() -> None:
     st.caption(say("For documents of your own; samples and other workspaces stay as they are."))
-    new_workspace("ask_name", labelled=False)
+    new_workspace("ask_name")
 
 
 def choose_workspace() -> bool:

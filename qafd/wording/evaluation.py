@@ -25,10 +25,10 @@ class MeasureWords:
 
 MEASURES = {
     "recall@5": MeasureWords(
-        "Passages found", "R@5", "recall of the first 5 passages",
+        "Found in 5", "R@5", "share of gold passages found in 5",
         "The share of a question's gold passages among the first 5 that a method ranks."),
     "recall@2": MeasureWords(
-        "Passages found in 2", "R@2", "recall of the first 2 passages",
+        "Found in 2", "R@2", "share of gold passages found in 2",
         "The share of a question's gold passages among the first 2 that a method ranks: what tells "
         "methods apart where there are few passages in all."),
     "precision@5": MeasureWords(

@@ -225,6 +225,8 @@ def node_card(asked: DatabaseQuestion, chosen: str | None) -> None:
             st.caption(say("Click a table or column, or press Tab, arrow keys and Enter, to see why "
                            "it is there."))
             full = [n for n in retrieval.nodes if n.state == SATURATED]
+            if full:
+                st.code(asked.draft.sql, language="sql", wrap_lines=True)
             st.html(importances(retrieval, full[:FOREMOST]))
             return
         st.html(heading(node))

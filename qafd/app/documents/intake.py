@@ -33,7 +33,7 @@ def intake(knowledge: KnowledgeGraph) -> None:
             st.markdown(plain(say("{stem} is a sample: what you add here becomes part "
                                   "of your copy of it. Make a workspace for your own documents:",
                                   stem=knowledge.name)))
-            new_workspace("own_workspace", labelled=False)
+            new_workspace("own_workspace")
     files, folder, paste, page, graph = st.tabs(
         [say("Files"), say("Folder"), say("Paste text"), say("Web page"), say("Graph file")])
     with files, st.form("files", clear_on_submit=True, border=False):

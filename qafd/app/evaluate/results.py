@@ -186,15 +186,14 @@ def questions_table(result: Evaluation, knowledge: KnowledgeGraph, measure: str)
     for score in result.scores:
         trials = [score.trials[place] for place in order]
         cells[score.label] = [_ranks(trial.node_ranks if nodes else trial.ranks) for trial in trials]
-        # Short names, so that six methods fit beside the sidebar.
-        config[score.label] = st.column_config.TextColumn(clean(score.name, 40),
-                                                          help=plain(say(score.label)))
+        config[score.label] = st.column_config.TextColumn(clean(say(score.label), 40))
     event = table(cells, on_select="rerun", selection_mode="single-row", key="evaluated",
                   column_config=config)
-    st.caption(say("Places of the gold nodes among the retrieved entities, – where one is not "
-                   "retrieved; failures first. Choose a row to see what was missed.") if nodes else
-               say("Ranks of the gold passages, – where one is not ranked; failures first. Choose a "
-                   "row to see what was missed."))
+    st.caption(say("“1, 4” says that the first gold node is the first of the retrieved entities and the "
+                   "second the fourth, “–” that one is not retrieved; failures first. Choose a row to "
+                   "see what was missed.") if nodes else
+               say("“1, 4” says that the first gold passage is ranked first and the second fourth, “–” that "
+                   "one is not ranked; failures first. Choose a row to see what was missed."))
     download_csv(say("Ranks as CSV"), ["question", "kind", "gold", *(s.label for s in result.scores)],
                  lambda: _all_ranks(result), "ranks.csv")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]

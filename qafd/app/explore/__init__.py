@@ -13,7 +13,7 @@ from qafd.app.explore.edge import edge_detail
 from qafd.app.explore.explained import next_in
 from qafd.app.explore.follow import how_it_was_read, keep_asked
 from qafd.app.explore.keeping import keep_button
-from qafd.app.explore.node import card, node_detail
+from qafd.app.explore.node import answer_first, card, node_detail
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.paths import chosen_path, paths_tab
 from qafd.app.explore.reading import layered, reader
@@ -68,6 +68,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
     with left:
         view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
         view = layered(view)
+        answer_first(view)
         following = next_in(view)
         selected = picture(view, drawing, chosen_path(view))
         status_line(view, following)

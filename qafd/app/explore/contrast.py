@@ -73,7 +73,7 @@ def _option(options: Sequence[str], now: str, by: str) -> str:
 
 def _words(method: FlowDiffusion, by: str) -> str:
     if by == "preset":
-        return say("as set at the left")
+        return say("as set in the sidebar")
     if by == "mass":
         return say("mass {mass}", mass=f"{method.mass:g}")
     return f"{say(BY[by])}: {getattr(method, by)}"

@@ -166,6 +166,13 @@ def _answer(view: View) -> None:
         source_button(answer.citations[number - 1])
 
 
+def answer_first(view: View) -> None:
+    """On a phone, where the card is below the picture, the best sentence above it."""
+    if not view.answer.abstained:
+        best = view.answer.sentences[0]
+        st.html(paragraph(markup.best(best.line, best.best, 300), "narrow"))
+
+
 def _foremost(view: View) -> None:
     full = [n for n in view.retrieval.nodes if n.state == SATURATED and n.kind != "passage"][:NAMES]
     if not full:

@@ -6,10 +6,12 @@ from functools import partial
 
 import streamlit as st
 
+from qafd.app import markup
 from qafd.app.escaping import plain
 from qafd.app.explore.node import said_of
 from qafd.app.explore.remarks import drawn
 from qafd.app.graph.putting_right import known_entities, put_right
+from qafd.app.markup import paragraph
 from qafd.app.pages import page
 from qafd.app.session import keep, session
 from qafd.app.tables import table
@@ -32,6 +34,7 @@ SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
 TYPES = 12  # of a workspace that a box lists
 USUAL = ("person", "organization", "place", "product", "event", "work")
+CARD = "card"  # where a link leads that stands above the table
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
 
@@ -71,34 +74,36 @@ def _choose(found: Sequence[Entity], key: str) -> Entity:
     """The table of the first of these; the chosen one, or the first."""
     linked = st.query_params.get("entity")
     rows = found[:ROWS]
+    above = st.empty()
     event = table(
         {"name": [clean(one.name, 120) for one in rows], "type": [say_type(_type(one)) for one in rows],
          "passages": [one.passages for one in rows], "relations": [one.relations for one in rows],
          "also": [clean(", ".join(one.also), 200) for one in rows]},
         on_select="rerun", selection_mode="single-row", key=key, height=min(420, 37 + 35 * len(rows)),
         selection_default={"selection": {"rows": [
-            at for at, one in enumerate(rows) if one.id == linked]}},
+            at for at, one in enumerate(rows) if one.id == linked] or [0]}},
         column_config={"name": st.column_config.TextColumn(width=200)})
+    # A choice outlives a change to a smaller graph, which may not have its row.
+    picked = [row for row in event["selection"]["rows"] if row < len(found)]
+    chosen = found[picked[0]] if picked else found[0]
+    if picked:
+        st.query_params["entity"] = chosen.id
+    above.html(paragraph(markup.jump(say("What the documents say of {name}", name=clean(chosen.name, 80)),
+                                     CARD), "narrow"))
     shown = count(len(found), "entity")
     if len(found) > ROWS:
         shown = say("The first {rows} of {entities}", rows=ROWS, entities=shown)
     st.caption(say("{shown}. Choose a row to read what the documents say of it, to rename it, to make "
-                   "it one with another or to say its type: types are guesses of the tagger.",
+                   "it one with another or to say its type: a type with “?” is a guess of the tagger.",
                    shown=shown))
-    # A choice outlives a change to a smaller graph, which may not have its row.
-    rows_chosen: list[int] = event["selection"]["rows"]
-    for row in rows_chosen:
-        if row < len(found):
-            st.query_params["entity"] = found[row].id
-            return found[row]
-    return found[0]
+    return chosen
 
 
 def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
     facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
     if one.also:
         facts.append(say("also {names}", names=clean(", ".join(one.also[:ALSO]), 300)))
-    st.header(plain(clean(one.name, 200)), anchor=False)
+    st.header(plain(clean(one.name, 200)), anchor=CARD)
     st.caption(plain(" · ".join(filter(None, facts))))
     with knowledge.store() as store:
         said = remarks(store, one.id)

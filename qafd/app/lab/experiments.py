@@ -77,7 +77,7 @@ def sweep_tab(view: View) -> None:
     """Maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
     st.caption(say("Each cell is an exact solve of this question. Click one to load its settings; "
-                   "the controls at the left and on Explore then have them. The settings now are "
+                   "the controls of the sidebar and on Explore then have them. The settings now are "
                    "outlined."))
     left, middle, right = st.columns([3, 3, 4], gap="medium")
     variants = left.pills(say("Edge weights"), VARIANTS, selection_mode="multi",

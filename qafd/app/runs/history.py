@@ -54,7 +54,8 @@ def history(knowledge: KnowledgeGraph) -> History:
     elif not rows:
         st.write(say("No run is kept yet. Ask a question on Explore and press *Keep this run*: its "
                      "question, settings and result stay here as they were."))
-        st.page_link(page("explore"), label=say("Ask a question"), icon=":material/hub:")
+        if st.button(say("Ask a question"), type="primary", icon=":material/hub:"):
+            st.switch_page(page("explore"))
     return History(knowledge, rows, chosen)
 
 

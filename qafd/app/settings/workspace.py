@@ -53,7 +53,8 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
         st.caption(say("Nothing is read or embedded yet."))
     if asked := len(knowledge.questions):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(say("{questions} kept, for follow-ups and to be asked again by all who use this workspace.",
+            st.caption(say("{questions} kept, for follow-ups and to be asked again by all who use this "
+                           "workspace.",
                            questions=count(asked, "question")), width="content")
             if st.button(say("Forget them"), type="tertiary", key="forget_questions"):
                 with knowledge.store() as store:
@@ -130,7 +131,8 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         session().removed = name
         choose(names()[0])
         st.rerun()
-    if is_sample(knowledge) and st.button(
-            say("Restore the sample"), help=say("As it was bundled; what you added to it is gone.")):
-        remove_workspace(knowledge.url)
-        st.rerun()
+    if is_sample(knowledge):
+        st.write(say("The sample can be made as it was bundled; what you added to it is gone then."))
+        if st.button(say("Restore the sample")):
+            remove_workspace(knowledge.url)
+            st.rerun()
