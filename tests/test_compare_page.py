@@ -93,7 +93,7 @@ def test_a_question_with_gold_says_which_method_finds_it(home: Path) -> None:
         found = knowledge.retrieve(knowledge.plan(asked), METHODS[name]().fitted(knowledge.graph))
         best = {p.title for p in found.passages[:5]}
         row = table.loc[label_of(name)]
-        assert row["Passages found"] == len(gold & best) / 2
+        assert row["Found in 5"] == len(gold & best) / 2
         assert row["Passage precision"] == len(gold & best) / 5
         assert set(filter(None, row[MISSED].split("; "))) == gold - best
     assert len(page("compare", ws="songbook", q="Who sings?", methods=["qafd", "ego"],

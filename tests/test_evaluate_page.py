@@ -48,7 +48,7 @@ def test_the_sample_is_measured_at_once_on_its_bundled_questions(home: Path) -> 
     assert [f"{name} {share:.2f} (" in alt for name, share in zip(
         numbers["method"], numbers["found in 2"], strict=True)] == [True] * len(numbers)
     assert list(ranks["rank by"]) == list(numbers["method"])
-    assert list(compared["Passages found in 2"]) == list(numbers["found in 2"])
+    assert list(compared["Found in 2"]) == list(numbers["found in 2"])
     assert list(compared["difference (95%)"])[0] == ""
     assert ((nodes["F1"] > 0) & (nodes["F1"] < 1)).all()
     assert list(places["place of the node by"]) == list(numbers["method"])

@@ -59,10 +59,10 @@ def _rouge() -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer: Any = RougeScorer
-    return scorer(["rougeL"], tokenizer=_Words())
+    return scorer(["rougeL"], tokenizer=_StemmedWords())
 
 
-class _Words:
+class _StemmedWords:
     """The words of `qafd.evaluate.measures.normalized`, stemmed; rouge-score's own know a to z only."""
 
     def tokenize(self, text: str) -> list[str]:

@@ -145,7 +145,7 @@ def schema_seeds(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SchemaEvidence:
     """What a question says of each node of a schema, in the order of its graph.
 
     `named` are shares of names, `near` cosines of names and keywords, `held` the values that were
@@ -158,7 +158,7 @@ class Evidence:
     score: Floats
 
 
-def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value]) -> Evidence:
+def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequence[Value]) -> SchemaEvidence:
     """The evidence of a question, see `schema_seeds`."""
     assert graph.name_vectors is not None
     assert graph.vectors is not None
@@ -169,7 +169,7 @@ def find_evidence(graph: Graph, schema: Schema, plan: QueryPlan, values: Sequenc
     score = (named + np.array([node in held for node in graph.ids], np.float64)
              + COSINE * np.maximum(near, 0)
              + np.maximum(graph.vectors @ plan.embedding, 0).astype(np.float64))
-    return Evidence(named, near, held, score)
+    return SchemaEvidence(named, near, held, score)
 
 
 def _asked_vectors(plan: QueryPlan) -> Vectors:

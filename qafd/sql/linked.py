@@ -14,7 +14,7 @@ from qafd.graph import Graph
 from qafd.reading.text.bm25 import content_words
 from qafd.records import Floats
 from qafd.sql.draft import SqlDraft
-from qafd.sql.link import Evidence
+from qafd.sql.link import SchemaEvidence
 from qafd.sql.schema import Column, Schema, stem
 
 # Chosen on the 516 development questions of Spider 1, see docs/retrieval.md.
@@ -29,7 +29,7 @@ class LinkedSchema:
     columns: tuple[str, ...]
 
 
-def link_schema(question: str, schema: Schema, graph: Graph, evidence: Evidence,
+def link_schema(question: str, schema: Schema, graph: Graph, evidence: SchemaEvidence,
                 retrieved: Collection[str], draft: SqlDraft) -> LinkedSchema:
     """The tables and columns that a question needs.
 

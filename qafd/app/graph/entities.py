@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from qafd.app import markup
-from qafd.app.escaping import plain
+from qafd.app.escaping import plain, safe
 from qafd.app.explore.node import said_of
 from qafd.app.explore.remarks import drawn
 from qafd.app.graph.putting_right import known_entities, put_right
@@ -34,7 +34,7 @@ SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
 TYPES = 12  # of a workspace that a box lists
 USUAL = ("person", "organization", "place", "product", "event", "work")
-CARD = "card"  # where a link leads that stands above the table
+CARD = "entity"  # where a link leads that stands above the table
 ORDERS: dict[str, Callable[[tuple[Entity, ...]], tuple[Entity, ...]]] = {
     "In most passages": tuple, "Hubs first": hubs, "Orphans": orphans}
 
@@ -89,7 +89,7 @@ def _choose(found: Sequence[Entity], key: str) -> Entity:
     if picked:
         st.query_params["entity"] = chosen.id
     above.html(paragraph(markup.jump(say("What the documents say of {name}", name=clean(chosen.name, 80)),
-                                     CARD), "narrow"))
+                                     f"{CARD}-1"), "narrow"))
     shown = count(len(found), "entity")
     if len(found) > ROWS:
         shown = say("The first {rows} of {entities}", rows=ROWS, entities=shown)
@@ -103,8 +103,8 @@ def _card(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> No
     facts = [say_type(_type(one)), count(one.passages, "passage"), count(one.relations, "relation")]
     if one.also:
         facts.append(say("also {names}", names=clean(", ".join(one.also[:ALSO]), 300)))
-    st.header(plain(clean(one.name, 200)), anchor=CARD)
-    st.caption(plain(" · ".join(filter(None, facts))))
+    st.header(plain(clean(one.name, 200)), anchor=False)
+    st.html(markup.anchored(markup.small(safe(" · ".join(filter(None, facts)))), CARD, 1))
     with knowledge.store() as store:
         said = remarks(store, one.id)
     drawn(said.get("", ()))
