@@ -65,21 +65,23 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             client: LLM | None) -> None:
     """The picture with what stands upon it, the card beside it and the tabs below."""
     left, right = st.columns([5, 2], gap="medium")
-    with left:
-        view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
-        view = layered(view)
-        answer_first(view)
-        following = next_in(view)
-        selected = picture(view, drawing, chosen_path(view))
-        status_line(view, following)
-        keep_button(view)
-    with right, card():
-        ends = ends_of(selected, view, drawing.contract)
-        if ends:
-            edge_detail(view, ends, drawing.contract)
-        else:
-            node_detail(view, selected)
-    draw_tabs(_tabs(view), "tab", view)
+    # Where no connection stays open, each part would open and close the file anew.
+    with knowledge.store():
+        with left:
+            view = explored(knowledge, question, upon_controls(knowledge, question, method), client)
+            view = layered(view)
+            answer_first(view)
+            following = next_in(view)
+            selected = picture(view, drawing, chosen_path(view))
+            status_line(view, following)
+            keep_button(view)
+        with right, card():
+            ends = ends_of(selected, view, drawing.contract)
+            if ends:
+                edge_detail(view, ends, drawing.contract)
+            else:
+                node_detail(view, selected)
+        draw_tabs(_tabs(view), "tab", view)
 
 
 def _tabs(view: View) -> dict[str, Callable[[View], None]]:

@@ -9,7 +9,7 @@ import streamlit as st
 from qafd.answer import WEAK, Answer, Citation, Draft, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
-from qafd.app.escaping import plain, safe, said
+from qafd.app.escaping import capital, plain, safe, said
 from qafd.app.links import in_document
 from qafd.app.pages import page
 from qafd.app.provider import language_model, leaves_this_machine, preferences, why_no_model
@@ -39,38 +39,39 @@ def answer_tab(view: View) -> None:
     """Sentences that answer the question, and on request an answer in a model's words."""
     answer = view.answer
     model = language_model(view.knowledge.url, "answer", view.question)
-    # Where no connection stays open, each call would open and close the file, 25 ms.
-    with view.knowledge.store():
-        if model is not None:
-            _written(view, answer, model)
-        _quoted(answer, said(why_no_model()))
+    if model is not None:
+        _written(view, answer, model)
+    st.html(_quoted(answer, capital(why_no_model())))
     if model is None:
         st.page_link(page("settings"), label=say("Language models"), icon=":material/settings:")
 
 
-def _quoted(answer: Answer, why_quoted: str) -> None:
-    """The sentences and their sources, and why no model wrote instead, "" where one may."""
+def _quoted(answer: Answer, why_quoted: str) -> str:
+    """The sentences and their sources, and why no model wrote instead, "" where one may, as HTML."""
     words = say("Extractive: sentences of your documents, quoted, no language model.")
     if answer.sentences and not answer.abstained:
         words += " " + say_need(answer)
-    st.caption(f"{words} {why_quoted}", help=say(
+    meaning = say(
         "Evidence is the cosine between the question and the nearest sentence, half the share of the "
         "question's words that the bold sentence has, rare ones first, and 0.1 if it brings the kind "
         "of thing that is asked for. In letters that the model does not read, the share of the "
-        "question's words stands for the cosine."))
+        "question's words stands for the cosine.")
+    html = markup.folded(markup.small(safe(f"{words} {why_quoted}")),
+                         markup.small(safe(meaning)))
     if answer.abstained:
-        st.write(say_absence(answer).replace(ABSENT, f"**{ABSENT}**"))
+        absence = safe(say_absence(answer)).replace(safe(ABSENT), markup.bold(safe(ABSENT)))
+        html += markup.paragraph(absence, "answer")
         if not answer.sentences:
-            return
+            return html
     if gap := say_gap(answer):
-        st.caption(plain(gap))
+        html += markup.paragraph(markup.small(safe(gap)))
     if answer.abstained:
-        st.caption(say("The nearest sentences:"))
+        html += markup.paragraph(markup.small(safe(say("The nearest sentences:"))))
     near: dict[int, list[float]] = {}
     for sentence in answer.sentences:
         near.setdefault(sentence.citation, []).append(sentence.similarity)
-    st.html(markup.side_by_side([quoted_html(answer, "quoted"),
-                                 sources_html(answer.citations, "quoted", near)]))
+    return html + markup.side_by_side([quoted_html(answer, "quoted"),
+                                       sources_html(answer.citations, "quoted", near)])
 
 
 def quoted_html(answer: Answer, anchor: str = "") -> str:
