@@ -111,6 +111,10 @@ class MalformedReplyError(ModelError):
     """Tokens in, tokens out, and whether they are estimated."""
 
 
+class ReplyLimitError(MalformedReplyError):
+    """The reply ended at its limit before it was what was asked for."""
+
+
 class SpendingCapError(ModelError):
     """The next call could exceed the cap on calls, tokens or money; it was not made."""
 

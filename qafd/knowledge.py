@@ -26,6 +26,8 @@ from qafd.explain.explanation import explain
 from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.ingest.embedding import MeteredEmbedder
+from qafd.ingest.instructions import keep_prompt, prompts_in
+from qafd.ingest.tuning import Tuned, tune
 from qafd.loaded import (
     Graphs,
     corpus_of,
@@ -36,8 +38,9 @@ from qafd.loaded import (
 )
 from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
-from qafd.models.cost import Meter
+from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.models.instructions import Instructed, Instructions
 from qafd.pace import silent
 from qafd.plan import Planner, conditions_by, plan_by
 from qafd.reading.text.plaintext import one_line, storable
@@ -99,10 +102,10 @@ class KnowledgeGraph:
 
     @classmethod
     def open(cls, location: Location, keys: Mapping[str, str] | None = None,
-             meter: Meter | None = None) -> "KnowledgeGraph":
+             meter: Meter | None = None, calls: CallSettings | None = None) -> "KnowledgeGraph":
         """The workspace at a URL or path; raises StoreError when there is something else."""
         with open_workspace(location):
-            return cls(location, keys=keys, meter=meter)
+            return cls(location, keys=keys, meter=meter, calls=calls)
 
     @classmethod
     def sample(cls, name: str = "apple-amazon",
@@ -612,6 +615,58 @@ class KnowledgeGraph:
             return replace(answer, written=self.written(draft, reply, llm.name))
 
     @property
+    def instructions(self) -> Instructions:
+        """The prompts of this workspace, and how models are called."""
+        with self.store() as store:
+            return Instructions(prompts_in(store), self._calls)
+
+    def keep_prompt(self, task: str, prompt: str) -> None:
+        """Let models do a task by another prompt from now on; "" brings back ours.
+
+        Parameters
+        ----------
+        task : str
+            A key of `qafd.models.instructions.TASKS`. After a change of "extract" the documents of a
+            workspace that a model reads are read anew, by the next run.
+        prompt : str
+            With the fields that the task requires.
+
+        Raises
+        ------
+        ParameterError
+            There is no such task, or the prompt is empty, too long, or lacks a field.
+
+        Examples
+        --------
+        >>> import qafd
+        >>> kg = qafd.KnowledgeGraph.sample()
+        >>> ours = kg.instructions.prompt("plan")
+        >>> kg.keep_prompt("plan", ours + " Questions are about gardening.")
+        >>> kg.instructions.prompt("plan")[-29:]
+        'Questions are about gardening.'
+        >>> kg.keep_prompt("plan", "")
+        >>> kg.instructions.prompt("plan") == ours
+        True
+        """
+        with self.store() as store:
+            keep_prompt(store, task, prompt)
+
+    def tune_prompt(self, client: "LLM | openai.OpenAI", model: str = "") -> Tuned:
+        """A prompt and entity types for the documents of this workspace, by one call of a model.
+
+        Nothing is kept; see `keep_prompt`. `client` and `model` are as for `answer`.
+
+        Raises
+        ------
+        ParameterError
+            There is no passage.
+        ModelError
+            From the model.
+        """
+        with self.store() as store:
+            return tune(store, self._language_model(client, model))
+
+    @property
     def questions(self) -> tuple[Turn, ...]:
         """The questions that were asked of this workspace, the newest first."""
         with self.store() as store:
@@ -654,7 +709,8 @@ class KnowledgeGraph:
         """
         ways = self._ways(retrieval, plan)
         with self.store() as store:
-            return draft(retrieval, store, ways, budget=budget, length=length)
+            return draft(retrieval, store, ways, budget=budget, length=length,
+                         told=self.instructions)
 
     def _ways(self, retrieval: Retrieval, plan: QueryPlan | None) -> Sequence[ReasoningPath | Chain]:
         """The best paths of a retrieval."""
@@ -675,7 +731,9 @@ class KnowledgeGraph:
 
     def _language_model(self, client: "LLM | openai.OpenAI", model: str) -> LLM:
         if hasattr(client, "complete"):
-            return cast("LLM", client)
+            llm = cast("LLM", client)
+            # a metered one was told before
+            return llm if isinstance(llm, Metered) else Instructed(llm, self.instructions)
         from qafd.ingest.reader import chosen
         from qafd.models.endpoint import Endpoint
 
@@ -684,7 +742,8 @@ class KnowledgeGraph:
             with self.store() as store:
                 reads = chosen(store).model
             model = _meant(Endpoint("", url, client=client).models(), reads)
-        return Endpoint(model, url, client=client).with_settings(self._calls)
+        return Instructed(Endpoint(model, url, client=client).with_settings(self._calls),
+                          self.instructions)
 
     def evidence(self, node_ids: Iterable[str]) -> tuple[Evidence, ...]:
         """The sentences that mention some nodes."""

@@ -13,6 +13,7 @@ from qafd.explain.conditions import tabulate_conditions
 from qafd.explain.paths import ReasoningPath
 from qafd.models import Message, Reply
 from qafd.models.embedder import Embedder
+from qafd.models.instructions import USUAL, Instructions
 from qafd.models.prompts_answer import ABSENT, answer_messages
 from qafd.models.prompts_conditions import exact_messages
 from qafd.reading.names.languages import ENGLISH, language_of
@@ -145,7 +146,7 @@ class Answer:
 
 
 def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath | Chain] = (), *,
-          budget: int = BUDGET, length: str = "short") -> Draft:
+          budget: int = BUDGET, length: str = "short", told: Instructions = USUAL) -> Draft:
     """The prompt for a retrieval, Prompt 3; `budget` in tokens, `length` as in `LENGTHS`.
 
     Of an exact retrieval it is that of SG-RAG's Table 15, with the conditions of the candidates.
@@ -154,10 +155,11 @@ def draft(retrieval: Retrieval, store: Workspace, ways: Sequence[ReasoningPath |
     if answers:
         context = build_table_context(retrieval, answers, budget)
         return Draft(retrieval.query, context,
-                     exact_messages(retrieval.query, context.text, length))
+                     exact_messages(retrieval.query, context.text, length,
+                                    told.prompt("exact")))
     context = build_context(retrieval, store, ways, budget)
     return Draft(retrieval.query, context,
-                 answer_messages(retrieval.query, context.text, length))
+                 answer_messages(retrieval.query, context.text, length, told.prompt("answer")))
 
 
 def written(draft: Draft, reply: Reply, model: str, store: Workspace, embedder: Embedder) -> Written:

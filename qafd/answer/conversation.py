@@ -12,7 +12,8 @@ from qafd.answer import Answer
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.models import LLM, Reply
 from qafd.models.cost import Metered
-from qafd.models.prompts_follow import FOLLOW_TOKENS, follow_messages, read_follow
+from qafd.models.instructions import instructions_of
+from qafd.models.prompts_follow import follow_messages, read_follow
 from qafd.reading.text.lexicons import words as lexicon
 from qafd.reading.text.plaintext import one_line, storable
 from qafd.retrieve.base import Retrieval
@@ -148,7 +149,9 @@ def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -
         before = [(turn.question, turn.answer) for turn in said[-SHOWN:]]
         if isinstance(client, Metered):  # what is no question is not kept to be answered from
             client = replace(client, accepts=_is_question)
-        reply = client.complete(follow_messages(before, typed), max_tokens=FOLLOW_TOKENS)
+        told = instructions_of(client)
+        reply = client.complete(follow_messages(before, typed, told.prompt("follow")),
+                                max_tokens=told.calls.plan_tokens)
         return FollowUp(typed, read_follow(reply), client.name)
     except ModelError as error:
         made = by_rules(typed, said[-1])

@@ -14,6 +14,7 @@ from qafd.explain.matching_steps import walk_through
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered, tokens_of
+from qafd.models.instructions import instructions_of
 from qafd.models.prompts_conditions import holds_query, query_messages
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
@@ -116,11 +117,12 @@ def _read(knowledge: KnowledgeGraph, graph: Graph, plan: QueryPlan) -> QueryPlan
     if model is None:
         return plan
     name = plain(clean(model.name, 40))
+    messages = query_messages(plan.words, instructions_of(model).prompt("query"))
     wanted = st.toggle(
         say("Let {model} read the conditions", model=name), key=keep("model_reads_conditions"),
         bind="query-params",
         help=say("One call of about {tokens} tokens for each new question; without it, rules read "
-                 "the names of the question.", tokens=f"{tokens_of(query_messages(plan.words)):,}"))
+                 "the names of the question.", tokens=f"{tokens_of(messages):,}"))
     if not wanted:
         return plan
     key = (knowledge.id, knowledge.version(graph), plan.question, model.name)

@@ -13,9 +13,12 @@ from qafd.app.home import home
 from qafd.app.keys import key_for
 from qafd.app.session import session
 from qafd.errors import ParameterError, QafdError
+from qafd.ingest.instructions import prompts_in
 from qafd.models.address import check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
+from qafd.models.instructions import Instructed, Instructions
 from qafd.preferences import PROVIDERS, Preferences, load
+from qafd.storage import open_workspace
 from qafd.wording import say, say_error
 
 if TYPE_CHECKING:
@@ -96,7 +99,9 @@ def language_model(workspace: str, purpose: str, question: str = "") -> Metered 
     if llm is None:
         return None
     price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
-    return Metered(llm, workspace, spending(), price, chosen.base_url, purpose, question=question)
+    with open_workspace(workspace, shared=True) as store:
+        told = Instructed(llm, Instructions(prompts_in(store), chosen.calls))
+    return Metered(told, workspace, spending(), price, chosen.base_url, purpose, question=question)
 
 
 def spending() -> Meter:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qafd.app.explore.follow import Followed
     from qafd.app.runs.opened import Sent
     from qafd.evaluate.judge import Verdict
+    from qafd.ingest.tuning import Tuned
     from qafd.models.cost import Meter
     from qafd.sql.plan import SchemaPlan
 
@@ -69,6 +70,10 @@ class Session:
     """Grades of answers, by what was graded."""
     chosen_seeds: "dict[tuple[str, str], SchemaPlan]" = field(default_factory=dict)
     """What a model chose for questions to databases, by source and question."""
+    drafted: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Prompts that are shown but not kept, by the id of their workspace and their task."""
+    tuned: "Tuned | None" = None
+    """The prompt that was last tuned to documents."""
     created: str = ""
     """The workspace that was made last."""
     removed: str = ""

@@ -11,7 +11,7 @@ from qafd.app.escaping import plain, said
 from qafd.app.home import home
 from qafd.app.keys import keys
 from qafd.app.language import spoken
-from qafd.app.provider import spending
+from qafd.app.provider import preferences, spending
 from qafd.app.session import WORKSPACE, put_next, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
@@ -145,7 +145,7 @@ def workspace() -> KnowledgeGraph:
     chosen = chosen_name()
     if chosen in SAMPLES and path_of(chosen) != named_file():
         KnowledgeGraph.sample(chosen, home())
-    return KnowledgeGraph.open(path_of(chosen), keys(), spending())
+    return KnowledgeGraph.open(path_of(chosen), keys(), spending(), preferences().calls)
 
 
 def keep_workers_going() -> None:

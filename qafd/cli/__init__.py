@@ -30,6 +30,7 @@ COMMANDS = {
     "status": ("indexing.status", "Count what the workspace holds."),
     "backup": ("indexing.backup", "Copy the workspace safely while it is in use."),
     "layers": ("indexing.layers", "List the derived layers that methods need, and build them."),
+    "prompts": ("prompting.prompts", "List the prompts of a workspace, print one, or change it."),
     "ledger": ("indexing.ledger", "Sum up the calls to language models."),
     "docs": ("curating.docs", "List, search, delete, restore or erase documents."),
     "entities": ("curating.list_entities", "List entities, or which may be the same."),

@@ -26,6 +26,7 @@ from qafd.models import Streamed
 from qafd.models.address import is_local
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Meter, Metered, Price
+from qafd.models.instructions import Instructed
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
@@ -60,7 +61,7 @@ def answer(inquiry: Inquiry, model: str | None, base_url: str | None, length: st
     if model and not (prompt and plan == "rules"):
         endpoint = endpoint_named(model, base_url)
         calls = settings_of_calls(most, endpoint)
-        client = meter_calls(knowledge, inquiry.text, endpoint.with_settings(calls), most)
+        client = meter_calls(knowledge, inquiry.text, endpoint, calls, most)
     if plan == "model":
         if client is None:
             raise ParameterError("--plan model has no model to ask; name one with --model, or leave "
@@ -114,11 +115,13 @@ def keep_question(inquiry: Inquiry, typed: str) -> None:
 
 
 def meter_calls(knowledge: KnowledgeGraph, question: str, endpoint: "Endpoint",
-                most: dict[str, float | None]) -> Metered:
-    """The named endpoint, capped, its calls noted in the workspace and never paid for twice."""
+                calls: CallSettings, most: dict[str, float | None]) -> Metered:
+    """The named endpoint, called and instructed as the workspace says, and capped; its calls are
+    noted in the workspace and never paid for twice."""
     price = price_at(endpoint)
     cap = change_cap(most, spending().cap_where(price is not None))
-    return Metered(endpoint, knowledge.url, Meter(cap), price, endpoint.base_url, "answer",
+    told = Instructed(endpoint.with_settings(calls), replace(knowledge.instructions, calls=calls))
+    return Metered(told, knowledge.url, Meter(cap), price, endpoint.base_url, "answer",
                    f"answer {now()}", question=question)
 
 

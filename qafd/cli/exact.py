@@ -69,7 +69,7 @@ def exact(db: Path | None, question: str, evidence: str, answers: int, add: Sequ
     if model:
         endpoint = endpoint_named(model, base_url)
         calls = settings_of_calls(most, endpoint)
-        client = meter_calls(knowledge, asked, endpoint.with_settings(calls), most)
+        client = meter_calls(knowledge, asked, endpoint, calls, most)
     method = ExactMatches(evidence=evidence, answers=answers)
     graph = knowledge.graph
     plan = _plan(knowledge, graph, asked, ConditionChanges(add, remove, negate), client)

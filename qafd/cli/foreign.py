@@ -119,7 +119,7 @@ def _client(db: Path | None, question: str, model: str | None, base_url: str | N
                              "--db FILE or set QAFD_DB")
     endpoint = endpoint_named(model, base_url)
     calls = settings_of_calls(most, endpoint)
-    client = meter_calls(open_graph(db), question, endpoint.with_settings(calls), most)
+    client = meter_calls(open_graph(db), question, endpoint, calls, most)
     return replace(client, purpose="sql")
 
 

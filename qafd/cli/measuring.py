@@ -42,6 +42,7 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Metered
+from qafd.models.instructions import Instructed, instructions_of
 from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import configured
@@ -186,7 +187,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Pa
         if model:
             endpoint = endpoint_named(model, base_url)
             calls = settings_of_calls(options, endpoint)
-            client = meter_calls(knowledge, "", endpoint.with_settings(calls), options)
+            client = meter_calls(knowledge, "", endpoint, calls, options)
         writing = Writing(calls.fit(tokens), length, calls.answer_tokens)
         chosen = configured(methods, knowledge.graph)
         judging: Judging | None = None
@@ -230,7 +231,8 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered, calls:
     if price is None and client.meter.cap.cost is not None:
         raise ParameterError("there is no price for {model}, so its cost cannot be capped; enter it in "
                              "Settings, or cap tokens with --max-tokens", model=name)
-    return replace(client, llm=other, price=price, purpose="judge")
+    told = Instructed(other, instructions_of(client))
+    return replace(client, llm=told, price=price, purpose="judge")
 
 
 def _judged(result: AnswerResult, judging: Judging, progress: Callable[[Progress], None]

@@ -12,8 +12,9 @@ from statistics import fmean, stdev
 from qafd.errors import MalformedReplyError, ParameterError
 from qafd.models import LLM, Message, Reply
 from qafd.models.cost import Metered
+from qafd.models.instructions import instructions_of
 from qafd.models.prompts_answer import (
-    JUDGE_TOKENS,
+    JUDGE,
     PAPER,
     Criterion,
     judge_messages,
@@ -92,10 +93,12 @@ def judge(question: str, answers: Mapping[str, str], client: LLM, *, repeats: in
     schema = judge_schema(len(names), criteria)
     if isinstance(client, Metered):
         client = replace(client, accepts=graded(len(names), criteria))
-    for order, messages in rounds(question, distinct(answers), repeats, criteria):
+    told = instructions_of(client)
+    for order, messages in rounds(question, distinct(answers), repeats, criteria,
+                                  told.prompt("judge")):
         spent = (0, 0, False)
         try:
-            reply = client.complete(messages, schema=schema, max_tokens=JUDGE_TOKENS)
+            reply = client.complete(messages, schema=schema, max_tokens=told.calls.judge_tokens)
             spent = (reply.tokens_in, reply.tokens_out, reply.estimated)
             grades = read_grades(reply.text, len(order), criteria)
             read.append(dict(zip(order, grades, strict=True)))
@@ -122,14 +125,14 @@ def distinct(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def rounds(question: str, answers: Mapping[str, str], repeats: int,
-           criteria: Sequence[Criterion] = PAPER
+           criteria: Sequence[Criterion] = PAPER, prompt: str = JUDGE
            ) -> Iterator[tuple[list[str], tuple[Message, ...]]]:
     """What `judge` sends in each round, and the names in the order in which it shows answers."""
     names = list(answers)
     for number in range(repeats):
         order = names[::-1] if number % 2 else names
         yield order, judge_messages(question, [answers[name] for name in order], criteria,
-                                    number + 1)
+                                    number + 1, prompt)
 
 
 def graded(count: int, criteria: Sequence[Criterion] = PAPER) -> Callable[[Reply], bool]:

@@ -16,7 +16,8 @@ from qafd.ingest.progress import Progress, never
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import LLM
 from qafd.models.cost import Metered, tokens_of
-from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS, PAPER, judge_schema
+from qafd.models.instructions import instructions_of
+from qafd.models.prompts_answer import ABSENT, PAPER, judge_schema
 from qafd.pace import silent
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.retrieve.base import Retriever
@@ -105,15 +106,18 @@ def quoted(knowledge: KnowledgeGraph, result: Evaluation, methods: Mapping[str, 
 def estimate(asked: Sequence[Answers], client: Metered, repeats: int) -> Estimate:
     """What `opinions` will spend at most, from what is to be sent; no call is made."""
     calls, stored, sent = 0, 0, 0
+    told = instructions_of(client)
+    limit = told.calls.judge_tokens
     for answers in asked:
         texts = distinct(answers.texts)
         schema = judge_schema(len(texts))
-        for _, messages in rounds(answers.question, texts, repeats):
-            if client.stored(client.key(messages, schema, JUDGE_TOKENS)) is not None:
+        for _, messages in rounds(answers.question, texts, repeats,
+                                  prompt=told.prompt("judge")):
+            if client.stored(client.key(messages, schema, limit)) is not None:
                 stored += 1
                 continue
             calls, sent = calls + 1, sent + tokens_of(messages)
-    received = calls * JUDGE_TOKENS
+    received = calls * limit
     return Estimate(calls, stored, sent, received,
                     client.price.of(sent, received) if client.price else None)
 

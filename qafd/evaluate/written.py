@@ -30,9 +30,9 @@ from qafd.ingest.progress import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import Reply
 from qafd.models.cost import Metered, tokens_of
-from qafd.models.prompts_answer import ABSENT, JUDGE_TOKENS, judge_messages
+from qafd.models.instructions import instructions_of
+from qafd.models.prompts_answer import ABSENT, judge_messages
 from qafd.models.prompts_correct import (
-    CORRECT_TOKENS,
     correct_messages,
     correct_schema,
     read_correct,
@@ -210,13 +210,16 @@ def estimate_cost(knowledge: KnowledgeGraph, questions: Sequence[Question],
         if judging is None:
             continue
         texts = ["word " * writing.reply_tokens] * len(methods)
+        told = instructions_of(judging.client)
+        limit = judging.rounds * told.calls.judge_tokens
         if judging.grades:
-            judged, marked = judged + judging.rounds, marked + judging.rounds * JUDGE_TOKENS
-            shown += judging.rounds * tokens_of(judge_messages(question.text, texts))
-        if judging.correct and question.answers:
-            judged, marked = judged + judging.rounds, marked + judging.rounds * CORRECT_TOKENS
+            judged, marked = judged + judging.rounds, marked + limit
             shown += judging.rounds * tokens_of(
-                correct_messages(question.text, question.answers, texts))
+                judge_messages(question.text, texts, prompt=told.prompt("judge")))
+        if judging.correct and question.answers:
+            judged, marked = judged + judging.rounds, marked + limit
+            shown += judging.rounds * tokens_of(correct_messages(
+                question.text, question.answers, texts, prompt=told.prompt("correct")))
     prices = [(client.price, sent, received)]
     if judging is not None:
         prices.append((judging.client.price, shown, marked))
@@ -279,12 +282,14 @@ def _marks(question: Question, texts: Sequence[str], client: Metered, repeats: i
     client = replace(client, accepts=_marks_all(len(texts)))
     rounds: list[dict[str, bool]] = []
     failure: MalformedReplyError | None = None
+    told = instructions_of(client)
     for number in range(repeats):
         shown = texts[::-1] if number % 2 else texts
-        messages = correct_messages(question.text, question.answers, shown, number + 1)
+        messages = correct_messages(question.text, question.answers, shown, number + 1,
+                                    told.prompt("correct"))
         try:
             reply = client.complete(messages, schema=correct_schema(len(shown)),
-                                    max_tokens=CORRECT_TOKENS)
+                                    max_tokens=told.calls.judge_tokens)
             rounds.append(dict(zip(shown, read_correct(reply.text, len(shown)), strict=True)))
         except MalformedReplyError as error:
             failure = error

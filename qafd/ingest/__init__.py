@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from qafd.child import ForkServer
 from qafd.errors import BusyError, MissingKeyError, ModelError, ParseError, SpendingCapError
 from qafd.ingest.engine import Batch, BatchExtractor, Engine, Models, Readings
+from qafd.ingest.llm_extract import grouped
 from qafd.ingest.progress import Progress, never
 from qafd.ingest.reader import NO_KEYS, Keys, Local, ModelChoice, chosen, engine_of, extractor_of
 from qafd.ingest.update import GraphUpdate
@@ -170,8 +171,8 @@ def plan(location: Location, sources: Iterable[tuple[str, bytes]] = (),
             for file in names:
                 passages |= {c.id: c for c in place.log.pending(file, name)}
                 given |= {c.id: c for c in place.log.given(file, name).values()}
-        planned = (extractor.plan(passages.values(), choice.in_flight) if choice.model
-                   else NO_READING)
+        groups = grouped(list(passages.values()), choice.together)
+        planned = extractor.plan(groups, choice.in_flight) if choice.model else NO_READING
         if not choice.embedder:
             return planned
         sizes = _sizes_of(store, choice.embedder, anew, (passages | given).values())

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 
@@ -15,17 +17,20 @@ from qafd.ingest.grounding import Grounded, ground
 from qafd.models import LLM, Message, Reply
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan, plan_run
+from qafd.models.instructions import instructions_of
 from qafd.models.prompts import (
     ENTITY_TYPES,
     Records,
     again,
     extract_messages,
+    last_passage,
     more,
-    read_records,
+    read_passages,
 )
 from qafd.records import Chunk, Extraction, Vectors
 
-REPLY_TOKENS = 2048  # most that a reply may have
+REPLY_TOKENS = 4096  # most that a reply may have
+TOGETHER = 4  # passages of a call: about the text that the papers show a model at once
 PATIENCE = 8  # calls in a row that may fail before the others are not made
 
 
@@ -53,100 +58,155 @@ class ModelReading:
     doubt: str = ""
 
 
-class ModelExtractor:
-    """Prompt 1 over a chunk; what is no record, or not in the chunk, is dropped.
+@dataclass(frozen=True)
+class _Heard:
+    """The records of some passages, of which those from place `cut` on may lack some."""
 
-    Sentences, title and heading come from the local reading of the same chunk. A reply that names
-    nothing in the chunk is shown to the model once more, with an example; when the next one is no
-    better, the local reading stands in.
+    records: Sequence[Records]
+    cut: int
+
+    def __add__(self, more: "_Heard") -> "_Heard":
+        records = [one + other for one, other in zip(self.records, more.records, strict=True)]
+        return _Heard(records, min(self.cut, more.cut))
+
+
+Pair = tuple[Chunk, Extraction]
+"""A passage and its local reading."""
+
+
+class ModelExtractor:
+    """Prompt 1 over some passages; what is no record, or not in its passage, is dropped.
+
+    Sentences, title and heading come from the local reading of the same passage. A reply that names
+    nothing in the passages is shown to the model once more; a passage of several that it leaves out
+    or does not come to the end of is asked about alone. Where that does not help, the local reading
+    stands in.
 
     Parameters
     ----------
     llm : LLM
-        A `Metered` one is told which chunk it is asked about.
+        A `Metered` one is told which document it is asked about; its instructions have the prompt.
     types : sequence of str
         Entity types to look for; another type that the model gives is kept as "OTHER".
     language : str
         Of descriptions and keywords.
     gleanings : int
         How often to ask for what was missed.
+    reply_tokens : int
+        Most that a reply may have.
     """
 
     def __init__(self, llm: LLM, types: Sequence[str] = ENTITY_TYPES, language: str = "English",
-                 gleanings: int = 0) -> None:
-        self._llm, self._types = llm, tuple(types)
-        self._language, self._gleanings = language, gleanings
-        probe = extract_messages(Chunk("", "", "", "", 0, 0), self._types, language)
-        options = repr((probe[0].content, gleanings, REPLY_TOKENS)).encode()
-        self.name = f"{llm.name}/records-1-{hashlib.sha256(options).hexdigest()[:8]}"
+                 gleanings: int = 0, reply_tokens: int = REPLY_TOKENS) -> None:
+        self._llm, self._types, self._language = llm, tuple(types), language
+        self._gleanings, self._limit = gleanings, reply_tokens
+        self._prompt = instructions_of(llm).prompt("extract")
+        options = repr((self._messages([])[0].content, gleanings)).encode()
+        self.name = f"{llm.name}/records-2-{hashlib.sha256(options).hexdigest()[:8]}"
 
     def read(self, chunk: Chunk, local: Extraction) -> ModelReading:
-        """The log entry of a chunk.
+        """The log entry of a passage; see `read_together`."""
+        return self.read_together([(chunk, local)])[0]
+
+    def read_together(self, pairs: Sequence[Pair]) -> list[ModelReading]:
+        """The log entries of passages of one document.
 
         Raises
         ------
         ModelError
-            No reply was to be had; the chunk waits for another run.
+            No reply was to be had; the passages wait for another run.
         """
-        if not _has_letters(chunk):
-            return ModelReading(replace(local, extractor=self.name))
-        llm = self._model_for(chunk, local)
-        messages = extract_messages(chunk, self._types, self._language)
-        reply = _asked(llm, messages)
-        found = self._ground(chunk, local, reply)
-        if not found:
+        asked = [pair for pair in pairs if _has_letters(pair[0])]
+        read = iter(self._read(asked) if asked else [])
+        return [next(read) if _has_letters(chunk) else
+                ModelReading(replace(local, extractor=self.name)) for chunk, local in pairs]
+
+    def _read(self, pairs: Sequence[Pair]) -> Iterator[ModelReading]:
+        heard = self._ask(pairs)
+        for place, (pair, records) in enumerate(zip(pairs, heard.records, strict=True)):
+            found, cut = self._ground(pair, records), place >= heard.cut
+            if len(pairs) > 1 and (cut or not found):
+                alone = self._ask([pair], retry=False)
+                found, cut = self._ground(pair, alone.records[0] + records), alone.cut == 0
+            if not found:
+                local = replace(pair[1], extractor=self.name)
+                yield ModelReading(local, ReadingDoubt.UNGROUNDED)
+            else:
+                doubt = ReadingDoubt.CUT if cut else word_near(found.near)
+                yield ModelReading(found.extraction, doubt)
+
+    def _ask(self, pairs: Sequence[Pair], retry: bool = True) -> _Heard:
+        """What the model says of some passages, with what it missed at first."""
+        llm, count = self._model_for(pairs), len(pairs)
+        messages = self._messages([chunk for chunk, _ in pairs])
+        reply = self._reply(llm, messages)
+        if retry and not self._grounds(pairs, reply):
             messages = again(messages, reply.text if reply is not None else "")
-            reply = _asked(llm, messages)
-            found = self._ground(chunk, local, reply)
-        if reply is None or not found:
-            return ModelReading(replace(local, extractor=self.name), ReadingDoubt.UNGROUNDED)
-        records, cut = read_records(reply.text), reply.cut
+            reply = self._reply(llm, messages)
+        heard = _heard(reply, count)
         for _ in range(self._gleanings):
-            messages = more(messages, reply.text)
-            reply = _asked(llm, messages)
-            if reply is None or not (added := read_records(reply.text)):
+            if reply is None or not self._grounds(pairs, reply):
                 break
-            records += added
-            cut = cut or reply.cut
-        found = ground(chunk, local, records, self.name, self._types)
-        if cut:
-            return ModelReading(found.extraction, ReadingDoubt.CUT)
-        return ModelReading(found.extraction, word_near(found.near))
+            messages = more(messages, reply.text)
+            reply = self._reply(llm, messages)
+            heard += _heard(reply, count)
+        return heard
 
-    def _ground(self, chunk: Chunk, local: Extraction, reply: Reply | None) -> Grounded:
-        records = read_records(reply.text) if reply is not None else Records()
-        return ground(chunk, local, records, self.name, self._types)
+    def _messages(self, chunks: Sequence[Chunk]) -> tuple[Message, ...]:
+        return extract_messages(chunks, self._types, self._language, self._prompt)
 
-    def _model_for(self, chunk: Chunk, local: Extraction) -> LLM:
-        """The model; a metered one keeps the whole replies that name what is in the chunk."""
+    def _reply(self, llm: LLM, messages: Sequence[Message]) -> Reply | None:
+        """A reply; None when the model answered nothing."""
+        try:
+            return llm.complete(messages, max_tokens=self._limit)
+        except MalformedReplyError:
+            return None
+
+    def _ground(self, pair: Pair, records: Records) -> Grounded:
+        return ground(*pair, records, self.name, self._types)
+
+    def _grounds(self, pairs: Sequence[Pair], reply: Reply | None) -> bool:
+        """Whether a reply names anything that is in its passage."""
+        records = _heard(reply, len(pairs)).records
+        return any(self._ground(pair, said) for pair, said in zip(pairs, records, strict=True))
+
+    def _model_for(self, pairs: Sequence[Pair]) -> LLM:
+        """The model; a metered one keeps the whole replies that name what is in the passages."""
         if not isinstance(self._llm, Metered):
             return self._llm
 
         def accept(reply: Reply) -> bool:
-            return not reply.cut and bool(self._ground(chunk, local, reply))
+            return not reply.cut and self._grounds(pairs, reply)
 
-        about = self._llm.about(chunk=chunk.id, document=chunk.document)
+        about = self._llm.about(chunk=" ".join(chunk.id for chunk, _ in pairs),
+                                document=pairs[0][0].document)
         return replace(about, accepts=accept)
 
-    def plan(self, chunks: Iterable[Chunk], in_flight: int = 4) -> RunPlan:
-        """What reading these chunks would take; no call is made."""
+    def plan(self, groups: Iterable[Sequence[Chunk]], in_flight: int = 4) -> RunPlan:
+        """What reading these passages, those of a group together, would take; no call is made."""
         assert isinstance(self._llm, Metered)
-        return plan_run(self._llm, (
-            extract_messages(chunk, self._types, self._language) for chunk in chunks
-            if _has_letters(chunk)), REPLY_TOKENS, rounds=1 + self._gleanings,
-            in_flight=in_flight)
+        asked = ([chunk for chunk in group if _has_letters(chunk)] for group in groups)
+        return plan_run(self._llm, ((self._messages(group), len(group)) for group in asked if group),
+                        self._limit, rounds=1 + self._gleanings, in_flight=in_flight)
+
+
+def _heard(reply: Reply | None, count: int) -> _Heard:
+    if reply is None:
+        return _Heard([Records()] * count, count)
+    return _Heard(read_passages(reply.text, count),
+                  last_passage(reply.text) - 1 if reply.cut else count)
+
+
+def grouped(chunks: Sequence[Chunk], together: int = TOGETHER) -> Iterator[Sequence[Chunk]]:
+    """Passages that a model is shown together: neighbors of one document, at most so many."""
+    for _, own in groupby(chunks, attrgetter("document")):
+        passages = list(own)
+        for at in range(0, len(passages), together):
+            yield passages[at:at + together]
 
 
 def _has_letters(chunk: Chunk) -> bool:
     return any(character.isalpha() for character in chunk.text)
-
-
-def _asked(llm: LLM, messages: Sequence[Message]) -> Reply | None:
-    """A reply; None when the model answered nothing."""
-    try:
-        return llm.complete(messages, max_tokens=REPLY_TOKENS)
-    except MalformedReplyError:
-        return None
 
 
 class ModelEngine:
@@ -156,22 +216,28 @@ class ModelEngine:
     failures in a row, a spent cap or a refused key, the calls that are left are not made.
     """
 
-    def __init__(self, extractor: ModelExtractor, base: Engine, in_flight: int = 4) -> None:
+    def __init__(self, extractor: ModelExtractor, base: Engine, in_flight: int = 4,
+                 together: int = TOGETHER) -> None:
         self.models = base.models._replace(extractor=extractor.name)
         self._extractor, self._base, self._in_flight = extractor, base, in_flight
+        self._together = together
         self._stop: ModelError | None = None
         self._failures = 0
 
     def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
-        """Every passage as a batch of its own, in order; its failure instead of its reading."""
-        waiting: deque[tuple[str, Chunk, Vectors, Future[ModelReading]]] = deque()
+        """The passages of each call as a batch, in order; its failure instead of their readings."""
+        waiting: deque[tuple[str, Sequence[Chunk], Sequence[Vectors], Future[list[ModelReading]]]]
+        waiting = deque()
         with ThreadPoolExecutor(self._in_flight) as pool:
             try:
                 for (source, chunks), local in self._base.read_all(batches):
-                    for chunk, extraction, vectors in zip(
-                            chunks, local.extractions, local.vectors, strict=True):
-                        waiting.append((source, chunk, vectors,
-                                        pool.submit(self._read, chunk, extraction)))
+                    at = 0
+                    for group in grouped(chunks, self._together):
+                        own = slice(at, at + len(group))
+                        at += len(group)
+                        pairs = list(zip(group, local.extractions[own], strict=True))
+                        waiting.append((source, group, local.vectors[own],
+                                        pool.submit(self._read, pairs)))
                         while len(waiting) > 2 * self._in_flight:
                             yield self._result(*waiting.popleft())
                 while waiting:
@@ -188,11 +254,11 @@ class ModelEngine:
         """Unit rows, shape (k, d)."""
         return self._base.embed(names)
 
-    def _read(self, chunk: Chunk, local: Extraction) -> ModelReading:
+    def _read(self, pairs: Sequence[Pair]) -> list[ModelReading]:
         if self._stop is not None:
             raise self._stop
         try:
-            reading = self._extractor.read(chunk, local)
+            readings = self._extractor.read_together(pairs)
         except (SpendingCapError, MissingKeyError) as error:
             self._stop = error
             raise
@@ -202,14 +268,15 @@ class ModelEngine:
                 self._stop = error
             raise
         self._failures = 0
-        return reading
+        return readings
 
-    def _result(self, source: str, chunk: Chunk, vectors: Vectors, future: "Future[ModelReading]"
-                ) -> tuple[Batch, Readings]:
+    def _result(self, source: str, chunks: Sequence[Chunk], vectors: Sequence[Vectors],
+                future: "Future[list[ModelReading]]") -> tuple[Batch, Readings]:
         nothing = np.zeros((0, self.models.dimension), np.float32)
         try:
-            reading = future.result()
+            readings = future.result()
         except ModelError as error:
-            return (source, ()), Readings((), (), (), nothing, failed=(error,))
-        return (source, (chunk,)), Readings(
-            (reading.extraction,), (vectors,), (), nothing, doubts=(reading.doubt,))
+            return (source, ()), Readings((), (), (), nothing, failed=(error,) * len(chunks))
+        return (source, chunks), Readings(
+            tuple(reading.extraction for reading in readings), tuple(vectors), (), nothing,
+            doubts=tuple(reading.doubt for reading in readings))

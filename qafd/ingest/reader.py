@@ -8,11 +8,13 @@ from qafd.errors import ParameterError
 from qafd.ingest.cluster import Cluster
 from qafd.ingest.embedding import EndpointEngine, MeteredEmbedder
 from qafd.ingest.engine import BatchExtractor, Engine, Here, Pool, Workers
-from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
+from qafd.ingest.instructions import prompts_in
+from qafd.ingest.llm_extract import REPLY_TOKENS, TOGETHER, ModelEngine, ModelExtractor
 from qafd.models import LLM
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Cap, Meter, Metered, Price, meter_of
 from qafd.models.embedder import PassageEmbedder
+from qafd.models.instructions import Instructed, Instructions
 from qafd.models.prompts import ENTITY_TYPES
 from qafd.storage import Workspace
 
@@ -33,8 +35,12 @@ class ModelChoice:
         See `ModelExtractor`.
     in_flight : int
         Calls at a time.
+    together : int
+        Passages of a call.
     deadline, attempts
         Of a call, see `Endpoint`.
+    reply_tokens : int
+        Most that a reply may have.
     cap : Cap
         Of one run.
     price : Price, optional
@@ -51,8 +57,10 @@ class ModelChoice:
     language: str = "English"
     gleanings: int = 0
     in_flight: int = 4
+    together: int = TOGETHER
     deadline: float = 120.0
     attempts: int = 4
+    reply_tokens: int = REPLY_TOKENS
     cap: Cap = field(default_factory=Cap)
     price: Price | None = None
     embedder: str = ""
@@ -61,6 +69,7 @@ class ModelChoice:
 
     def __post_init__(self) -> None:
         for name, low, high in (("gleanings", 0, 3), ("in_flight", 1, 32), ("attempts", 1, 10),
+                                ("together", 1, 16), ("reply_tokens", 1, 1_000_000),
                                 ("deadline", 0.1, 3600)):
             if not low <= getattr(self, name) <= high:
                 raise ParameterError("{name} is {value}, outside of {low} to {high}", name=name,
@@ -145,8 +154,9 @@ def embedder_of(choice: ModelChoice, store: Workspace, keys: Keys, meter: Meter,
 def extractor_of(choice: ModelChoice, store: Workspace, llm: LLM, meter: Meter | None = None,
                  run: str = "") -> ModelExtractor:
     """A language model as an extractor of this workspace."""
-    paid = Metered(llm, store.place.url, meter or Meter(), choice.rate, choice.base_url, "extract", run)
-    return ModelExtractor(paid, choice.types, choice.language, choice.gleanings)
+    told = Instructed(llm, Instructions(prompts_in(store)))
+    paid = Metered(told, store.place.url, meter or Meter(), choice.rate, choice.base_url, "extract", run)
+    return ModelExtractor(paid, choice.types, choice.language, choice.gleanings, choice.reply_tokens)
 
 
 class Local:
@@ -217,4 +227,4 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
     if not choice.model:
         return base
     return ModelEngine(extractor_of(choice, store, model_of(choice, keys), meter, run), base,
-                       choice.in_flight)
+                       choice.in_flight, choice.together)

@@ -2,11 +2,35 @@
 
 from dataclasses import dataclass
 
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, ReplyLimitError
 
 RULES = 600  # tokens of a prompt beside question and data
-_RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "answer_tokens": (1, 1_000_000),
-           "context": (0, 100_000_000)}
+_TOKENS = (1, 1_000_000)
+_RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "context": (0, 100_000_000),
+           "answer_tokens": _TOKENS, "plan_tokens": _TOKENS, "judge_tokens": _TOKENS,
+           "sql_tokens": _TOKENS}
+
+
+_RAISE = {
+    "answer": "{model} used up the reply limit of answers before its answer was whole; raise it in "
+              "Settings, Calls, or with --reply-tokens.",
+    "plan": "{model} used up the reply limit of questions before its answer was whole; raise it in "
+            "Settings, Calls, or with --plan-tokens.",
+    "judge": "{model} used up the reply limit of grades before its answer was whole; raise it in "
+             "Settings, Calls, or with --judge-tokens.",
+    "sql": "{model} used up the reply limit of SQL before its answer was whole; raise it in Settings, "
+           "Calls, or with --sql-tokens.",
+    "extract": "{model} used up the reply limit of reading before its answer was whole; raise it on "
+               "Documents, or with --reply-tokens."}
+
+
+def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
+    """The error with the setting to raise, of a call for a purpose: answer, plan, judge and so on."""
+    if purpose not in _RAISE:
+        return error
+    told = ReplyLimitError(_RAISE[purpose], **error.values)
+    told.tokens = error.tokens
+    return told
 
 
 @dataclass(frozen=True)
@@ -23,12 +47,17 @@ class CallSettings:
         Most of a written answer, thoughts included.
     context : int
         Tokens that the model can read at once, with its answer; 0 is unknown.
+    plan_tokens, judge_tokens, sql_tokens : int
+        Most of a reply that reads a question, grades answers, or writes SQL.
     """
 
     deadline: float = 120.0
     temperature: float = 0.0
     answer_tokens: int = 1024
     context: int = 0
+    plan_tokens: int = 1024
+    judge_tokens: int = 512
+    sql_tokens: int = 1024
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():

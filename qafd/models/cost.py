@@ -11,9 +11,16 @@ from threading import Lock
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from qafd.errors import MalformedReplyError, ModelError, ParameterError, SpendingCapError
+from qafd.errors import (
+    MalformedReplyError,
+    ModelError,
+    ParameterError,
+    ReplyLimitError,
+    SpendingCapError,
+)
 from qafd.models import LLM, Message, Reply
 from qafd.models.attempts import retrying
+from qafd.models.call_settings import name_limit
 from qafd.reading.text import count_tokens
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Call
@@ -238,7 +245,7 @@ class Metered:
     address : str
         Of the endpoint: one name can be two models at two addresses.
     purpose, run, chunk, document, question : str
-        For the ledger.
+        For the ledger; `chunk` has the ids of all passages that are shown, with spaces between.
     """
 
     llm: LLM
@@ -301,6 +308,9 @@ class Metered:
                 with retrying(bill.again):
                     reply = self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
                 bill.note(self._call(key, reply))
+            except ReplyLimitError as error:
+                failure = name_limit(error, self.purpose)
+                raise failure from error
             except ModelError as error:
                 failure = error
                 raise
@@ -318,7 +328,8 @@ class Metered:
                 yield known.text
                 return known
             bill = self._bill(key, messages, max_tokens)
-            text, failure = "", None
+            text = ""
+            failure: ModelError | None = None
             pieces = self.llm.stream(messages, max_tokens=max_tokens)
             try:
                 while True:
@@ -331,6 +342,9 @@ class Metered:
                     text += piece
                     yield piece
                 bill.note(self._call(key, reply))
+            except ReplyLimitError as error:
+                failure = name_limit(error, self.purpose)
+                raise failure from error
             except ModelError as error:
                 failure = error
                 raise

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qafd.errors import MalformedReplyError, RefusedError
+from qafd.errors import MalformedReplyError, RefusedError, ReplyLimitError
 from qafd.models import Message, Reply, with_json
 from qafd.models.attempts import tell_of_retry
 from qafd.models.call_settings import CallSettings
@@ -76,11 +76,18 @@ class Endpoint(RemoteModel):
         ------
         MalformedReplyError
             The model answered nothing, or no JSON where that was asked for.
+        ReplyLimitError
+            It reached the limit of its reply before.
         DeadlineError, UnreachableError, RefusedError, MissingKeyError
         """
         reply = self._adapting(lambda: self.call(
             lambda: self._read(self._create(messages, schema, max_tokens), messages)))
-        return reply if schema is None else with_json(reply, schema)
+        try:
+            return reply if schema is None else with_json(reply, schema)
+        except MalformedReplyError as error:
+            if reply.cut:
+                raise self._used_up(error.tokens) from error
+            raise
 
     def stream(self, messages: Sequence[Message], *,
                max_tokens: int = 1024) -> Generator[str, None, Reply]:
@@ -164,11 +171,18 @@ class Endpoint(RemoteModel):
     def _reply(self, text: str, usage: Any, cut: bool, messages: Sequence[Message]) -> Reply:
         """What was heard, with the tokens that the endpoint counted, else ours."""
         if not text.strip():
-            what = "nothing before its reply limit, which its thoughts used up: raise the limit"
-            raise self._malformed(what if cut else "an empty reply", messages, usage)
+            error = self._malformed("an empty reply", messages, usage)
+            raise self._used_up(error.tokens) if cut else error
         if counted := _counted(usage):
             return Reply(text, *counted, cut=cut)
         return Reply(text, tokens_of(messages), count_tokens(text), estimated=True, cut=cut)
+
+    def _used_up(self, tokens: tuple[int, int, bool]) -> ReplyLimitError:
+        error = ReplyLimitError(
+            "{model} used up its reply limit before its answer was whole; raise the limit.",
+            model=self.name)
+        error.tokens = tokens
+        return error
 
     def _malformed(self, what: str, messages: Sequence[Message], usage: Any) -> MalformedReplyError:
         error = MalformedReplyError("{host} gave {what}; ask again, or choose another model.",

@@ -34,8 +34,8 @@ class RunPlan:
     """What reading passages with a model will take, from the least to the most.
 
     `cost` is None without a price, `seconds` None before the first call to this model. All but
-    `passages`, `cached` and `calls` are estimates. The most is one retry for every passage and
-    replies of full length. `embedding` is what vectors from an endpoint add to it.
+    `passages`, `cached` and `calls` are estimates. The most is one retry for every request, each of
+    its passages alone, and replies of full length. `embedding` is what vectors from an endpoint add to it.
     """
 
     passages: int
@@ -52,17 +52,18 @@ NO_READING = RunPlan(0, 0, (0, 0), (0, 0), (0, 0), (0.0, 0.0), (0.0, 0.0))
 """The plan of a run without a language model."""
 
 
-def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: int, *,
+def plan_run(llm: Metered, requests: Iterable[tuple[Sequence[Message], int]], max_tokens: int, *,
              rounds: int = 1, in_flight: int = 4) -> RunPlan:
-    """The plan of a run with one request for each passage.
+    """The plan of a run.
 
     Parameters
     ----------
-    requests : iterable of messages
+    requests : iterable of (messages, passages)
+        Each with the number of passages that it shows.
     max_tokens : int
         Of a reply.
     rounds : int
-        Calls for a passage when all goes well.
+        Calls for each request when all goes well.
 
     Notes
     -----
@@ -70,23 +71,28 @@ def plan_run(llm: Metered, requests: Iterable[Sequence[Message]], max_tokens: in
     lower end; without any, a reply is taken for half as long as its request.
     """
     sent = []
-    cached = 0
+    cached, shown, again, alone = 0, 0, 0, 0
     with open_workspace(llm.workspace) as store:
         before = [total for total in store.ledger.totals("model") if total.what == llm.name]
-        for messages in requests:
+        for messages, passages in requests:
             if store.ledger.good_call(llm.key(messages, None, max_tokens)) is not None:
-                cached += 1
+                cached += passages
             else:
                 sent.append(tokens_of(messages))
+                shown += passages
+                if passages > 1:  # each may be asked about once more, alone
+                    again += passages
+                    alone += tokens_of(messages) + (passages - 1) * tokens_of(messages[:1])
     total = sum(sent)
     mean = before[0].tokens_out / before[0].calls if before and before[0].tokens_out else None
     low = round(mean * len(sent)) if mean else sum(min(n // 2, max_tokens) for n in sent)
-    out = (rounds * low, (rounds + 1) * len(sent) * max_tokens)
-    into = (rounds * total, (rounds + 1) * total + rounds * len(sent) * max_tokens)
+    most = (rounds + 1) * (len(sent) + again)
+    out = (rounds * low, most * max_tokens)
+    into = (rounds * total, (rounds + 1) * (total + alone) + rounds * (len(sent) + again) * max_tokens)
     pace = before[0].seconds / before[0].calls if before else None
-    calls = (rounds * len(sent), (rounds + 1) * len(sent))
+    calls = (rounds * len(sent), most)
     return RunPlan(
-        len(sent) + cached, cached, calls, into, out,
+        shown + cached, cached, calls, into, out,
         None if llm.price is None else (llm.price.of(into[0], out[0]),
                                         llm.price.of(into[1], out[1])),
         None if pace is None else (calls[0] * pace / in_flight, calls[1] * pace / in_flight))

@@ -12,13 +12,12 @@ from typing import Any
 
 from qafd.errors import MalformedReplyError
 from qafd.models import Message, Reply
-from qafd.models.prompts_answer import ABSENT, CITING, LENGTHS, fence
+from qafd.models.prompts_answer import ABSENT, CITING, LENGTHS, fence, fill
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words
 from qafd.reading.text.plaintext import one_line
 from qafd.records import QueryCondition, QueryGraph, QueryNode
 
-QUERY_TOKENS = 1024  # most that a query graph may have
 UNKNOWN = "UNK"
 MOST_NODES, MOST_EDGES = 20, 40
 LONGEST = 100  # characters of a label
@@ -34,7 +33,7 @@ QUERY_SCHEMA: Mapping[str, Any] = {
     "properties": {"nodes": {"type": "array", "items": _NODE},
                    "edges": {"type": "array", "items": _EDGE}}}
 
-_QUERY = f"""\
+QUERY = f"""\
 Your role: you turn a question into a small graph that a search then looks for.
 
 Your task: find everything the question names or asks for, and how the question says that these \
@@ -51,7 +50,7 @@ that they are not related).
 A question about one thing with three conditions has four nodes and three edges. Leave out what \
 is no condition."""
 
-_EXACT = """\
+EXACT = """\
 Your role: you answer questions about the documents of the user, from a table of candidates.
 
 Your task: say which of the candidates answers the question, in the length and format that is \
@@ -67,21 +66,22 @@ that does not meet all, say which condition is open.
 """ + CITING
 
 
-def query_messages(question: str) -> tuple[Message, ...]:
+def query_messages(question: str, prompt: str = QUERY) -> tuple[Message, ...]:
     """Table 12: the question as a graph of what it names and what it asks for."""
-    return Message("system", _QUERY), Message("user", question)
+    return Message("system", prompt), Message("user", question)
 
 
-def exact_messages(question: str, data: str, length: str = "short") -> tuple[Message, ...]:
+def exact_messages(question: str, data: str, length: str = "short",
+                   prompt: str = EXACT) -> tuple[Message, ...]:
     """Table 15: an answer from the candidates and their conditions alone.
 
     Parameters
     ----------
-    data, length : str
+    data, length, prompt : str
         As of `qafd.models.prompts_answer.answer_messages`.
     """
     mark = fence(data)
-    return (Message("system", _EXACT.format(absent=ABSENT, mark=mark, length=LENGTHS[length])),
+    return (Message("system", fill(prompt, absent=ABSENT, mark=mark, length=LENGTHS[length])),
             Message("user", f"{mark} data begins\n{data}\n{mark} data ends\n\n"
                             f"Question: {one_line(question, 2000)}"))
 

@@ -9,8 +9,9 @@ from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.graph import Graph
 from qafd.models import LLM
 from qafd.models.embedder import Embedder, LocalEmbedder
-from qafd.models.prompts_answer import PLAN_SCHEMA, PLAN_TOKENS, plan_messages, read_plan
-from qafd.models.prompts_conditions import QUERY_SCHEMA, QUERY_TOKENS, query_messages, read_query
+from qafd.models.instructions import instructions_of
+from qafd.models.prompts_answer import PLAN_SCHEMA, plan_messages, read_plan
+from qafd.models.prompts_conditions import QUERY_SCHEMA, query_messages, read_query
 from qafd.plan.linking import Found, Named, named_in, names_of
 from qafd.plan.query_graph import find_name, names_linked, singular
 from qafd.plan.subqueries import decompose
@@ -173,8 +174,9 @@ def conditions_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
     and a notice says why.
     """
     try:
-        reply = client.complete(query_messages(plan.words), schema=QUERY_SCHEMA,
-                                max_tokens=QUERY_TOKENS)
+        instructed = instructions_of(client)
+        reply = client.complete(query_messages(plan.words, instructed.prompt("query")),
+                                schema=QUERY_SCHEMA, max_tokens=instructed.calls.plan_tokens)
         return planner.ground(plan, read_query(reply.text))
     except ModelError as error:
         told = notice(NoticeKind.CONDITIONS_BY_RULES, model=client.name, text=str(error))
@@ -201,8 +203,9 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan, *,
     When the model fails or names no keyword, the local plan stays and a notice says why.
     """
     try:
-        reply = client.complete(plan_messages(plan.question), schema=PLAN_SCHEMA,
-                                max_tokens=PLAN_TOKENS)
+        instructed = instructions_of(client)
+        reply = client.complete(plan_messages(plan.question, instructed.prompt("plan")),
+                                schema=PLAN_SCHEMA, max_tokens=instructed.calls.plan_tokens)
         keywords, parts = read_plan(reply.text)
     except ModelError as error:
         told = notice(NoticeKind.READ_WITHOUT, model=client.name, text=str(error))

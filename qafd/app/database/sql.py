@@ -20,13 +20,14 @@ from qafd.app.tables import columns_of, download_csv, table
 from qafd.errors import ModelError, QafdError
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Metered, tokens_of
+from qafd.models.instructions import instructions_of
 from qafd.retrieve.base import SATURATED
 from qafd.sql import box
 from qafd.sql.box import QueryRows
 from qafd.sql.database import Database, DatabaseQuestion
 from qafd.sql.dialect import dialect_name
 from qafd.sql.plan import choose_seeds, seed_messages
-from qafd.sql.write import SQL_TOKENS, has_sql, read_sql, sql_messages, write_sql
+from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
 from qafd.view.panel import clean
 from qafd.wording import say
 from qafd.wording.counts import count
@@ -74,7 +75,8 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
         return
     _seeds(asked, model)
     model = replace(model, accepts=has_sql)
-    messages = sql_messages(asked)
+    told = instructions_of(model)
+    messages = sql_messages(asked, told.prompt("sql"))
     if st.button(say("Let {name} write it", name=plain(clean(model.name, 40)))):
         try:
             with st.spinner(say("One call, or two if its SQL cannot be run")):
@@ -90,7 +92,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
                    "no rows.", tokens=about))
     with st.popover(say("What it is sent")):
         st.code(messages[1].content, language=None, wrap_lines=True)
-    known = model.stored(model.key(messages, None, SQL_TOKENS))
+    known = model.stored(model.key(messages, None, told.calls.sql_tokens))
     if known is not None:
         st.caption(say("Written by {name} before, {tokens_in} + "
                        "{tokens_out} tokens.", name=plain(model.name),
@@ -109,7 +111,8 @@ def _seeds(asked: DatabaseQuestion, model: Metered) -> None:
             del chosen[key]
             st.rerun()
         return
-    messages = seed_messages(asked.plan.question, asked.database.schema)
+    messages = seed_messages(asked.plan.question, asked.database.schema,
+                             instructions_of(model).prompt("seeds"))
     about = say("About {tokens} tokens: it is shown all tables and columns, and names the parts of the "
                 "question and where their diffusions start.", tokens=f"{tokens_of(messages):,}")
     if st.button(say("Let it choose the seeds"), help=about):

@@ -1,5 +1,6 @@
 """What reads the documents: this machine or a language model, its plan, meter and ledger."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
 from qafd.models.estimate import RunPlan
+from qafd.storage import Workspace
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
 from qafd.wording import say
@@ -64,14 +66,24 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
             language = left.text_input(say("Language of descriptions"), other.language)
             gleanings = right.number_input(say("Ask again for what was missed"), 0, 3,
                                            other.gleanings)
-            st.caption(say("With another choice all passages are read anew, when you start it below."))
+            one, two, three, four = st.columns(4)
+            together = one.number_input(say("Passages of a call"), 1, 16, other.together, help=say(
+                "A model that loses the thread reads better one at a time; several cost fewer tokens."))
+            in_flight = two.number_input(say("Calls at a time"), 1, 32, other.in_flight)
+            deadline = three.number_input(say("Deadline, s"), 0.1, 3600.0, float(other.deadline), 10.0)
+            reply_tokens = four.number_input(say("Reply limit of reading"), 1, 1_000_000,
+                                             other.reply_tokens, 512)
+            st.caption(say("With another model, other types, another language or more questions all passages "
+                           "are read anew, when you start it below."))
             if st.form_submit_button(say("Use this")):
                 pick = options[at]
                 if pick.model:
                     allow(pick.base_url)
                     pick = replace(
                         pick, types=tuple(t.strip() for t in types.split(",") if t.strip()),
-                        language=language.strip() or "English", gleanings=int(gleanings))
+                        language=language.strip() or "English", gleanings=int(gleanings),
+                        together=int(together), in_flight=int(in_flight), deadline=float(deadline),
+                        reply_tokens=int(reply_tokens))
                 with knowledge.store() as store:
                     choose(store, wanted.priced(replace(pick, embedder=now.embedder,
                                                         embedder_url=now.embedder_url)))
@@ -188,13 +200,13 @@ def ledger(knowledge: KnowledgeGraph) -> None:
             by = st.segmented_control(say("Sum up by"), list(BY), default="run", required=True,
                                       format_func=_by, key="ledger_by") or "run"
             totals = store.ledger.totals(by)
-            names = {}
+            names: dict[str, str] = {}
             if by == "chunk":
-                names = {chunk.id: f"{chunk.document}, characters {chunk.start}-{chunk.end}"
-                         for chunk in store.passages.get(total.what for total in totals).values()}
+                for total in totals:
+                    names[total.what] = _name_passages(store, total.what.split())
             other = say("questions") if by == "run" else "-"
             table({
-                BY[by]: [clean(names.get(one.what, one.what), 120) or other for one in totals],
+                BY[by]: [clean(names.get(one.what, "") or one.what, 120) or other for one in totals],
                 "calls": [one.calls for one in totals],
                 "tokens in": [one.tokens_in for one in totals],
                 "tokens out": [one.tokens_out for one in totals],
@@ -203,6 +215,16 @@ def ledger(knowledge: KnowledgeGraph) -> None:
                 "seconds": [round(one.seconds, 1) for one in totals]})
             st.caption(say("A request for vectors is for many passages; it counts for their document, "
                            "or for none where there are several."))
+
+
+def _name_passages(store: Workspace, ids: Sequence[str]) -> str:
+    """Where neighboring passages stand, "" for none."""
+    found = store.passages.get(ids).values()
+    if not found:
+        return ""
+    return say("{document}, characters {start} to {end}",
+               document=next(iter(found)).document, start=min(chunk.start for chunk in found),
+               end=max(chunk.end for chunk in found))
 
 
 def _by(key: str) -> str:

@@ -6,8 +6,10 @@ from qafd.app.access import access_settings
 from qafd.app.escaping import said
 from qafd.app.language import language_settings
 from qafd.app.pages import heading
+from qafd.app.provider import preferences
 from qafd.app.session import WORKSPACE, value_of
 from qafd.app.settings.endpoint import endpoint_settings
+from qafd.app.settings.prompts import prompt_settings
 from qafd.app.settings.workspace import remake, versions, wipe, workspace_settings
 from qafd.app.shortcuts import keyboard_settings
 from qafd.app.workspaces import path_of, workspace
@@ -24,6 +26,8 @@ def show() -> None:
         knowledge = workspace()
         workspace_settings(knowledge)
         endpoint_settings()
+        if preferences().provider != "offline":
+            prompt_settings(knowledge)
         remake(knowledge)
     except StoreError as error:
         # a damaged workspace can still be removed

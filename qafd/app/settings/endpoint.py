@@ -18,13 +18,14 @@ from qafd.app.provider import (
 from qafd.app.session import forget, put, session, value_of
 from qafd.app.tables import table
 from qafd.errors import QafdError
-from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Price
 from qafd.models.probe import Probe, probe
 from qafd.preferences import LARGEST, PROVIDERS, Preferences, amend
 from qafd.wording import say, say_check
 
 PROBED = "probe"
+REPLY_LIMITS = {"answer_tokens": "Reply limit of answers", "plan_tokens": "Reply limit of questions",
+                "judge_tokens": "Reply limit of grades", "sql_tokens": "Reply limit of SQL"}
 STEP = {"calls": 100, "tokens": 100_000, "dollars": 1}
 
 
@@ -123,16 +124,22 @@ def _found(probed: Probe) -> None:
 
 def _calls(chosen: Preferences) -> None:
     now = chosen.calls
-    one, two, three, four = st.columns(4)
-    wanted = CallSettings(
+    one, two, three = st.columns(3)
+    wanted = replace(
+        now,
         deadline=one.number_input(say("Deadline, s"), 0.1, 3600.0, float(now.deadline), 10.0),
         temperature=two.number_input(say("Temperature"), 0.0, 2.0, float(now.temperature), 0.1),
-        answer_tokens=three.number_input(
-            say("Reply limit of answers"), 1, 1_000_000, now.answer_tokens, 256,
-            help=say("In tokens, with what the model thinks before it answers.")),
-        context=four.number_input(
+        context=three.number_input(
             say("Context"), 0, 100_000_000, now.context, 1024,
             help=say("Tokens that the model reads at once, which passages are fitted to; 0 is unknown.")))
+    limits: dict[str, Any] = {}
+    for column, (name, label) in zip(st.columns(4), REPLY_LIMITS.items(), strict=True):
+        limits[name] = column.number_input(
+            say(label), 1, 1_000_000, getattr(now, name), 256,
+            help=say("In tokens, with what the model thinks before it answers."))
+    wanted = replace(wanted, **limits)
+    st.caption(say("How passages are read is set on Documents: passages of a call, calls at a time, "
+                   "deadline and reply limit."))
     if wanted != now:
         amend(preferences_file(), chosen, replace(chosen, calls=wanted))
 

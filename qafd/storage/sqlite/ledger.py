@@ -7,6 +7,9 @@ from qafd.reading.text.plaintext import storable
 from qafd.storage.rows import BY, Call, Total, now
 from qafd.storage.sqlite.file import Part
 
+ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
+"""The passages of a call, a row for each id, in its column value."""
+
 
 class SqliteLedger(Part):
     """The table of calls."""
@@ -47,8 +50,8 @@ class SqliteLedger(Part):
         found: dict[str, tuple[str, ...]] = {}
         with self._file.snapshot() as connection:
             for chunk, reply in connection.execute(
-                    "SELECT chunk, reply FROM llm_calls WHERE status != 'ok' "
-                    "AND purpose = 'extract' AND chunk IN (SELECT value FROM json_each(?)) "
+                    f"SELECT value, reply FROM llm_calls, {ABOUT} WHERE status != 'ok' "
+                    "AND purpose = 'extract' AND value IN (SELECT value FROM json_each(?)) "
                     "ORDER BY id DESC", (json.dumps(list(chunks)),)):
                 found[chunk] = (*found.get(chunk, ()), reply)[:most]
         return found

@@ -11,6 +11,7 @@ from qafd.records import GIVEN, Assertion, Chunk, Description, Extraction, Menti
 from qafd.storage.rows import Log, UnreadRow, checksum
 from qafd.storage.sqlite.edits import SqliteEdits
 from qafd.storage.sqlite.file import Part, bump, meta, set_meta
+from qafd.storage.sqlite.ledger import ABOUT
 from qafd.storage.sqlite.vectors import SqliteVectors
 
 CHUNK = 'id, document, title, text, start, "end", page, heading'
@@ -195,8 +196,8 @@ class SqliteLog(Part):
                 raise StoreError("There is no file called {source!r} in this workspace.",
                                  source=source[:200])
             return tuple(UnreadRow(*row) for row in connection.execute(
-                "WITH called AS (SELECT chunk, status, model, max(id) FROM llm_calls "
-                "  WHERE chunk != '' AND purpose = 'extract' GROUP BY chunk) "
+                "WITH called AS (SELECT value AS chunk, status, model, max(llm_calls.id) "
+                f"  FROM llm_calls, {ABOUT} WHERE chunk != '' AND purpose = 'extract' GROUP BY value) "
                 "SELECT document, chunks.position + 1, chunks.id, page, coalesce(reason, ''), "
                 "  coalesce(called.status, '') "
                 "FROM chunks JOIN documents ON documents.name = document "

@@ -1,0 +1,132 @@
+"""How models are told what to do: the prompt of each task, and how they are called.
+
+A prompt is text with fields, such as {mark}, which are filled when it is sent. Those of a workspace
+are kept in it, see `qafd.ingest.instructions`.
+"""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from qafd.errors import ParameterError
+from qafd.models import LLM, Message, Reply
+from qafd.models.call_settings import CallSettings
+from qafd.models.prompts import EXTRACT
+from qafd.models.prompts_answer import ANSWER, JUDGE, PLAN
+from qafd.models.prompts_conditions import EXACT, QUERY
+from qafd.models.prompts_correct import CORRECT
+from qafd.models.prompts_follow import FOLLOW
+from qafd.models.prompts_sql import SEEDS, SQL
+
+LONGEST_PROMPT = 20_000  # characters
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing that models are asked to do.
+
+    Parameters
+    ----------
+    label, source : str
+        What people call it, and where it is from.
+    prompt : str
+        Ours, which stands until another one is kept.
+    required, optional : tuple of str
+        Its fields: without the required ones a reply could not be read, or a document could speak
+        to the model.
+    """
+
+    label: str
+    source: str
+    prompt: str
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+TASKS: Mapping[str, Task] = {
+    "extract": Task("Read passages", "QAFD-RAG, Prompt 1", EXTRACT, ("mark",),
+                    ("types", "language", "field", "record", "done")),
+    "plan": Task("Name keywords and parts of a question", "QAFD-RAG, Prompt 2", PLAN),
+    "answer": Task("Write an answer", "QAFD-RAG, Prompt 3", ANSWER, ("mark", "absent"), ("length",)),
+    "judge": Task("Grade answers", "QAFD-RAG, Prompt 4", JUDGE, ("mark", "keys"),
+                  ("count", "criteria", "meanings")),
+    "seeds": Task("Choose columns of a database", "QAFD-RAG, Prompt 5", SEEDS, ("mark",), ("most",)),
+    "sql": Task("Write SQL", "QAFD-RAG, Prompt 6", SQL, ("mark",), ("dialect",)),
+    "query": Task("Read the conditions of a question", "SG-RAG, Table 12", QUERY),
+    "exact": Task("Answer from a table of conditions", "SG-RAG, Table 15", EXACT, ("mark", "absent"),
+                  ("length",)),
+    "correct": Task("Compare answers with known ones", "", CORRECT, ("mark",), ("count",)),
+    "follow": Task("Rewrite a follow-up", "", FOLLOW, ("mark",)),
+}
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The prompts of a workspace where they are not ours, by the names in `TASKS`, and how models
+    are called."""
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    calls: CallSettings = CallSettings()
+
+    def prompt(self, task: str) -> str:
+        """The prompt of a task."""
+        return self.prompts.get(task) or TASKS[task].prompt
+
+
+USUAL = Instructions()
+
+
+@dataclass(frozen=True)
+class Instructed:
+    """A model with the instructions that it is given; an `LLM`."""
+
+    llm: LLM
+    instructions: Instructions
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.llm.name
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None,
+                 max_tokens: int = 1024) -> Reply:
+        """One reply, see `LLM`."""
+        return self.llm.complete(messages, schema=schema, max_tokens=max_tokens)
+
+    def stream(self, messages: Sequence[Message], *,
+               max_tokens: int = 1024) -> Generator[str, None, Reply]:
+        """The reply piece by piece, then the whole of it."""
+        return self.llm.stream(messages, max_tokens=max_tokens)
+
+
+def instructions_of(client: LLM | None) -> Instructions:
+    """The instructions of a model, also of one inside others; the usual ones where it has none."""
+    while client is not None:
+        if isinstance(client, Instructed):
+            return client.instructions
+        client = getattr(client, "llm", None)
+    return USUAL
+
+
+def check_prompt(name: str, prompt: str) -> None:
+    """Refuse what cannot be the prompt of a task.
+
+    Raises
+    ------
+    ParameterError
+        There is no such task; or the prompt is empty, too long, or lacks a required field.
+    """
+    task = TASKS.get(name)
+    if task is None:
+        raise ParameterError("there is no prompt {name!r}; choose {known}", name=name[:40],
+                             known=", ".join(TASKS))
+    if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
+        raise ParameterError("the prompt has {length:,} characters; write 1 to {most:,}",
+                             length=len(prompt.strip()), most=LONGEST_PROMPT)
+    fields = set(re.findall(r"\{(\w+)\}", prompt))
+    missing = [f"{{{one}}}" for one in task.required if one not in fields]
+    if missing:
+        raise ParameterError("the prompt lacks {missing}: what is put there is needed to read the "
+                             "reply, or to keep documents from speaking to the model",
+                             missing=", ".join(missing))
