@@ -16,6 +16,7 @@
     │   │   └── DeadlineError                no complete answer in time
     │   ├── RefusedError                     the endpoint declines the request itself
     │   ├── MalformedReplyError              an answer that is not what was asked for
+    │   │   └── ReplyLimitError              it reached the limit of its reply before
     │   └── SpendingCapError                 the next call could cost more than is allowed
     ├── ParseError                           a document cannot be read
     └── SqlError                             a database or a query to it

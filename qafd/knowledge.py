@@ -733,7 +733,7 @@ class KnowledgeGraph:
         if hasattr(client, "complete"):
             llm = cast("LLM", client)
             # a metered one was told before
-            return llm if isinstance(llm, Metered) else Instructed(llm, self.instructions)
+            return llm if isinstance(llm, Metered | Instructed) else Instructed(llm, self.instructions)
         from qafd.ingest.reader import chosen
         from qafd.models.endpoint import Endpoint
 

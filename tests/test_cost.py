@@ -155,14 +155,14 @@ def test_the_plan_reaches_from_the_least_to_the_most(path):
     model = metered(path, Reply("x", 100, 50), price=Price(1, 2))
     requests = [[Message("user", f"word {i}")] for i in range(4)]
     model.complete(requests[0], max_tokens=200)
-    plan = plan_run(model, requests, 200)
+    plan = plan_run(model, [(messages, 1) for messages in requests], 200)
     sent = sum(map(tokens_of, requests[1:]))
     assert (plan.passages, plan.cached, plan.calls) == (4, 1, (3, 6))
     assert plan.tokens_out == (150, 1200)
     assert plan.tokens_in == (sent, 2 * sent + 600)
     assert plan.cost == (pytest.approx((sent + 300) / 1e6),
                          pytest.approx((2 * sent + 600 + 2400) / 1e6))
-    assert plan_run(metered(path, price=None), requests, 200).cost is None
+    assert plan_run(metered(path, price=None), [(requests[0], 1)], 200).cost is None
 
 
 def test_tokens_in_are_rather_over_than_underestimated(path):

@@ -23,7 +23,7 @@ LONGEST_PROMPT = 20_000  # characters
 
 
 @dataclass(frozen=True)
-class Task:
+class ModelTask:
     """One thing that models are asked to do.
 
     Parameters
@@ -44,20 +44,20 @@ class Task:
     optional: tuple[str, ...] = ()
 
 
-TASKS: Mapping[str, Task] = {
-    "extract": Task("Read passages", "QAFD-RAG, Prompt 1", EXTRACT, ("mark",),
+TASKS: Mapping[str, ModelTask] = {
+    "extract": ModelTask("Read passages", "QAFD-RAG, Prompt 1", EXTRACT, ("mark",),
                     ("types", "language", "field", "record", "done")),
-    "plan": Task("Name keywords and parts of a question", "QAFD-RAG, Prompt 2", PLAN),
-    "answer": Task("Write an answer", "QAFD-RAG, Prompt 3", ANSWER, ("mark", "absent"), ("length",)),
-    "judge": Task("Grade answers", "QAFD-RAG, Prompt 4", JUDGE, ("mark", "keys"),
+    "plan": ModelTask("Name keywords and parts of a question", "QAFD-RAG, Prompt 2", PLAN),
+    "answer": ModelTask("Write an answer", "QAFD-RAG, Prompt 3", ANSWER, ("mark", "absent"), ("length",)),
+    "judge": ModelTask("Grade answers", "QAFD-RAG, Prompt 4", JUDGE, ("mark", "keys"),
                   ("count", "criteria", "meanings")),
-    "seeds": Task("Choose columns of a database", "QAFD-RAG, Prompt 5", SEEDS, ("mark",), ("most",)),
-    "sql": Task("Write SQL", "QAFD-RAG, Prompt 6", SQL, ("mark",), ("dialect",)),
-    "query": Task("Read the conditions of a question", "SG-RAG, Table 12", QUERY),
-    "exact": Task("Answer from a table of conditions", "SG-RAG, Table 15", EXACT, ("mark", "absent"),
+    "seeds": ModelTask("Choose columns of a database", "QAFD-RAG, Prompt 5", SEEDS, ("mark",), ("most",)),
+    "sql": ModelTask("Write SQL", "QAFD-RAG, Prompt 6", SQL, ("mark",), ("dialect",)),
+    "query": ModelTask("Read the conditions of a question", "SG-RAG, Table 12", QUERY),
+    "exact": ModelTask("Answer from a table of conditions", "SG-RAG, Table 15", EXACT, ("mark", "absent"),
                   ("length",)),
-    "correct": Task("Compare answers with known ones", "", CORRECT, ("mark",), ("count",)),
-    "follow": Task("Rewrite a follow-up", "", FOLLOW, ("mark",)),
+    "correct": ModelTask("Compare answers with known ones", "", CORRECT, ("mark",), ("count",)),
+    "follow": ModelTask("Rewrite a follow-up", "", FOLLOW, ("mark",)),
 }
 
 

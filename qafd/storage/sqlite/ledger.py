@@ -52,7 +52,7 @@ class SqliteLedger(Part):
             for chunk, reply in connection.execute(
                     f"SELECT value, reply FROM llm_calls, {ABOUT} WHERE status != 'ok' "
                     "AND purpose = 'extract' AND value IN (SELECT value FROM json_each(?)) "
-                    "ORDER BY id DESC", (json.dumps(list(chunks)),)):
+                    "ORDER BY llm_calls.id DESC", (json.dumps(list(chunks)),)):
                 found[chunk] = (*found.get(chunk, ()), reply)[:most]
         return found
 
