@@ -17,6 +17,7 @@ from qafd.errors import (
     SpendingCapError,
 )
 from qafd.ingest import index
+from qafd.ingest.erase import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
 from qafd.ingest.reader import ModelChoice, choose, chosen
@@ -26,6 +27,7 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.prompts import Records, extract_messages, read_records
 from qafd.records import Chunk, Description, Extraction
 from qafd.storage import open_workspace
+from qafd.storage.rows import embedding_key
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Babbage built engines."
 CHUNK = Chunk("c1", "a.txt", "Notes", TEXT, 0, len(TEXT))
@@ -336,6 +338,24 @@ def test_the_same_passage_is_not_paid_for_twice(path, server):
     index(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
     indexed(path, server)
     assert len(server.bodies) == 2
+
+
+def test_documents_added_and_erased_one_by_one_give_the_graph_of_what_is_left(path, tmp_path, server):
+    files = [("a.txt", b"Ada met Bob. Cyd met Ada."), ("b.txt", b"Ada met Zoe."), ("c.txt", b"Zoe met Kim.")]
+    for file in files:
+        indexed(path, server, [file])
+    indexed(tmp_path / "whole.db", server, files)
+    assert digest(path) == digest(tmp_path / "whole.db")
+    said = [embedding_key("tiny", text) for text in (
+        "zoe: Ada met Zoe. Zoe is named. Zoe met Kim.", "bob: Ada met Bob. Bob is named. Bob met Cyd.")]
+    with open_workspace(path) as store:
+        assert store.vectors.get(said).keys() == set(said)
+    erase(path, ["c.txt"], extractor=TinyExtractor, embedder=TinyEmbedder)
+    with open_workspace(path) as store:
+        assert store.vectors.get(said).keys() == {said[1]}
+    indexed(tmp_path / "left.db", server, files[:2])
+    assert digest(path) == digest(tmp_path / "left.db")
+    assert all(check.ok for check in doctor(path, deep=True))
 
 
 def test_nothing_of_a_purged_document_stays_in_the_replies(path, server):

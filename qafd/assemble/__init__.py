@@ -8,7 +8,13 @@ import numpy as np
 
 from qafd.assemble.claims import aliases_of
 from qafd.assemble.edges import find_relations, mention_edges
-from qafd.assemble.entities import alignment, entity_node, find_entities, passage_node
+from qafd.assemble.entities import (
+    alignment,
+    describe_entity,
+    entity_node,
+    find_entities,
+    passage_node,
+)
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import Near, nearest_names, synonym_edges
 from qafd.pace import silent
@@ -61,7 +67,7 @@ def assemble(
     readings : iterable of Reading
         Distinct chunks.
     embed_names : callable
-        Keys to unit rows, shape (k, d); called once, with sorted keys.
+        Keys, and what models say of them, to unit rows, shape (k, d); called once.
     compared : callable
         Told now and then how many of all names were compared with the others, which takes longest
         of all that is done here; what it raises ends the assembly.
@@ -75,7 +81,9 @@ def assemble(
     keys = sorted(entities)
     passages = sorted(log, key=lambda reading: reading.chunk.id)
     texts = np.stack([reading.vector for reading in passages])
-    names = embed_names(keys) if keys else np.zeros((0, texts.shape[1]), np.float32)
+    said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
+    rows = embed_names([*keys, *said.values()]) if keys else np.zeros((0, texts.shape[1]), np.float32)
+    names, told = rows[:len(keys)], dict(zip(said, rows[len(keys):], strict=True))
     nodes = [entity_node(key, entities[key], log) for key in keys]
     nodes += [passage_node(reading.chunk) for reading in passages]
     near = nearest_names(keys, names, range(len(keys)), compared)
@@ -87,7 +95,7 @@ def assemble(
     return Assembly(
         nodes=tuple(nodes),
         edges=tuple(sorted(edges, key=lambda e: (e.source, e.target, e.kind))),
-        alignment=np.concatenate([alignment(keys, entities, log), texts]),
+        alignment=np.concatenate([alignment(keys, entities, log, told), texts]),
         names=np.concatenate([names, texts]), near=near)
 
 

@@ -1,5 +1,6 @@
 """The entities of a log: what passages say of each key, and which keys are entities by it."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ DESCRIPTION_LIMIT = 2000  # characters of an entity's merged descriptions
 class KeyPart:
     """What one passage says of one key: places are (sentence, start, end).
 
-    `names` are the spellings of its mentions, `said` the different descriptions in order. `named`
+    `names` are the spellings of its mentions, `said` the different descriptions in order, `related`
+    those of relations that it is an end of. `named`
     is False for a term, which no mention of another kind has; `titled` is True where the key is
     the passage's title or heading, `title` where it is the title; `told` where a sentence says
     the name and more: headings stand in a text as lines too.
@@ -33,6 +35,7 @@ class KeyPart:
     titled: bool = False
     title: bool = False
     told: bool = False
+    related: list[str] = field(default_factory=list)
 
     @property
     def holds(self) -> bool:
@@ -61,10 +64,15 @@ def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container
         else:
             part.places.add((mention.sentence, mention.start, mention.end))
     for described in extraction.descriptions:
-        if described.text and not described.target:
-            said = parts[alias.get(described.source, described.source)].said
-            if described.text not in said:
-                said.append(described.text)
+        if not described.text:
+            continue
+        part = parts[alias.get(described.source, described.source)]
+        about = [part.said]
+        if described.target:
+            about = [part.related, parts[alias.get(described.target, described.target)].related]
+        for texts in about:
+            if described.text not in texts:
+                texts.append(described.text)
     starts = [start for start, _ in extraction.sentences]
     for found, start, end in index.find(chunk.text, starts):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
@@ -157,12 +165,36 @@ def passage_node(chunk: Chunk) -> Node:
                 count_tokens(chunk.text))
 
 
-def alignment(keys: Sequence[str], entities: Mapping[str, Parts], log: Sequence[Reading]
-              ) -> Vectors:
+def describe_entity(key: str, parts: Iterable[KeyPart]) -> str:
+    """What models say of an entity and of its relations, as one text; "" where none does.
+
+    Its order does not depend on that of the passages.
+    """
+    texts: set[str] = set()
+    for part in parts:
+        texts |= {*part.said, *part.related}
+    return f"{key}: {' '.join(sorted(texts))}"[:DESCRIPTION_LIMIT] if texts else ""
+
+
+def pack_part(part: KeyPart) -> str:
+    """A part as text."""
+    return json.dumps([sorted(part.places), part.names, part.said, part.named, part.titled,
+                       part.title, part.told, part.related], ensure_ascii=False)
+
+
+def unpack_part(body: str) -> KeyPart:
+    """The part that `pack_part` made this text of."""
+    places, names, *rest = json.loads(body)
+    return KeyPart({tuple(place) for place in places}, Counter(names), *rest)
+
+
+def alignment(keys: Sequence[str], entities: Mapping[str, Parts], log: Sequence[Reading],
+              told: Mapping[str, Vectors]) -> Vectors:
     """Unit rows of entities, (k, d): halfway between the passages and the sentences of each.
 
     The mean of an entity's passages gates best; that of its sentences tells the entities of one
-    passage apart.
+    passage apart. Where models described an entity, `told` has the vector of what they said, shape
+    (d,), and the row is halfway between the two.
     """
     first = np.cumsum([0, *(len(reading.sentences) for reading in log)])
     wide: list[tuple[int, int]] = []
@@ -175,8 +207,12 @@ def alignment(keys: Sequence[str], entities: Mapping[str, Parts], log: Sequence[
             close += [(row, int(first[number]) + sentence) for sentence in sorted(sentences)]
     texts = np.stack([reading.vector for reading in log])
     sentences_of_all = np.concatenate([reading.sentences for reading in log])
-    return _units(_units(_sums(wide, len(keys), texts))
+    rows = _units(_units(_sums(wide, len(keys), texts))
                   + _units(_sums(close, len(keys), sentences_of_all)))
+    for row, key in enumerate(keys):
+        if key in told:
+            rows[row:row + 1] = _units(rows[row:row + 1] + told[key])
+    return rows
 
 
 def _sums(pairs: Sequence[tuple[int, int]], count: int, vectors: Vectors) -> Vectors:

@@ -24,10 +24,13 @@ from qafd.assemble.edges import PairPart, mention_edges, pairs_of, relation_edge
 from qafd.assemble.entities import (
     KeyPart,
     alignment,
+    describe_entity,
     entity_node,
     is_entity,
+    pack_part,
     parts_of,
     passage_node,
+    unpack_part,
 )
 from qafd.assemble.readings import Reading, log_order
 from qafd.assemble.synonyms import SYNONYMS, Near, nearest_names, synonym_edges
@@ -47,7 +50,7 @@ from qafd.storage import Workspace
 from qafd.storage.assembled import stored_readings
 from qafd.storage.rows import Log, embedding_key
 
-RULES = 2  # of facts and of the assembly; those made by others are made anew as a whole
+RULES = 3  # of facts and of the assembly; those made by others are made anew as a whole
 SHARE = 4  # a change of more than one passage of so many is assembled as a whole
 CLAIMED = ("sure", "filed", "lone", "term")
 ALONE = ("word", "small", *CLAIMED, "concept", "raw", "pair", "partner")
@@ -299,7 +302,7 @@ class Facts:
                 own = {alias.get(mention.key, mention.key) for mention in extraction.mentions}
                 parts = parts_of(chunk, extraction, alias, self._postings.known("key", own),
                                  self._index("key", chunk.text))
-                facts = {("part", key): _pack(part) for key, part in parts.items()}
+                facts = {("part", key): pack_part(part) for key, part in parts.items()}
                 touched.add(self._postings.put(numbers[chunk.id], ("part",), facts))
                 if document in documents:  # its place or its vectors may be others
                     touched.add(facts)
@@ -366,16 +369,6 @@ def _raw_keys(extraction: Extraction) -> set[str]:
     return keys
 
 
-def _pack(part: KeyPart) -> str:
-    return json.dumps([sorted(part.places), part.names, part.said, part.named, part.titled,
-                       part.title, part.told], ensure_ascii=False)
-
-
-def _unpack(body: str) -> KeyPart:
-    places, names, *rest = json.loads(body)
-    return KeyPart({tuple(place) for place in places}, Counter(names), *rest)
-
-
 def _unpack_pair(body: str) -> PairPart:
     kept = json.loads(body)
     return PairPart({int(at): label for at, label in kept["forth"].items()},
@@ -417,12 +410,14 @@ class GraphChange:
         before = graph.has(node_id("entity", key) for key in touched.keys)
         entities, log = self._entities(touched.keys)
         keys = sorted(entities)
-        names = self._names(keys)
+        said = {key: text for key in keys if (text := describe_entity(key, entities[key].values()))}
+        vectors = self._names([*keys, *said.values()])
+        names, told = vectors[:len(keys)], dict(zip(said, vectors[len(keys):], strict=True))
         rows: dict[str, tuple[Node, Vectors, Vectors] | None] = {
             node_id("entity", key): None for key in touched.keys}
         rows |= {node_id("passage", chunk): None for chunk in gone}
         if keys:
-            for row, (key, vector) in enumerate(zip(keys, alignment(keys, entities, log),
+            for row, (key, vector) in enumerate(zip(keys, alignment(keys, entities, log, told),
                                                     strict=True)):
                 node = entity_node(key, entities[key], log)
                 rows[node.id] = node, vector, names[row]
@@ -441,7 +436,7 @@ class GraphChange:
         """Those of some keys that are entities, what each of their passages says, these in order."""
         found: dict[str, dict[int, KeyPart]] = {}
         for key in keys:
-            parts = {number: _unpack(body)
+            parts = {number: unpack_part(body)
                      for number, body in self._postings.bodies("part", key).items()}
             if is_entity(parts):
                 found[key] = parts

@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from qafd.assemble.entities import KeyPart, describe_entity, unpack_part
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
 from qafd.storage.rows import check_finite, embedding_key, vector_keys
@@ -107,7 +109,7 @@ class SqliteVectors(Part):
 
 
 def forget_vectors(connection: sqlite3.Connection, names: set[str]) -> None:
-    """Keep only the vectors that passages and names of other documents than these need.
+    """Keep only the vectors that passages, names and descriptions of other documents than these need.
 
     Of a passage that was not read to its end, nothing else tells what was embedded.
     """
@@ -125,6 +127,21 @@ def forget_vectors(connection: sqlite3.Connection, names: set[str]) -> None:
             for model in models:
                 kept.update(embedding_key(model, key) for key in keys)
                 kept.update(vector_keys(model, title, text, spans))
+    for text in _descriptions(connection, names):
+        kept.update(embedding_key(model, text) for model in models)
     stored = {row[0] for row in connection.execute("SELECT key FROM embeddings")}
     connection.executemany(
         "DELETE FROM embeddings WHERE key = ?", [(key,) for key in stored - kept])
+
+
+def _descriptions(connection: sqlite3.Connection, names: set[str]) -> Iterator[str]:
+    """What models say of each entity in other documents than these."""
+    parts: dict[str, list[KeyPart]] = defaultdict(list)
+    for key, body, document in connection.execute(
+            "SELECT term, body, document FROM facts JOIN passages ON passages.rowid = passage "
+            "WHERE kind = 'part'"):
+        if document not in names:
+            parts[key].append(unpack_part(body))
+    for key, some in parts.items():
+        if text := describe_entity(key, some):
+            yield text
