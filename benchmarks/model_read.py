@@ -1,22 +1,29 @@
 """What a model's relations are worth: the main sample read by rules and by a model's records.
 
-    python benchmarks/model_read.py [--json OUT]
+    python benchmarks/model_read.py [--json OUT] [--triples FOLDER]
 
 The records of tests/data/model_read.json are what a strong model may give for each document of the
 sample. Measured are gold nodes among the retrieved entities and gold passages, over the sample's
 questions: the documents read by rules; read with the records while only mentions and synonyms carry
-mass; and read with them as they are, where extracted relations carry it too.
+mass and no description is in a vector; with extracted relations that carry it too; and as they are,
+with descriptions in the vectors of entities.
+
+With --triples the same of a folder with passages.jsonl, questions.jsonl and llm_triples.jsonl, triples
+that a real model read in the passages: those that have some, and the questions whose passages they are.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
 
+from qafd import assemble
 from qafd.evaluate import evaluate
-from qafd.evaluate.gold import read_questions
+from qafd.evaluate.gold import Question, read_questions
 from qafd.ingest import index
 from qafd.ingest.llm_extract import ModelExtractor
 from qafd.knowledge import KnowledgeGraph
@@ -30,6 +37,7 @@ from qafd.retrieve.methods import configured
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "assets" / "samples" / "apple-amazon"
 RECORDS = json.loads((ROOT / "tests" / "data" / "model_read.json").read_text("utf-8"))
+Records = Mapping[str, Sequence[tuple[str, str, str, int]]]
 METHODS = "qafd,pagerank,ego"
 
 
@@ -46,6 +54,8 @@ def records_of(relations: Iterable[tuple[str, str, str, int]]) -> str:
 class Reader:
     """Extracts with the stored records, over the local reading."""
 
+    records: ClassVar[Records] = RECORDS
+
     def __init__(self) -> None:
         self._local = LocalExtractor()
         self.name = ModelExtractor(_Says("")).name
@@ -54,7 +64,7 @@ class Reader:
         """One extraction per chunk, in order."""
         chunks = list(chunks)
         for chunk, local in zip(chunks, self._local.extract_all(chunks), strict=True):
-            reply = records_of(RECORDS[chunk.document])
+            reply = records_of(self.records[chunk.document.partition("#")[2] or chunk.document])
             yield ModelExtractor(_Says(reply)).read(chunk, local).extraction
 
 
@@ -68,43 +78,81 @@ class _Says:
         return Reply(self._text, 0, 0)
 
 
-def read_by(reader: type, folder: Path) -> KnowledgeGraph:
-    """The sample in a new workspace, read by an extractor."""
-    path = folder / f"{reader.__name__}.db"
-    index(path, [(file.name, file.read_bytes()) for file in sorted(SAMPLE.glob("*.md"))],
-          extractor=reader, processes=1)
+@dataclass(frozen=True)
+class Collection:
+    """Documents, questions about them, and the measures that are shown."""
+
+    files: Sequence[tuple[str, bytes]]
+    questions: Sequence[Question]
+    records: Records
+    nodes: bool
+
+
+def sample() -> Collection:
+    """The main sample, whose questions name their nodes."""
+    questions = read_questions(SAMPLE.with_name("apple-amazon.questions.jsonl").read_bytes()).questions
+    files = [(file.name, file.read_bytes()) for file in sorted(SAMPLE.glob("*.md"))]
+    return Collection(files, questions, RECORDS, nodes=True)
+
+
+def triples(folder: Path) -> Collection:
+    """The passages of a folder that a real model read, and the questions that they answer."""
+    read = {row["pid"]: row["triples"] for row in _rows(folder / "llm_triples.jsonl")}
+    passages = [row for row in _rows(folder / "passages.jsonl") if row["pid"] in read]
+    lines = [json.dumps({"id": row["pid"], "title": row["title"], "text": row["text"]}) for row in passages]
+    questions = [Question(row["qid"], row["question"], tuple(row["gold_pids"]), (row["answer"],))
+                 for row in _rows(folder / "questions.jsonl") if read.keys() >= set(row["gold_pids"])]
+    records = {pid: [(*map(str, triple), 5) for triple in some if len(triple) == 3]
+               for pid, some in read.items()}
+    return Collection([("passages.jsonl", "\n".join(lines).encode())], questions, records, nodes=False)
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def read_by(reader: type, collection: Collection, path: Path) -> KnowledgeGraph:
+    """A collection in a new workspace, read by an extractor."""
+    Reader.records = collection.records
+    index(path, collection.files, extractor=reader, processes=1)
     return KnowledgeGraph.open(path)
 
 
-def measure(knowledge: KnowledgeGraph) -> dict[str, dict[str, float]]:
-    """Means over the sample's questions, by method."""
-    file = SAMPLE.with_name("apple-amazon.questions.jsonl")
-    questions = read_questions(file.read_bytes()).questions
-    result = evaluate(knowledge, questions, configured(METHODS, knowledge.graph))
-    return {score.name: {
-        "node_recall": score.intervals["node_recall"].mean,
-        "node_precision": score.intervals["node_precision"].mean,
-        "recall@2": score.recall[0], "recall@5": score.recall[1], "contains": score.contains or 0.0}
-        for score in result.scores}
+def measure(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict[str, float]]:
+    """Means over the questions, by method."""
+    result = evaluate(knowledge, collection.questions, configured(METHODS, knowledge.graph))
+    found: dict[str, dict[str, float]] = {}
+    for score in result.scores:
+        values = {name: score.intervals[name].mean for name in ("node_recall", "node_precision")
+                  if collection.nodes}
+        found[score.name] = values | {"recall@2": score.recall[0], "recall@5": score.recall[1],
+                                      "contains": score.contains or 0.0}
+    return found
 
 
 def main() -> None:
     """Print the table, and write it where --json says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--triples", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    carried = qafd.LAYERS["passages"]
+    collection = triples(options.triples) if options.triples else sample()
+    carried, describe = qafd.LAYERS["passages"], assemble.describe_entity
     rows = {}
     with TemporaryDirectory() as folder:
-        rows["rules"] = measure(read_by(LocalExtractor, Path(folder)))
-        knowledge = read_by(Reader, Path(folder))
+        rows["rules"] = measure(read_by(LocalExtractor, collection, Path(folder, "rules.db")), collection)
+        assemble.describe_entity = lambda *_: ""
+        knowledge = read_by(Reader, collection, Path(folder, "bare.db"))
         qafd.LAYERS["passages"] = carried - {"extracted"}
-        rows["model, mentions carry"] = measure(knowledge)
+        rows["model, mentions carry"] = measure(knowledge, collection)
         qafd.LAYERS["passages"] = carried
-        rows["model, relations carry too"] = measure(knowledge)
+        rows["model, relations carry too"] = measure(knowledge, collection)
+        assemble.describe_entity = describe
+        knowledge = read_by(Reader, collection, Path(folder, "described.db"))
+        rows["model, descriptions in vectors"] = measure(knowledge, collection)
     for name, scores in rows.items():
         for method, values in scores.items():
-            print(f"{name:28} {method:10}", *(f"{key} {value:.3f}" for key, value in values.items()))
+            print(f"{name:30} {method:10}", *(f"{key} {value:.3f}" for key, value in values.items()))
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 
