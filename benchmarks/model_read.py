@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
@@ -31,6 +32,7 @@ from qafd.models import Reply
 from qafd.models.prompts import DONE, FIELD, RECORD
 from qafd.reading.names import LocalExtractor
 from qafd.records import Chunk, Extraction
+from qafd.retrieve import METHODS as METHODS_OF
 from qafd.retrieve import qafd
 from qafd.retrieve.methods import configured
 
@@ -130,6 +132,26 @@ def measure(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict
     return found
 
 
+def prompts(knowledge: KnowledgeGraph, collection: Collection) -> dict[str, dict[str, float]]:
+    """Means over the questions of what a model is shown for an answer, by method."""
+    found: dict[str, dict[str, float]] = {}
+    for name, method in configured(METHODS, knowledge.graph).items():
+        rows = []
+        for question in collection.questions:
+            plan = knowledge.plan(question.text)
+            context = knowledge.draft(knowledge.retrieve(plan, method), plan).context
+            shown = {name for source in context.sources
+                     for name in (source.passage.document, source.passage.title)}
+            gold = len(shown & set(question.gold)) / len(question.gold)
+            rows.append((context.tokens, len(context.sources), gold,
+                         any(answer.casefold() in context.text.casefold() for answer in question.answers),
+                         context.text.count(" -> ") + context.text.count(" → ")))
+        means = [fmean(column) for column in zip(*rows, strict=True)]
+        found[name] = dict(zip(("tokens", "passages", "gold", "answer in it", "steps of paths"), means,
+                               strict=True))
+    return found
+
+
 def main() -> None:
     """Print the table, and write it where --json says."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -150,6 +172,11 @@ def main() -> None:
         assemble.describe_entity = describe
         knowledge = read_by(Reader, collection, Path(folder, "described.db"))
         rows["model, descriptions in vectors"] = measure(knowledge, collection)
+        if collection.nodes:
+            rows["prompt"] = prompts(knowledge, collection)
+            for method in ("qafd", "ego", "pagerank"):
+                METHODS_OF[method].shown = 0.0
+            rows["prompt, with weak passages"] = prompts(knowledge, collection)
     for name, scores in rows.items():
         for method, values in scores.items():
             print(f"{name:30} {method:10}", *(f"{key} {value:.3f}" for key, value in values.items()))
