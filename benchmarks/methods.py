@@ -85,7 +85,8 @@ def texts_of(graph: Graph) -> Texts:
     around = graph.vectors[owner]
     noise = np.random.default_rng(1).standard_normal(around.shape, np.float32)
     return Texts(
-        np.arange(count), tuple(f"About name {i}." for i in range(count)), owner,
+        np.arange(count), tuple(f"About name {i}." for i in range(count)),
+        tuple(map(str, range(count))), owner,
         np.tile(np.arange(SENTENCES), count),
         tuple(f"Sentence {i} of it is about name {p}." for p in range(count)
               for i in range(SENTENCES)),

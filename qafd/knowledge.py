@@ -40,6 +40,7 @@ from qafd.models import LLM, Reply
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, LocalEmbedder
+from qafd.models.estimate import RunPlan
 from qafd.models.instructions import Instructed, Instructions
 from qafd.pace import silent
 from qafd.plan import Planner, conditions_by, plan_by
@@ -54,13 +55,21 @@ from qafd.retrieve.base import (
     params_of,
 )
 from qafd.retrieve.compare import AT_ONCE, BUDGET, DEFAULT, Comparison, chosen, make_column
-from qafd.retrieve.layers import LAYERS, LayerState, Report, bring_up_to_date, states
+from qafd.retrieve.layers import (
+    LAYERS,
+    LayerState,
+    Report,
+    bring_up_to_date,
+    plan_layers,
+    states,
+    write_layers,
+)
 from qafd.retrieve.methods import canonical, method_of, name_of, tuned
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.retrieve.seeds import passages_of
 from qafd.samples import copied
 from qafd.storage import Location, Workspace, open_workspace, place_of
-from qafd.storage.rows import Evidence
+from qafd.storage.rows import Evidence, now
 
 if TYPE_CHECKING:
     import networkx
@@ -511,6 +520,35 @@ class KnowledgeGraph:
         with self.store() as store:
             store.vectors.check(self.embedder.name, self.embedder.dimension)
             return bring_up_to_date(store, self.embedder, names, progress)
+
+    def plan_layers(self, names: Iterable[str], client: Metered) -> RunPlan:
+        """What `write_layers` would take, from the least to the most; no call is made."""
+        with self.store() as store:
+            return plan_layers(store, self.embedder, names, client)
+
+    def write_layers(self, names: Iterable[str], client: "LLM | openai.OpenAI", model: str = "", *,
+                     progress: Report = silent,
+                     stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
+        """Build layers with reports, summaries and descriptions that a language model writes.
+
+        `client` and `model` are as for `answer`; a `Metered` client is capped. See
+        `qafd.retrieve.layers.write_layers`.
+
+        Raises
+        ------
+        ParameterError
+            There is no layer of a name, or no model is named.
+        StoreError
+            The graph is not up to date, or was made with another embedding model.
+        ModelError
+            From the model; what it wrote before is kept and used.
+        """
+        llm = self._language_model(client, model)
+        if not isinstance(llm, Metered):
+            llm = Metered(llm, self.url, Meter(), purpose="write", run=f"write {now()}")
+        with self.store() as store:
+            store.vectors.check(self.embedder.name, self.embedder.dimension)
+            return write_layers(store, self.embedder, names, llm, progress, stopped)
 
     def explain(self, asked: str | QueryPlan | Retrieval, *, graph: Graph | None = None,
                 plan: QueryPlan | None = None, **params: Any) -> Explanation:

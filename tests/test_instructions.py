@@ -34,7 +34,8 @@ from qafd.sql.write import write_sql
 from qafd.storage import open_workspace
 
 FERRIES = Path(__file__).parents[1] / "assets" / "samples" / "ferries.sqlite"
-LIMITS = CallSettings(answer_tokens=701, plan_tokens=702, judge_tokens=703, sql_tokens=704)
+LIMITS = CallSettings(answer_tokens=701, plan_tokens=702, judge_tokens=703, sql_tokens=704,
+                      write_tokens=705)
 MARK = "Speak like a keeper of the archive."
 
 

@@ -20,6 +20,7 @@ from qafd.retrieve.base import (
     Structure,
     StructureKind,
 )
+from qafd.retrieve.layers import merged_descriptions
 from qafd.storage import Workspace
 from qafd.wording.explanations import say_chain, say_path
 
@@ -156,9 +157,10 @@ def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
 def _entities(retrieval: Retrieval, store: Workspace) -> Iterator[str]:
     named = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
     described = store.graph.nodes(named)
+    merged = merged_descriptions(store)
     for key, name in named.items():
         if key in described:
-            yield f"{_quoted(name)}: {_quoted(described[key].text)}"
+            yield f"{_quoted(name)}: {_quoted(merged.get(key, described[key].text))}"
 
 
 def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -> Iterator[str]:

@@ -29,7 +29,7 @@ COMMANDS = {
                "CSV, GraphRAG, LightRAG."),
     "status": ("indexing.status", "Count what the workspace holds."),
     "backup": ("indexing.backup", "Copy the workspace safely while it is in use."),
-    "layers": ("indexing.layers", "List the derived layers that methods need, and build them."),
+    "layers": ("layers.list_layers", "List the derived layers that methods need, and build them."),
     "prompts": ("prompting.prompts", "List the prompts of a workspace, print one, or change it."),
     "ledger": ("indexing.ledger", "Sum up the calls to language models."),
     "docs": ("curating.docs", "List, search, delete, restore or erase documents."),

@@ -33,11 +33,9 @@ from qafd.ingest.reader import ModelChoice, choose, chosen
 from qafd.ingest.web import fetch, is_address
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
-from qafd.retrieve.layers import LAYERS, LayerState
 from qafd.storage import Workspace, open_workspace
 from qafd.storage.rows import Total, clean_name, now
 from qafd.wording.entities import say_nameless
-from qafd.wording.layers import say_origin
 from qafd.wording.models import (
     say_cap,
     say_embedding_plan,
@@ -245,23 +243,6 @@ def import_graph(db: Path | None, files: tuple[str, ...], dry_run: bool) -> Outc
     notices = file.notices[1:] or graph.notices
     return Outcome({**found, "notices": notices}, lines, failed=bool(file.error) or stopped(),
                    notes=notices)
-
-
-@command()
-@with_workspace
-@click.option("--build", "names", metavar="NAME", multiple=True,
-              help="Build this layer where it is missing or stale; 'all' builds all.")
-def layers(knowledge: KnowledgeGraph, names: tuple[str, ...]) -> Outcome:
-    if names:
-        with ProgressLine() as meter:
-            knowledge.build_layers(LAYERS if "all" in names else names, meter)
-    states = knowledge.layers()
-    return Outcome(states, map(_layer_line, states))
-
-
-def _layer_line(layer: LayerState) -> str:
-    line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}"
-    return f"{line}  {say_origin(layer.origin, layer.state)}".rstrip()
 
 
 @command()

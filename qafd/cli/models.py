@@ -113,6 +113,7 @@ call_options = with_options(
     click.option("--judge-tokens", type=int, metavar="N", help="Most of a reply that grades."),
     click.option("--sql-tokens", type=int, metavar="N",
                  help="Most of a reply that goes to a database."),
+    click.option("--write-tokens", type=int, metavar="N", help="Most of a report or summary."),
     click.option("--temperature", type=float, metavar="T", help="Of the model, 0 to 2."),
     click.option("--deadline", type=float, metavar="SECONDS", help="Of one call."),
     click.option("--context", type=int, metavar="N",

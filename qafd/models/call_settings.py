@@ -8,7 +8,7 @@ RULES = 600  # tokens of a prompt beside question and data
 _TOKENS = (1, 1_000_000)
 _RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "context": (0, 100_000_000),
            "answer_tokens": _TOKENS, "plan_tokens": _TOKENS, "judge_tokens": _TOKENS,
-           "sql_tokens": _TOKENS}
+           "sql_tokens": _TOKENS, "write_tokens": _TOKENS}
 
 
 _RAISE = {
@@ -20,6 +20,8 @@ _RAISE = {
              "Settings, Calls, or with --judge-tokens.",
     "sql": "{model} used up the reply limit of SQL before its answer was whole; raise it in Settings, "
            "Calls, or with --sql-tokens.",
+    "write": "{model} used up the reply limit of reports and summaries before one was whole; raise it in "
+             "Settings, Calls, or with --write-tokens.",
     "extract": "{model} used up the reply limit of reading before its answer was whole; raise it on "
                "Documents, or with --reply-tokens."}
 
@@ -47,8 +49,8 @@ class CallSettings:
         Most of a written answer, thoughts included.
     context : int
         Tokens that the model can read at once, with its answer; 0 is unknown.
-    plan_tokens, judge_tokens, sql_tokens : int
-        Most of a reply that reads a question, grades answers, or writes SQL.
+    plan_tokens, judge_tokens, sql_tokens, write_tokens : int
+        Most of a reply that reads a question, grades answers, writes SQL, or a report or summary.
     """
 
     deadline: float = 120.0
@@ -58,6 +60,7 @@ class CallSettings:
     plan_tokens: int = 1024
     judge_tokens: int = 512
     sql_tokens: int = 1024
+    write_tokens: int = 600
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():

@@ -278,9 +278,7 @@ class Metered:
     def key(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
             max_tokens: int) -> str:
         """A hash of everything that is sent, and where to."""
-        sent = [self.address, self.name, [[m.role, m.content] for m in messages], schema,
-                max_tokens]
-        return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
+        return request_key(self.address, self.name, messages, schema, max_tokens)
 
     def stored(self, key: str) -> Reply | None:
         """The useful reply to an earlier call with this key."""
@@ -362,6 +360,13 @@ class Metered:
         return Call(key, self.purpose, self.name, status, reply.text, reply.tokens_in,
                     reply.tokens_out, reply.estimated, reply.cut, None, 0.0, self.chunk,
                     self.document, self.question, self.run)
+
+
+def request_key(address: str, model: str, messages: Sequence[Message],
+                schema: Mapping[str, Any] | None, max_tokens: int) -> str:
+    """A hash of everything that is sent, and where to."""
+    sent = [address, model, [[m.role, m.content] for m in messages], schema, max_tokens]
+    return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
 
 def _stored(store: Workspace, key: str) -> Reply | None:

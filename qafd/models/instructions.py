@@ -18,6 +18,7 @@ from qafd.models.prompts_conditions import EXACT, QUERY
 from qafd.models.prompts_correct import CORRECT
 from qafd.models.prompts_follow import FOLLOW
 from qafd.models.prompts_sql import SEEDS, SQL
+from qafd.models.prompts_write import MERGE, REPORT, SUMMARY
 
 LONGEST_PROMPT = 20_000  # characters
 
@@ -58,6 +59,9 @@ TASKS: Mapping[str, ModelTask] = {
                   ("length",)),
     "correct": ModelTask("Compare answers with known ones", "", CORRECT, ("mark",), ("count",)),
     "follow": ModelTask("Rewrite a follow-up", "", FOLLOW, ("mark",)),
+    "report": ModelTask("Report on a community", "GraphRAG", REPORT, ("mark",)),
+    "summary": ModelTask("Sum up passages", "FlowRAG and RAPTOR", SUMMARY, ("mark",)),
+    "merge": ModelTask("Merge descriptions of an entity", "GraphRAG and LightRAG", MERGE, ("mark",)),
 }
 
 

@@ -8,7 +8,10 @@ _ORIGINS = {
                            "computes communities of its own"}
 
 
-def say_origin(origin: str, state: str) -> str:
+def say_origin(origin: str, state: str, model: str = "", written: int = 0, texts: int = 0) -> str:
     """Where a layer is from; "" where it is computed here."""
+    if origin == "written":
+        return say("{written} of {texts} texts written by {model}", written=f"{written:,}",
+                   texts=f"{texts:,}", model=model)
     template = _ORIGINS.get((origin, state))
     return say(template) if template else ""

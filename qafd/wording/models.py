@@ -56,6 +56,15 @@ def say_reading_plan(plan: "RunPlan") -> str:
                time=_say_time(plan.seconds))
 
 
+def say_writing_plan(plan: "RunPlan") -> str:
+    """What writing the texts of layers will take."""
+    return say("{texts} texts, {cached} of them written before; {calls} calls, ~{sent} tokens in, "
+               "~{received} out; {money}; {time}.", texts=f"{plan.passages:,}", cached=f"{plan.cached:,}",
+               calls=_say_range(plan.calls), sent=_say_range(plan.tokens_in),
+               received=_say_range(plan.tokens_out), money=_say_money(plan.cost),
+               time=_say_time(plan.seconds))
+
+
 def say_embedding_plan(plan: "EmbeddingPlan") -> str:
     """What vectors from an endpoint will take."""
     return say("~{texts} texts to embed; ~{calls} calls, ~{tokens} tokens; {money}; {time}.",

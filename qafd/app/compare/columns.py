@@ -123,7 +123,7 @@ def column_passages_tab(sides: Sides) -> None:
     origin = ""
     for layer in sides.knowledge.layers():
         if layer.name == "communities":
-            origin = say_origin(layer.origin, layer.state)
+            origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
     cells = []
     for name, column in sides.pairs:
         tokens = say("{tokens} of {budget} tokens", tokens=f"{column.tokens:,}",

@@ -25,7 +25,8 @@ from qafd.wording import say, say_check
 
 PROBED = "probe"
 REPLY_LIMITS = {"answer_tokens": "Reply limit of answers", "plan_tokens": "Reply limit of questions",
-                "judge_tokens": "Reply limit of grades", "sql_tokens": "Reply limit of SQL"}
+                "judge_tokens": "Reply limit of grades", "sql_tokens": "Reply limit of SQL",
+                "write_tokens": "Reply limit of reports"}
 STEP = {"calls": 100, "tokens": 100_000, "dollars": 1}
 
 
@@ -133,7 +134,7 @@ def _calls(chosen: Preferences) -> None:
             say("Context"), 0, 100_000_000, now.context, 1024,
             help=say("Tokens that the model reads at once, which passages are fitted to; 0 is unknown.")))
     limits: dict[str, Any] = {}
-    for column, (name, label) in zip(st.columns(4), REPLY_LIMITS.items(), strict=True):
+    for column, (name, label) in zip(st.columns(len(REPLY_LIMITS)), REPLY_LIMITS.items(), strict=True):
         limits[name] = column.number_input(
             say(label), 1, 1_000_000, getattr(now, name), 256,
             help=say("In tokens, with what the model thinks before it answers."))

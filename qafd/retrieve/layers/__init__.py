@@ -1,29 +1,44 @@
 """Derived layers: what some methods need besides the graph, built from it on demand.
 
-A layer is a frozen record of arrays and texts, and a pure function of the graph, its texts and
-the embedder: built anew or brought up to date, its bytes are the same.
+A layer is a frozen record of arrays and texts, and a pure function of the graph, its texts, the embedder
+and what a language model wrote for it: built anew or brought up to date, its bytes are the same.
 """
 
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.errors import ParameterError
+from qafd.errors import ModelError, ParameterError
 from qafd.graph import Graph
+from qafd.models.cost import Metered
+from qafd.models.estimate import RunPlan, plan_run
+from qafd.models.instructions import instructions_of
 from qafd.pace import silent
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
+from qafd.retrieve.layers.descriptions import Descriptions
 from qafd.retrieve.layers.imported import KEPT, find_kept, make_communities
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
 from qafd.retrieve.layers.texts import Embeds, Texts, texts_of
 from qafd.retrieve.layers.tree import Tree
+from qafd.retrieve.layers.writing import (
+    IN_FLIGHT,
+    Asking,
+    Authorship,
+    Extracts,
+    Kept,
+    Writer,
+    find_author,
+    keep_author,
+)
 from qafd.storage import Workspace
 from qafd.storage.rows import LayerRow
 
@@ -46,13 +61,17 @@ class Layer(Protocol):
         ...
 
     @classmethod
-    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """The layer of a graph; `builder` counts the versions of this function."""
         ...
 
 
 LAYERS: dict[str, type[Layer]] = {
-    "sentences": Sentences, "summaries": Summaries, "communities": Communities, "tree": Tree}
+    "sentences": Sentences, "summaries": Summaries, "communities": Communities, "tree": Tree,
+    "descriptions": Descriptions}
+
+WRITABLE = ("communities", "summaries", "tree", "descriptions")
+"""The layers whose texts a language model may write."""
 
 Report = Callable[[str, int, int], None]
 """Called with the layer at work, how many of its texts are embedded, and how many there are."""
@@ -62,22 +81,29 @@ class LayerOrigin(StrEnum):
     """Where a layer is from."""
 
     COMPUTED = "computed"
+    WRITTEN = "written"
     IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
 class LayerState:
-    """A layer of a workspace: `state` is "built", "stale" (of another graph) or "missing"."""
+    """A layer of a workspace: `state` is "built", "stale" (of another graph) or "missing".
+
+    `model` wrote `written` of its texts; the others are made of sentences.
+    """
 
     name: str
     state: str
     built_at: str = ""
     size: int = 0
     origin: LayerOrigin = LayerOrigin.COMPUTED
+    model: str = ""
+    written: int = 0
+    texts: int = 0
 
 
 def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | None = None,
-          report: Report = silent) -> Layer:
+          report: Report = silent, writer: Writer | None = None) -> Layer:
     """One layer of a graph; texts that `old` has too keep their vectors.
 
     Raises
@@ -85,7 +111,8 @@ def build(name: str, graph: Graph, texts: Texts, embedder: Embeds, old: Layer | 
     ParameterError
         There is no layer of this name.
     """
-    return _kind(name).build(graph, texts, _Remembering(embedder, _known(old), name, report))
+    remembering = _Remembering(embedder, _known(old), name, report)
+    return _kind(name).build(graph, texts, remembering, writer or Extracts())
 
 
 def _known(layer: Layer | None) -> dict[str, Vectors]:
@@ -99,7 +126,8 @@ def bring_up_to_date(
 ) -> tuple[str, ...]:
     """Build the layers among `names` that are missing or stale; returns their names.
 
-    Communities that were imported are taken as they are while the graph is that of the import.
+    Communities that were imported are taken as they are while the graph is that of the import. What a
+    language model wrote is used where it was shown the same; none is asked, see `write_layers`.
 
     Raises
     ------
@@ -108,42 +136,152 @@ def bring_up_to_date(
     StoreError
         The graph is not up to date.
     """
-    wanted = dict.fromkeys(names)
-    for name in wanted:
-        _kind(name)
-    built: list[str] = []
+    wanted = _wanted(names)
+    author = find_author(store)
+
+    def writer(_: str) -> Writer:
+        return Extracts() if author is None else Kept(store.place.url, author)
+
     with store.snapshot():
         todo = [layer.name for layer in states(store)
                 if layer.name in wanted and layer.state != "built"]
-        if not todo:
-            return ()
-        version, graph, rows = store.graph.version, store.graph.read(), store.layers.rows()
-        texts = texts_of(graph, store)
-        olds = {}
-        for name in todo:
-            if name in rows and (rows[name].builder < 0 or
-                                 rows[name].builder == LAYERS[name].builder):
-                olds[name] = unpack(name, store.layers.body(name))
-        builders = _builders(store, rows)
-        given = store.layers.body(KEPT) if builders["communities"] < 0 else None
-    for name in todo:
-        if stopped():
-            break
-        if given is not None and name == "communities":
-            layer: Layer = make_communities(
-                graph, given, _Remembering(embedder, _known(olds.get(name)), name, report))
-        else:
-            layer = build(name, graph, texts, embedder, olds.get(name), report)
-        store.layers.put(name, version, builders[name], pack(layer))
-        built.append(name)
+    return _Builder(store, embedder, report, stopped).build(todo, writer)
+
+
+def write_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client: Metered,
+                 report: Report = silent, stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
+    """Build layers with texts that a language model writes; returns their names.
+
+    Every reply is kept: what is stopped goes on without paying twice, and layers that follow the graph
+    later keep what still holds. Where the model fails, what it has written so far is used.
+
+    Raises
+    ------
+    ParameterError
+        There is no layer of a name.
+    StoreError
+        The graph is not up to date.
+    ModelError
+        From the model; a cap that would be exceeded is one.
+    """
+    wanted = _wanted(names)
+    author = _author_of(store, client)
+    keep_author(store, author)
+    builder = _Builder(store, embedder, report, stopped)
+
+    def asking(name: str) -> Writer:
+        return Asking(client, author, partial(report, name), stopped)
+
+    def kept(_: str) -> Writer:
+        return Kept(store.place.url, author)
+
+    built: list[str] = []
+    for name in wanted:
+        try:
+            built += builder.build([name], asking)
+        except ModelError:
+            builder.build([name], kept)
+            raise
     return tuple(built)
+
+
+def plan_layers(store: Workspace, embedder: Embeds, names: Iterable[str], client: Metered) -> RunPlan:
+    """What `write_layers` would take; no call is made, and nothing is kept.
+
+    The upper levels of the tree sum up what is not written yet, so they are counted by texts of sentences.
+    """
+    author = _author_of(store, client)
+    requests: dict[str, Any] = {}
+    with store.snapshot():
+        graph = store.graph.read()
+        texts = texts_of(graph, store)
+        given = find_kept(store, store.layers.rows())
+    for name in _wanted(names):
+        if given is None or name != "communities":
+            writer = Kept(store.place.url, author)
+            build(name, graph, texts, embedder, writer=writer)
+            requests |= writer.requests
+    return plan_run(client, ((messages, 1) for messages in requests.values()), author.limit,
+                    in_flight=IN_FLIGHT)
+
+
+def _author_of(store: Workspace, client: Metered) -> Authorship:
+    """A model as the author of a workspace's layers, with the prompts that it is given."""
+    told, before = instructions_of(client), find_author(store)
+    prompts = {task: told.prompt(task) for task in ("report", "summary", "merge")}
+    return Authorship(client.name, client.address, prompts, told.calls.write_tokens,
+                      before.counts if before else {})
+
+
+def _wanted(names: Iterable[str]) -> tuple[str, ...]:
+    wanted = tuple(dict.fromkeys(names))
+    for name in wanted:
+        _kind(name)
+    return wanted
+
+
+class _Builder:
+    """Builds layers of the present graph of a workspace, and keeps each at once."""
+
+    def __init__(self, store: Workspace, embedder: Embeds, report: Report,
+                 stopped: Callable[[], bool]) -> None:
+        self._store, self._embedder = store, embedder
+        self._report, self._stopped = report, stopped
+
+    def build(self, names: Sequence[str], writer_of: Callable[[str], Writer]) -> tuple[str, ...]:
+        """Build some layers, each with a writer of its own; the names of those that were built."""
+        store = self._store
+        if not names:
+            return ()
+        with store.snapshot():
+            version, graph, rows = store.graph.version, store.graph.read(), store.layers.rows()
+            texts = texts_of(graph, store)
+            olds = {}
+            for name in names:
+                if name in rows and (rows[name].builder < 0 or rows[name].builder == LAYERS[name].builder):
+                    olds[name] = unpack(name, store.layers.body(name))
+            builders = _builders(store, rows)
+            given = store.layers.body(KEPT) if builders["communities"] < 0 else None
+        built = []
+        for name in names:
+            if self._stopped():
+                break
+            writer = writer_of(name)
+            if given is not None and name == "communities":
+                known = _known(olds.get(name))
+                layer: Layer = make_communities(
+                    graph, given, _Remembering(self._embedder, known, name, self._report))
+            else:
+                layer = build(name, graph, texts, self._embedder, olds.get(name), self._report, writer)
+            store.layers.put(name, version, builders[name], pack(layer))
+            self._count(name, writer)
+            built.append(name)
+        return tuple(built)
+
+    def _count(self, name: str, writer: Writer) -> None:
+        """Note how many texts of a layer its author wrote."""
+        author = find_author(self._store)
+        if author is not None and isinstance(writer, Kept):
+            counts = {**author.counts, name: (len(writer.texts), len(writer.requests))}
+            keep_author(self._store, replace(author, counts=counts))
+
+
+def merged_descriptions(store: Workspace) -> dict[str, str]:
+    """The description of each entity that has many, by node id; empty where the layer is not built."""
+    with store.snapshot():
+        row = store.layers.rows().get("descriptions")
+        if row is None or (row.version, row.builder) != (store.graph.version, Descriptions.builder):
+            return {}
+        layer = unpack("descriptions", store.layers.body("descriptions"))
+    assert isinstance(layer, Descriptions)
+    return dict(zip(layer.entities, layer.texts, strict=True))
 
 
 def states(store: Workspace) -> tuple[LayerState, ...]:
     """How each layer of a workspace stands, in the order of LAYERS."""
     with store.snapshot():
         rows, version = store.layers.rows(), store.graph.version
-        builders = _builders(store, rows)
+        builders, author = _builders(store, rows), find_author(store)
     found = []
     for name, builder in builders.items():
         row = rows.get(name)
@@ -151,8 +289,14 @@ def states(store: Workspace) -> tuple[LayerState, ...]:
             found.append(LayerState(name, "missing"))
             continue
         state = "built" if (row.version, row.builder) == (version, builder) else "stale"
-        origin = LayerOrigin.IMPORTED if row.builder < 0 else LayerOrigin.COMPUTED
-        found.append(LayerState(name, state, row.built_at, row.size, origin))
+        layer = LayerState(name, state, row.built_at, row.size)
+        written, count = author.counts.get(name, (0, 0)) if author else (0, 0)
+        if row.builder < 0:
+            layer = replace(layer, origin=LayerOrigin.IMPORTED)
+        elif author is not None and written:
+            layer = replace(layer, origin=LayerOrigin.WRITTEN, model=author.model, written=written,
+                            texts=count)
+        found.append(layer)
     return tuple(found)
 
 

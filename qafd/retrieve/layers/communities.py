@@ -1,6 +1,5 @@
 """Communities of the entity graph and a report on each: the index of GraphRAG."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -9,27 +8,29 @@ from graspologic_native import hierarchical_leiden  # type: ignore[attr-defined]
 from scipy.sparse import csr_matrix
 
 from qafd.graph import Graph
-from qafd.reading.text import count_tokens
 from qafd.records import Floats, Nodes, Vectors
-from qafd.retrieve.layers.texts import Embeds, Texts
+from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
+from qafd.retrieve.layers.writing import Draft, Writer
 
 LARGEST = 10  # entities; a larger community is split on the next level, GraphRAG's default
 SEED = 0xDEADBEEF  # GraphRAG's default
 REPORT_TOKENS = 150
 NAMES, RELATIONS, SENTENCES = 8, 5, 3  # of a report, at most
+SHOWN, SHOWN_TOKENS = 30, 1200  # names, relations and sentences each, and tokens, that a model is shown
 
 
 @dataclass(frozen=True, eq=False)
 class Communities:
-    """Hierarchical Leiden communities (Edge et al.) with extractive reports.
+    """Hierarchical Leiden communities (Edge et al.) with a report on each.
 
     Those of an imported index of GraphRAG are taken as they are, with its reports: see
     `qafd.retrieve.layers.imported`.
 
     Relations weigh the number of sentences that assert them; entities without a relation are in
-    no community. Departs from the paper: reports are not written by a language model but say the
-    key entities (by number of neighbors), the strongest relations, and the sentences about
-    members that are nearest to the mean of all of them; components are not reduced to the largest.
+    no community. A report that no language model has written says the key entities (by number of
+    neighbors), the strongest relations, and the sentences about members that are nearest to the mean of
+    all of them; a model is shown more of the same. Departs from the paper: components are not reduced to
+    the largest, and no model rates a community.
 
     Parameters
     ----------
@@ -56,10 +57,11 @@ class Communities:
     ranks: Floats = field(repr=False, default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """The communities of the entity graph."""
         level, parent, members = partition(graph, texts.relations)
-        titles, reports = _reports(graph, texts, len(level), members)
+        titles, drafts = _reports(graph, texts, len(level), members)
+        reports = writer.write(drafts)
         return cls(level, parent, members, titles, reports,
                    embedder.embed(reports) if reports else texts.vectors[:0])
 
@@ -104,7 +106,7 @@ def partition(graph: Graph, relations: Nodes) -> tuple[Nodes, Nodes, Nodes]:
 
 
 def _reports(graph: Graph, texts: Texts, k: int,
-             members: Nodes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+             members: Nodes) -> tuple[tuple[str, ...], tuple[Draft, ...]]:
     """Title and report of each of k communities."""
     n = len(graph)
     pairs = np.unique(np.sort(texts.relations[:, :2], axis=1), axis=0)
@@ -114,21 +116,28 @@ def _reports(graph: Graph, texts: Texts, k: int,
     centers = about @ texts.vectors
     inside = _relations_inside(texts.relations, belongs)
     starts = np.searchsorted(members[:, 0], np.arange(k + 1))
-    titles, reports = [], []
+    titles, drafts = [], []
     for community in range(k):
         rows = members[starts[community]:starts[community + 1], 1].tolist()
         rows.sort(key=lambda row: (-neighbors[row], graph.ids[row]))
-        names = [graph.names[row] for row in rows[:NAMES]]
+        names = [graph.names[row] for row in rows]
         said = about.indices[about.indptr[community]:about.indptr[community + 1]]
         nearness = texts.vectors[said] @ centers[community]
-        best = said[np.lexsort((said, -nearness))[:SENTENCES]]
+        best = said[np.lexsort((said, -nearness))]
         relations = sorted(inside.get(community, []), key=lambda at: (-texts.relations[at, 2], at))
+        stated = [_stated(graph, texts, at) for at in relations[:SHOWN]]
+
+        def told(most: int, chosen: Nodes = best) -> list[str]:
+            return [texts.sentences[at] for at in sorted(chosen[:most].tolist())]
+
         titles.append(", ".join(names[:3]))
-        reports.append(_fitting([
-            ", ".join(names) + ".",
-            *(_stated(graph, texts, at) for at in relations[:RELATIONS]),
-            *(texts.sentences[at] for at in sorted(best.tolist()))]))
-    return tuple(titles), tuple(reports)
+        report = [f"{', '.join(names[:NAMES])}.", *stated[:RELATIONS], *told(SENTENCES)]
+        shown = [f"{', '.join(names[:SHOWN])}.", *stated, *told(SHOWN)]
+        passages = np.unique(texts.owner[said])
+        drafts.append(Draft(
+            "report", " ".join(fit_texts(report, REPORT_TOKENS)), "\n".join(fit_texts(shown, SHOWN_TOKENS)),
+            tuple(texts.chunks[at] for at in passages.tolist())))
+    return tuple(titles), tuple(drafts)
 
 
 def _relations_inside(relations: Nodes, belongs: csr_matrix) -> dict[int, list[int]]:
@@ -145,16 +154,6 @@ def _relations_inside(relations: Nodes, belongs: csr_matrix) -> dict[int, list[i
 def _stated(graph: Graph, texts: Texts, relation: int) -> str:
     u, v, _ = texts.relations[relation].tolist()
     return f"{graph.names[u]} {texts.labels[relation] or 'and'} {graph.names[v]}."
-
-
-def _fitting(parts: Sequence[str]) -> str:
-    """As many parts as a report holds; the first always."""
-    kept, tokens = [parts[0]], count_tokens(parts[0])
-    for part in parts[1:]:
-        if tokens + count_tokens(part) <= REPORT_TOKENS:
-            kept.append(part)
-            tokens += count_tokens(part)
-    return " ".join(kept)
 
 
 def _incidence(pairs: Nodes, shape: tuple[int, int]) -> csr_matrix:

@@ -1,7 +1,7 @@
 """What layers read besides the graph: sentences, where names are mentioned, who relates to whom."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Protocol
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from qafd.errors import StoreError
 from qafd.graph import Graph
-from qafd.records import Edge, Nodes, Vectors
+from qafd.reading.text import count_tokens
+from qafd.records import Edge, Nodes, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.rows import vector_keys
+from qafd.storage.rows import Log, vector_keys
 
 
 class Embeds(Protocol):
@@ -30,7 +31,8 @@ class Texts:
     ----------
     rows : ndarray of int, shape (c,)
         Graph row of each passage.
-    passages : tuple of str, length c
+    passages, chunks : tuple of str, length c
+        Text and id of each.
     owner, position : ndarray of int, shape (s,)
         The passage of each sentence, as an index into `rows`, and its number there.
     sentences : tuple of str, length s
@@ -44,10 +46,13 @@ class Texts:
         (graph row, graph row, number of sentences that assert it).
     labels : tuple of str, length r
         The word between the two, or "".
+    described : mapping of str to mapping of str to tuple of str
+        What models said of entities, by node id, with the ids of the passages that they said it of.
     """
 
     rows: Nodes
     passages: tuple[str, ...] = field(repr=False)
+    chunks: tuple[str, ...] = field(repr=False)
     owner: Nodes = field(repr=False)
     position: Nodes = field(repr=False)
     sentences: tuple[str, ...] = field(repr=False)
@@ -56,6 +61,7 @@ class Texts:
     contains: Nodes = field(repr=False)
     relations: Nodes = field(repr=False)
     labels: tuple[str, ...] = field(repr=False)
+    described: Mapping[str, Mapping[str, tuple[str, ...]]] = field(repr=False, default_factory=dict)
 
 
 def texts_of(graph: Graph, store: Workspace) -> Texts:
@@ -82,13 +88,26 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
         raise StoreError(
             f"{missing} of {len(ids)} passages were removed or changed since the graph was made; "
             f"bring it up to date with 'qafd index --db {store.place.written}'.")
-    return gather(
+    made = gather(
         graph, ids, [chunk.text for chunk in chunks],
         [[chunk.text[start:end] for start, end in some]
          for chunk, some in zip(chunks, spans, strict=True)],
         np.array([vectors[key] for some in keys for key in some], np.float32).reshape(
             sum(map(len, keys)), dimension),
         store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
+    return replace(made, described=_described(graph, log, store.edits.merged()))
+
+
+def _described(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """What models said of the entities of a graph, in the order of the texts."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
+        for one in extraction.descriptions:
+            node = node_id("entity", merged.get(one.source, one.source))
+            if one.text and not one.target and node in graph.row:
+                found.setdefault(node, {}).setdefault(one.text, set()).add(chunk.id)
+    return {node: {text: tuple(sorted(said[text])) for text in sorted(said)}
+            for node, said in sorted(found.items())}
 
 
 def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
@@ -118,10 +137,11 @@ def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
             mentions += [(first[chunks[chunk]] + at, edge.source) for chunk, at in edge.evidence]
         elif edge.kind == "relation":
             relations.append((edge.source, edge.target, edge.count, edge.label))
-    row = graph.row
+    row, own = graph.row, {node: chunk for chunk, node in chunks.items()}
     relations.sort()
     return Texts(
         rows=np.array([row[i] for i in ids], np.int64), passages=tuple(passages),
+        chunks=tuple(own[i] for i in ids),
         owner=np.repeat(np.arange(len(ids)), [len(some) for some in sentences]),
         position=np.array([at for some in sentences for at in range(len(some))], np.int64),
         sentences=tuple(text for some in sentences for text in some), vectors=vectors,
@@ -129,6 +149,17 @@ def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
         contains=_table([(at, row[e], count) for at, e, count in sorted(contains)], 3),
         relations=_table([(row[u], row[v], count) for u, v, count, _ in relations], 3),
         labels=tuple(label for _, _, _, label in relations))
+
+
+def fit_texts(parts: Sequence[str], most: int) -> list[str]:
+    """The parts that fit into so many tokens, in order; the first always."""
+    kept, tokens = list(parts[:1]), sum(map(count_tokens, parts[:1]))
+    for part in parts[1:]:
+        own = count_tokens(part)
+        if tokens + own <= most:
+            kept.append(part)
+            tokens += own
+    return kept
 
 
 def _table(rows: list[tuple[int, ...]], columns: int) -> Nodes:

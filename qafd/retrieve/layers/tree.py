@@ -9,13 +9,15 @@ import numpy as np
 from qafd.graph import Graph
 from qafd.reading.text import count_tokens
 from qafd.records import Floats, Nodes, Vectors, node_id
-from qafd.retrieve.layers.texts import Embeds, Texts
+from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
+from qafd.retrieve.layers.writing import Draft, Writer
 
 CHILDREN = 7  # of a summary, about as many as in RAPTOR's trees
 ENOUGH = 11  # nodes or fewer are not clustered again, RAPTOR's rule
 LEVELS = 5
 MEMBERSHIP = 0.1  # probability from which a node belongs to a cluster, RAPTOR's threshold
 SUMMARY_TOKENS = 100
+SHOWN_TOKENS = 2000  # that a model is shown for a summary
 ROUNDS = 25
 SEED = 224  # of the first centers
 
@@ -28,8 +30,9 @@ class Tree:
     belongs to every cluster it has a probability of at least 0.1 for, and levels follow until
     eleven nodes are left. Departs from it: clusters are von Mises-Fisher mixtures with one
     concentration, fitted by spherical k-means to the vectors themselves, in the place of Gaussian
-    mixtures after UMAP; their number is that of the nodes over seven, not the best by BIC; a
-    summary is made of the sentences below it that are nearest to the cluster's center.
+    mixtures after UMAP; their number is that of the nodes over seven, not the best by BIC. A summary
+    that no language model has written is made of the sentences below it that are nearest to the
+    cluster's center.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ class Tree:
     vectors: Vectors = field(repr=False)
 
     @classmethod
-    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """The tree over all passages; without a summary when there are eleven or fewer."""
         levels: list[int] = []
         below: list[Nodes] = []
@@ -67,6 +70,7 @@ class Tree:
         if graph.vectors is not None:
             current, first = graph.vectors[texts.rows], 0
             leaves = [np.array([place]) for place in range(len(texts.rows))]
+            shown: tuple[str, ...] = texts.passages  # what the summaries of a level sum up
             while len(current) > ENOUGH and (not levels or levels[-1] < LEVELS):
                 found = clusters(current)
                 under = [np.unique(np.concatenate([leaves[i] for i in some])) for some in found]
@@ -76,8 +80,12 @@ class Tree:
                                  for at, some in enumerate(found) for child in some]
                 first = len(levels)
                 levels += [levels[-1] + 1 if levels else 1] * len(found)
-                written = [_summary(texts, some, center)
-                           for some, center in zip(under, centers, strict=True)]
+                drafts = []
+                for some, own, center in zip(found, under, centers, strict=True):
+                    material = fit_texts([shown[at] for at in some], SHOWN_TOKENS)
+                    drafts.append(Draft("summary", _summary(texts, own, center), "\n\n".join(material),
+                                        tuple(texts.chunks[at] for at in own.tolist())))
+                written = shown = writer.write(drafts)
                 titles += [_title(graph, texts, some, center)
                            for some, center in zip(under, centers, strict=True)]
                 below += under

@@ -9,6 +9,9 @@ from qafd.storage.sqlite.file import Part
 
 ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
 """The passages of a call, a row for each id, in its column value."""
+WRITTEN = (f"(purpose = 'write' AND EXISTS (SELECT 1 FROM {ABOUT} JOIN chunks ON chunks.id = value "
+           "WHERE chunks.document IN (SELECT value FROM json_each(?))))")
+"""Whether a call wrote a text of a layer from passages of some documents."""
 
 
 class SqliteLedger(Part):
@@ -66,15 +69,18 @@ class SqliteLedger(Part):
 
     def replies(self, documents: Collection[str]) -> int:
         """How many replies go with these documents: on them, or on a question, but for its plan."""
+        names = json.dumps(list(documents))
         with self._file.snapshot() as connection:
             return int(connection.execute(
                 "SELECT count(*) FROM llm_calls WHERE reply != '' AND (document IN "
-                "  (SELECT value FROM json_each(?)) OR question != '' AND purpose != 'plan')",
-                (json.dumps(list(documents)),)).fetchone()[0])
+                "  (SELECT value FROM json_each(?)) OR question != '' AND purpose != 'plan' "
+                f"OR {WRITTEN})", (names, names)).fetchone()[0])
 
     def forget_replies(self, documents: Iterable[str]) -> None:
         """Drop what models said of these documents; what it cost stays in the ledger."""
+        names = json.dumps(list(documents))
         with self._file.transaction() as connection:
-            connection.executemany(
+            connection.execute(
                 "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
-                "status = 'rejected' WHERE document = ?", [(name,) for name in documents])
+                "status = 'rejected' WHERE document IN (SELECT value FROM json_each(?)) "
+                f"OR {WRITTEN}", (names, names))

@@ -1,0 +1,76 @@
+"""Derived layers: listed, built, and written by a language model."""
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from qafd.cli import CAPPED, FAILED
+from qafd.cli.answering import meter_calls
+from qafd.cli.command import Outcome, command, note, on_interrupt, with_workspace
+from qafd.cli.models import call_options, endpoint_named, settings_of_calls, spending_options
+from qafd.cli.options import model_options
+from qafd.cli.progress import ProgressLine
+from qafd.errors import ModelError, ParameterError, SpendingCapError
+from qafd.knowledge import KnowledgeGraph
+from qafd.models.cost import Metered
+from qafd.reading.text.plaintext import one_line
+from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState
+from qafd.wording import say_error
+from qafd.wording.layers import say_origin
+from qafd.wording.models import say_cap, say_writing_plan
+
+
+@command("layers")
+@with_workspace
+@click.option("--build", "names", metavar="NAME", multiple=True,
+              help="Build this layer where it is missing or stale; 'all' builds all.")
+@click.option("--write", is_flag=True, help="Let --model write the reports, summaries and merged "
+              "descriptions of the layers that --build names, as in the papers.")
+@click.option("--dry-run", is_flag=True, help="Print what --write would cost, and do nothing.")
+@model_options
+@spending_options
+@call_options
+def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, dry_run: bool,
+                model: str | None, base_url: str | None, **options: Any) -> Outcome | int:
+    """List the derived layers that methods need, and build them."""
+    if write or dry_run:
+        wanted = tuple(WRITABLE) if "all" in names else names
+        if not write or not wanted:
+            raise ParameterError("nothing is to be written; name layers with --build and add --write")
+        endpoint = endpoint_named(model, base_url)
+        calls = settings_of_calls(options, endpoint)
+        client = replace(meter_calls(knowledge, "", endpoint, calls, options), purpose="write")
+        if dry_run:
+            planned = knowledge.plan_layers(wanted, client)
+            cap = client.meter.cap
+            return Outcome({**vars(planned), "cap": cap},
+                           [f"{one_line(client.name, 100)}: {say_writing_plan(planned)}", say_cap(cap)])
+        return _write(knowledge, wanted, client)
+    if names:
+        with ProgressLine() as meter:
+            knowledge.build_layers(LAYERS if "all" in names else names, meter)
+    return _list(knowledge)
+
+
+def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -> Outcome | int:
+    stopped = on_interrupt("stopping after the calls at work; run the command again to go on")
+    try:
+        with ProgressLine() as meter:
+            knowledge.write_layers(names, client, progress=meter, stopped=stopped)
+    except ModelError as error:
+        _list(knowledge).print()
+        note(f"{one_line(say_error(error), 600)} What was written is used; run the command again to go on.")
+        return CAPPED if isinstance(error, SpendingCapError) else FAILED
+    return replace(_list(knowledge), failed=stopped())
+
+
+def _list(knowledge: KnowledgeGraph) -> Outcome:
+    states = knowledge.layers()
+    return Outcome(states, map(_layer_line, states))
+
+
+def _layer_line(layer: LayerState) -> str:
+    line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}"
+    origin = say_origin(layer.origin, layer.state, layer.model, layer.written, layer.texts)
+    return f"{line}  {origin}".rstrip()

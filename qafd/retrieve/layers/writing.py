@@ -1,0 +1,181 @@
+"""Texts of layers: made of the documents' sentences, or written by a language model from more of them.
+
+What a model wrote is kept in the ledger of the workspace by what it was shown. So a layer is a pure function
+of the graph, its texts and the ledger: built again it costs nothing, and where the graph has changed
+only what a model has not been shown is made of sentences until it is written too.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from typing import Protocol
+
+from qafd.errors import MalformedReplyError, ReplyLimitError
+from qafd.models import Message, Reply
+from qafd.models.call_settings import name_limit
+from qafd.models.cost import Metered, request_key, useful
+from qafd.models.prompts_write import write_messages
+from qafd.reading.text.plaintext import one_line
+from qafd.storage import Workspace, open_workspace
+
+NOTE = "writer"  # under which a workspace keeps who writes its layers
+LONGEST = 4000  # characters of a written text
+IN_FLIGHT = 4  # calls at a time
+
+Wrote = Callable[[int, int], None]
+"""Called with how many texts of a layer are written, and how many are to be."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text that a layer needs.
+
+    Parameters
+    ----------
+    task : str
+        What a model would be asked to do, one of `qafd.models.instructions.TASKS`.
+    text : str
+        As made of sentences.
+    material : str
+        What a model would be shown.
+    chunks : tuple of str
+        The ids of all passages that the material is from.
+    """
+
+    task: str
+    text: str
+    material: str = field(repr=False)
+    chunks: tuple[str, ...] = field(repr=False)
+
+
+class Writer(Protocol):
+    """Drafts to texts, one each."""
+
+    def write(self, drafts: Sequence[Draft], /) -> tuple[str, ...]:
+        """The texts of some drafts, in order."""
+        ...
+
+
+class Extracts:
+    """Leaves texts as they are made of sentences; a `Writer`."""
+
+    def write(self, drafts: Sequence[Draft], /) -> tuple[str, ...]:
+        """The texts of some drafts, in order."""
+        return tuple(draft.text for draft in drafts)
+
+
+@dataclass(frozen=True)
+class Authorship:
+    """Which model writes the layers of a workspace, by which prompts, and how many texts of each it wrote.
+
+    `prompts` are by task, `limit` is the most tokens of a reply; `counts` has by layer how many texts
+    are written, and how many there are.
+    """
+
+    model: str
+    address: str
+    prompts: Mapping[str, str] = field(repr=False)
+    limit: int
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+class Kept:
+    """Takes what a model wrote already, without asking it; a `Writer`.
+
+    Parameters
+    ----------
+    workspace : str
+        The URL of the one with the ledger.
+
+    Attributes
+    ----------
+    requests : dict of str to tuple of Message
+        What the model is sent for the drafts so far, by key.
+    texts : dict of str to str
+        What it wrote, by key.
+    """
+
+    def __init__(self, workspace: str, author: Authorship) -> None:
+        self._workspace, self._author = workspace, author
+        self.requests: dict[str, tuple[Message, ...]] = {}
+        self.texts: dict[str, str] = {}
+
+    def write(self, drafts: Sequence[Draft], /) -> tuple[str, ...]:
+        """The texts of some drafts, in order; of sentences where the model has not written one."""
+        keys = {}
+        with open_workspace(self._workspace) as store:
+            for draft in drafts:
+                messages = write_messages(self._author.prompts[draft.task], draft.material)
+                key = request_key(self._author.address, self._author.model, messages, None,
+                                  self._author.limit)
+                self.requests[key], keys[key] = messages, draft
+                call = store.ledger.good_call(key)
+                if call is not None:
+                    self.texts[key] = one_line(call.reply, LONGEST)
+        self.ask({key: draft for key, draft in keys.items() if key not in self.texts})
+        return tuple(self.texts.get(key, draft.text) for key, draft in keys.items())
+
+    def ask(self, drafts: Mapping[str, Draft]) -> None:
+        """What is not written stays so."""
+
+
+class Asking(Kept):
+    """Asks a model for what it has not written, several calls in flight; a `Writer`.
+
+    A reply of no use leaves its text as it is made of sentences. Every reply is kept at once, so what was
+    stopped by a cap, an error or Ctrl-C goes on without paying twice.
+
+    Raises
+    ------
+    ModelError
+        From the model, after the calls that were in flight.
+    """
+
+    def __init__(self, client: Metered, author: Authorship, wrote: Wrote,
+                 stopped: Callable[[], bool]) -> None:
+        super().__init__(client.workspace, author)
+        self._client, self._wrote, self._stopped = client, wrote, stopped
+
+    def ask(self, drafts: Mapping[str, Draft]) -> None:
+        """Let the model write these drafts."""
+        keys = list(drafts)
+        with ThreadPoolExecutor(IN_FLIGHT) as pool:
+            for first in range(0, len(keys), IN_FLIGHT):
+                if self._stopped():
+                    break
+                self._wrote(first, len(keys))
+                some = keys[first:first + IN_FLIGHT]
+                texts = list(pool.map(lambda key: self._text(key, drafts[key]), some))
+                self.texts.update({key: text for key, text in zip(some, texts, strict=True) if text})
+
+    def _text(self, key: str, draft: Draft) -> str:
+        client = replace(self._client, accepts=_is_whole, chunk=" ".join(draft.chunks))
+        try:
+            reply = client.complete(self.requests[key], max_tokens=self._author.limit)
+        except ReplyLimitError:
+            raise
+        except MalformedReplyError:
+            return ""
+        if reply.cut:
+            raise name_limit(ReplyLimitError("", model=self._author.model), "write")
+        return one_line(reply.text, LONGEST) if useful(reply) else ""
+
+
+def _is_whole(reply: Reply) -> bool:
+    return useful(reply) and not reply.cut
+
+
+def find_author(store: Workspace) -> Authorship | None:
+    """Who writes the layers of a workspace, None where no model does."""
+    kept = store.notes.get(NOTE)
+    if not kept:
+        return None
+    value = json.loads(kept)
+    counts = {name: (written, of) for name, (written, of) in value.pop("counts").items()}
+    return Authorship(**value, counts=counts)
+
+
+def keep_author(store: Workspace, author: Authorship) -> None:
+    """Let what this author wrote stand in the layers from now on."""
+    store.notes.put(NOTE, json.dumps(asdict(author)))
