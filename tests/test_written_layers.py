@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from clicks import page, press
 from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
@@ -19,10 +20,12 @@ from qafd.models.call_settings import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
 from qafd.models.instructions import TASKS, Instructed
+from qafd.preferences import Preferences, save
 from qafd.records import Chunk, Description, Extraction
 from qafd.retrieve.layers import WRITABLE, LayerOrigin, LayerState, layers_of, merged_descriptions
 from qafd.storage import open_workspace
 
+TEXT = "Ada Lovelace met Charles Babbage in London. Charles Babbage met Ada Lovelace."
 FILES = [(f"{at}.txt", f"{one} met {two}. {two} met Zed.".encode()) for at, (one, two) in enumerate(
     [("Ada", "Bob"), ("Bob", "Cyd"), ("Cyd", "Ada"), ("Dan", "Eve"), ("Eve", "Fay"), ("Fay", "Dan"),
      ("Gil", "Hal"), ("Hal", "Ian"), ("Ian", "Gil"), ("Jan", "Kay"), ("Kay", "Lee"), ("Lee", "Jan")])]
@@ -169,7 +172,7 @@ def test_the_command_writes_only_when_it_is_told_to(
         capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "songs.db")
     songs = KnowledgeGraph(path)
-    songs.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London. Charles Babbage met Ada Lovelace.")
+    songs.add_text("ada.txt", TEXT)
     monkeypatch.setenv("QAFD_MODEL", "tiny")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     assert main(["layers", "--db", path, "--build", "all"]) == 0
@@ -185,3 +188,18 @@ def test_the_command_writes_only_when_it_is_told_to(
     assert set(WRITABLE) <= {one.name for one in songs.layers()}
     with open_workspace(path) as store:
         assert {total.what for total in store.ledger.totals("purpose")} == {"write"}
+
+
+def test_the_page_says_the_cost_before_it_writes(
+        home: Path, server: FaultServer) -> None:
+    knowledge = KnowledgeGraph.open(home / "mine.db")
+    knowledge.add_text("ada.txt", TEXT)
+    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    app = page("documents", ws="mine")
+    app.multiselect(key="written_layers").set_value(["summaries"]).run()
+    press(app, "What it will cost")
+    assert server.bodies == []
+    press(app, "Write them")
+    assert len(server.bodies) == 1
+    state = layer(knowledge, "summaries")
+    assert (state.model, state.written, state.texts) == ("tiny", 1, 1)

@@ -6,6 +6,7 @@ from qafd.app.documents.listing import documents_table
 from qafd.app.documents.models import ledger, plan_card, reading_controls
 from qafd.app.documents.search import search
 from qafd.app.documents.work import jobs_panel
+from qafd.app.documents.writing import writing_controls
 from qafd.app.pages import heading
 from qafd.app.workspaces import workspace
 from qafd.wording import say
@@ -22,6 +23,7 @@ def show() -> None:
     intake(knowledge)
     reading_controls(knowledge)
     plan_card(knowledge)
+    writing_controls(knowledge)
     jobs_panel(knowledge)
     documents_table(knowledge)
     ledger(knowledge)
