@@ -11,7 +11,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Price
 from qafd.models.prompts_answer import ABSENT
-from qafd.preferences import Preferences, save
+from qafd.preferences import Preferences, load, save
 from qafd.reading.text import count_tokens
 
 pytestmark = [pytest.mark.usefixtures("alone"),
@@ -92,6 +92,15 @@ def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(
     assert server.bodies == []
     assert "could exceed the cap" in streams.err
     assert "She was born in Valparaíso" in streams.out
+
+
+def test_a_price_that_was_named_once_is_that_of_the_model_from_then_on(
+        db: str, tmp_path: Path, server: FaultServer) -> None:
+    ask = ["answer", "--db", db, "--model", "tiny", "--base-url", server.url]
+    assert main([*ask, BORN, "--price", "1000", "2000"]) == 0
+    assert load(tmp_path / "settings.json").price("tiny") == Price(1000.0, 2000.0)
+    assert main([*ask, "Who wrote Paper Lanterns?", "--max-cost", "0.001"]) == 4
+    assert len(server.bodies) == 1
 
 
 def test_the_key_goes_only_to_the_address_it_was_set_for(

@@ -15,6 +15,7 @@ from qafd.cli.models import (
     call_options,
     change_cap,
     endpoint_named,
+    remember_price,
     settings_of_calls,
     spending_options,
 )
@@ -118,6 +119,9 @@ def meter_calls(knowledge: KnowledgeGraph, question: str, endpoint: "Endpoint",
                 calls: CallSettings, most: dict[str, float | None]) -> Metered:
     """The named endpoint, called and instructed as the workspace says, and capped; its calls are
     noted in the workspace and never paid for twice."""
+    given: Any = most.pop("price", None)
+    if given is not None:
+        remember_price(endpoint.name, Price(*given))
     price = price_at(endpoint)
     cap = change_cap(most, spending().cap_where(price is not None))
     told = Instructed(endpoint.with_settings(calls), replace(knowledge.instructions, calls=calls))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.cli.command import DAY, spending
+from qafd.cli.command import DAY, home, settings, spending
 from qafd.cli.options import with_options
 from qafd.errors import ModelError, ParameterError
 from qafd.ingest.reader import ModelChoice
 from qafd.models.address import OPENAI
 from qafd.models.call_settings import CallSettings
 from qafd.models.cost import Cap, Price
+from qafd.preferences import amend
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint
@@ -39,6 +40,8 @@ spending_options = with_options(
                  help="Stop before more tokens than this, instead of what the settings say."),
     click.option("--max-cost", "cost_most", type=float, metavar="DOLLARS",
                  help="Stop before it costs more than this, instead of what the settings say."),
+    click.option("--price", type=float, nargs=2, metavar="IN OUT",
+                 help="Dollars for a million tokens of the model, from now on."),
     _day_option("calls", "day_calls", int, "N"),
     _day_option("tokens", "day_tokens", int, "N"),
     _day_option("cost", "day_dollars", float, "DOLLARS"))
@@ -58,13 +61,11 @@ reader_options = with_options(
     click.option("--max-calls", "calls_most", type=int, metavar="N",
                  help="Stop before more calls than this, instead of what the settings say."),
     spending_options,
-    click.option("--price", type=float, nargs=2, metavar="IN OUT",
-                 help="Dollars per million tokens, instead of what the settings say."),
     click.option("--embed-model", "embedder", help=f"Embed with this model; '{LOCAL}' for the "
                  "bundled one; a workspace that has vectors needs --re-embed."),
     click.option("--embed-url", "embedder_url", help="Its address, if not --base-url."),
     click.option("--embed-price", type=float, metavar="DOLLARS",
-                 help="Of a million tokens, instead of what the settings say."))
+                 help="Of a million tokens, from now on."))
 
 
 def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoice:
@@ -88,14 +89,20 @@ def choose_reader(options: Mapping[str, Any], before: ModelChoice) -> ModelChoic
     if given.get("embedder", before.embedder) != before.embedder:
         given["embed_price"] = None
     choice = replace(before, **given)
-    wanted = spending()
-    prices = dict(wanted.prices)
     if options["price"] is not None:
-        prices[choice.model] = Price(*options["price"])
+        remember_price(choice.model, Price(*options["price"]))
     if options["embed_price"] is not None:
-        prices[choice.embedder] = Price(options["embed_price"], 0.0)
-    choice = replace(wanted, prices=tuple(prices.items())).priced(choice)
+        remember_price(choice.embedder, Price(options["embed_price"], 0.0))
+    choice = spending().priced(choice)
     return replace(choice, cap=change_cap(options, choice.cap))
+
+
+def remember_price(model: str, price: Price) -> None:
+    """Keep what a model costs in the settings, for every later call of it."""
+    if model:
+        before = settings()
+        prices = {**dict(before.prices), model: price}
+        amend(home() / "settings.json", before, replace(before, prices=tuple(prices.items())))
 
 
 def change_cap(options: Mapping[str, object], usual: Cap) -> Cap:
