@@ -28,7 +28,7 @@ from qafd.ingest.embedding import MeteredEmbedder
 from qafd.models import Message, Recorded, Reply, Streamed, with_json
 from qafd.models.address import check_address, is_local
 from qafd.models.cost import Meter
-from qafd.models.endpoint import Endpoint
+from qafd.models.endpoint import OLLAMA_CONTEXT, Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
 from qafd.models.thoughts import Hearing, hear
 from qafd.storage import open_workspace
@@ -402,3 +402,14 @@ def test_recorded_replays_and_remembers():
         model.complete(ASK)
     with pytest.raises(ModelError, match="no reply left"):
         model.complete(ASK)
+
+
+@pytest.mark.parametrize(("loaded", "parameters", "context"), [
+    ([{"name": "tiny", "context_length": 8192}], "num_ctx 2048", 8192),
+    ([{"name": "other", "context_length": 8192}], "stop  \"x\"\nnum_ctx                        2048", 2048),
+    ([], "", OLLAMA_CONTEXT)])
+def test_the_context_of_ollama_is_asked_in_its_own_words(
+        loaded: list[dict[str, object]], parameters: str, context: int, server: FaultServer) -> None:
+    assert Endpoint("tiny", server.url).context_length() is None
+    server.owner, server.loaded, server.parameters = "library", loaded, parameters
+    assert Endpoint("tiny", server.url).context_length() == context

@@ -1,10 +1,11 @@
 """A chat model behind an OpenAI-compatible address: replies, streams, JSON as it can write it."""
 
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qafd.errors import MalformedReplyError, RefusedError, ReplyLimitError
+from qafd.errors import MalformedReplyError, ModelError, RefusedError, ReplyLimitError
 from qafd.models import Message, Reply, with_json
 from qafd.models.attempts import tell_of_retry
 from qafd.models.call_settings import CallSettings
@@ -24,6 +25,8 @@ _JSON = ("json_schema", "json_object", "plain")
 # What vLLM, OpenRouter, LM Studio, Groq and llama.cpp call it.
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx",
             "n_ctx_train")
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,8})\s*$", re.M)
+OLLAMA_CONTEXT = 4096  # Ollama's default where neither its environment nor the model's file says more
 
 
 @dataclass(frozen=True)
@@ -120,12 +123,35 @@ class Endpoint(RemoteModel):
             lambda: [str(model.id) for model in self.client.models.list().data])))
 
     def context_length(self) -> int | None:
-        """Tokens that the model can read at once, where the endpoint's list of models says so."""
+        """Tokens that the model can read at once, where the endpoint says so.
+
+        Ollama cuts what is longer in silence and does not list its limit; it is asked in its own words:
+        the context of the loaded model, else `num_ctx` of its file, else what Ollama takes by default.
+        """
         listed = self.call(lambda: [dict(model) for model in self.client.models.list().data])
-        told = next((model for model in listed if model.get("id") == self.name), {})
+        told: dict[str, Any] = next((model for model in listed if model.get("id") == self.name), {})
         told = {**told, **(told.get("meta") or {})}
-        return next((size for name in _WINDOWS
-                     if isinstance(size := told.get(name), int) and size > 0), None)
+        for name in _WINDOWS:
+            size = told.get(name)
+            if isinstance(size, int) and size > 0:
+                return size
+        return self._ollama_context() if told.get("owned_by") == "library" else None
+
+    def _ollama_context(self) -> int | None:
+        """The context of a model that Ollama serves, None where another server calls itself its owner."""
+        root = str(self.client.base_url).removesuffix("/").removesuffix("/v1")
+        try:
+            loaded = self.call(lambda: self.client.get(f"{root}/api/ps", cast_to=object))
+            shown = self.call(lambda: self.client.post(
+                f"{root}/api/show", cast_to=object, body={"model": self.name}))
+        except ModelError:
+            return None
+        for model in _list_at(loaded, "models"):
+            size = model.get("context_length")
+            if self.name in (model.get("name"), model.get("model")) and isinstance(size, int):
+                return size
+        found = _NUM_CTX.search(str(shown.get("parameters", "")) if isinstance(shown, dict) else "")
+        return int(found[1]) if found else OLLAMA_CONTEXT
 
     def _create(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
                 max_tokens: int, stream: bool = False) -> Any:
@@ -222,3 +248,9 @@ def _counted(usage: Any) -> tuple[int, int] | None:
     sent = plausible_tokens(getattr(usage, "prompt_tokens", None))
     got = plausible_tokens(getattr(usage, "completion_tokens", None))
     return (sent, got) if sent and got else None
+
+
+def _list_at(value: object, key: str) -> list[dict[str, Any]]:
+    """The objects in a list of a JSON object, none where it is no such thing."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
