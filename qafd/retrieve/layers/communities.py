@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, Vectors
 from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
-from qafd.retrieve.layers.writing import Draft, Writer
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 LARGEST = 10  # entities; a larger community is split on the next level, GraphRAG's default
 SEED = 0xDEADBEEF  # GraphRAG's default
@@ -106,7 +106,7 @@ def partition(graph: Graph, relations: Nodes) -> tuple[Nodes, Nodes, Nodes]:
 
 
 def _reports(graph: Graph, texts: Texts, k: int,
-             members: Nodes) -> tuple[tuple[str, ...], tuple[Draft, ...]]:
+             members: Nodes) -> tuple[tuple[str, ...], tuple[LayerText, ...]]:
     """Title and report of each of k communities."""
     n = len(graph)
     pairs = np.unique(np.sort(texts.relations[:, :2], axis=1), axis=0)
@@ -134,7 +134,7 @@ def _reports(graph: Graph, texts: Texts, k: int,
         report = [f"{', '.join(names[:NAMES])}.", *stated[:RELATIONS], *told(SENTENCES)]
         shown = [f"{', '.join(names[:SHOWN])}.", *stated, *told(SHOWN)]
         passages = np.unique(texts.owner[said])
-        drafts.append(Draft(
+        drafts.append(LayerText(
             "report", " ".join(fit_texts(report, REPORT_TOKENS)), "\n".join(fit_texts(shown, SHOWN_TOKENS)),
             tuple(texts.chunks[at] for at in passages.tolist())))
     return tuple(titles), tuple(drafts)

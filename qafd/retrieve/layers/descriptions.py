@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from qafd.graph import Graph
 from qafd.records import Vectors
 from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
-from qafd.retrieve.layers.writing import Draft, Writer
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 MANY = 5  # descriptions of an entity, from which on they are merged
 TEXT_TOKENS, SHOWN_TOKENS = 500, 4000  # of a text, and of what a model is shown
@@ -42,7 +42,7 @@ class Descriptions:
                 continue
             name = graph.names[graph.row[node]]
             chunks = {chunk for some in said.values() for chunk in some}
-            drafts[node] = Draft("merge", " ".join(fit_texts(list(said), TEXT_TOKENS)),
+            drafts[node] = LayerText("merge", " ".join(fit_texts(list(said), TEXT_TOKENS)),
                                  "\n".join([name, *fit_texts(list(said), SHOWN_TOKENS)]),
                                  tuple(sorted(chunks)))
         written = writer.write(list(drafts.values()))

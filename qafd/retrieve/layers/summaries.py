@@ -9,7 +9,7 @@ from qafd.graph import Graph
 from qafd.reading.text import canonical
 from qafd.records import Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
-from qafd.retrieve.layers.writing import Draft, Writer
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 SENTENCES = 2
 
@@ -53,7 +53,7 @@ class Summaries:
         for sentence in chosen.tolist():
             taken[texts.owner[sentence]].append(texts.sentences[sentence])
         names = [graph.names[row] for row in texts.rows.tolist()]
-        drafts = [Draft("summary", " ".join(taken[at]), f"{names[at]}\n{text}", (texts.chunks[at],))
+        drafts = [LayerText("summary", " ".join(taken[at]), f"{names[at]}\n{text}", (texts.chunks[at],))
                   for at, text in enumerate(texts.passages)]
         written = writer.write(drafts)
         summaries = tuple(f"{name}\n{text}" for name, text in zip(names, written, strict=True))

@@ -10,7 +10,7 @@ from qafd.graph import Graph
 from qafd.reading.text import count_tokens
 from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
-from qafd.retrieve.layers.writing import Draft, Writer
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 CHILDREN = 7  # of a summary, about as many as in RAPTOR's trees
 ENOUGH = 11  # nodes or fewer are not clustered again, RAPTOR's rule
@@ -83,7 +83,7 @@ class Tree:
                 drafts = []
                 for some, own, center in zip(found, under, centers, strict=True):
                     material = fit_texts([shown[at] for at in some], SHOWN_TOKENS)
-                    drafts.append(Draft("summary", _summary(texts, own, center), "\n\n".join(material),
+                    drafts.append(LayerText("summary", _summary(texts, own, center), "\n\n".join(material),
                                         tuple(texts.chunks[at] for at in own.tolist())))
                 written = shown = writer.write(drafts)
                 titles += [_title(graph, texts, some, center)

@@ -28,7 +28,7 @@ Wrote = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Draft:
+class LayerText:
     """A text that a layer needs.
 
     Parameters
@@ -52,7 +52,7 @@ class Draft:
 class Writer(Protocol):
     """Drafts to texts, one each."""
 
-    def write(self, drafts: Sequence[Draft], /) -> tuple[str, ...]:
+    def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
         """The texts of some drafts, in order."""
         ...
 
@@ -60,7 +60,7 @@ class Writer(Protocol):
 class Extracts:
     """Leaves texts as they are made of sentences; a `Writer`."""
 
-    def write(self, drafts: Sequence[Draft], /) -> tuple[str, ...]:
+    def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
         """The texts of some drafts, in order."""
         return tuple(draft.text for draft in drafts)
 
@@ -101,7 +101,7 @@ class Kept:
         self.requests: dict[str, tuple[Message, ...]] = {}
         self.texts: dict[str, str] = {}
 
-    def write(self, drafts: Sequence[Draft], /) -> tuple[str, ...]:
+    def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
         """The texts of some drafts, in order; of sentences where the model has not written one."""
         keys = {}
         with open_workspace(self._workspace) as store:
@@ -116,7 +116,7 @@ class Kept:
         self.ask({key: draft for key, draft in keys.items() if key not in self.texts})
         return tuple(self.texts.get(key, draft.text) for key, draft in keys.items())
 
-    def ask(self, drafts: Mapping[str, Draft]) -> None:
+    def ask(self, drafts: Mapping[str, LayerText]) -> None:
         """What is not written stays so."""
 
 
@@ -137,7 +137,7 @@ class Asking(Kept):
         super().__init__(client.workspace, author)
         self._client, self._wrote, self._stopped = client, wrote, stopped
 
-    def ask(self, drafts: Mapping[str, Draft]) -> None:
+    def ask(self, drafts: Mapping[str, LayerText]) -> None:
         """Let the model write these drafts."""
         keys = list(drafts)
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
@@ -149,7 +149,7 @@ class Asking(Kept):
                 texts = list(pool.map(lambda key: self._text(key, drafts[key]), some))
                 self.texts.update({key: text for key, text in zip(some, texts, strict=True) if text})
 
-    def _text(self, key: str, draft: Draft) -> str:
+    def _text(self, key: str, draft: LayerText) -> str:
         client = replace(self._client, accepts=_is_whole, chunk=" ".join(draft.chunks))
         try:
             reply = client.complete(self.requests[key], max_tokens=self._author.limit)
