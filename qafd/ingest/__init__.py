@@ -232,7 +232,7 @@ def extend(
         # not shortly before the end, where it is done anyway
         to_come = tally.total - tally.done + tally.files
         if logged >= GROWTH * assembled and to_come * GROWTH > logged:
-            GraphUpdate(store, engine, progress, stopped).run()
+            GraphUpdate(store, engine, progress, stopped, final=False).run()
             assembled, given_up = logged, stopped()
     else:
         if not failures:
