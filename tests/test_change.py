@@ -21,6 +21,7 @@ from qafd.ingest.update import GraphUpdate
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Description, Document, Extraction, Mention
 from qafd.storage import open_workspace
+from qafd.storage.rows import round_vectors
 
 WORDS = ("Ada", "Ada Lovelace", "Lovelace", "Boris", "New York", "New York City", "York", "Radium",
          "radium", "Radium Institute", "ice", "ice cream", "Fuji", "fuji", "file 1", "File 2", "Ann 1",
@@ -66,14 +67,17 @@ class Drawn:
 
 
 class Crowded:
-    """Few directions, so that many names are near each other, some of them equally."""
+    """Few directions, so that many names are near each other, some of them equally.
+
+    Its vectors are as they are kept, so that an assembly without a workspace has the same.
+    """
 
     name, dimension = "crowded", 5
 
     def embed(self, texts):
         """Unit rows, shape (k, 5)."""
         rows = np.array([self._draw(text) for text in texts], np.float32).reshape(-1, 5)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return round_vectors(rows)
 
     def embed_spans(self, text, spans):
         """The text's vector and one for each span."""

@@ -26,6 +26,7 @@ from qafd.reading.text import chunk
 from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import Workspace, open_workspace
+from qafd.storage.rows import unpack_vectors
 from qafd.storage.sqlite import opening, schema, tables
 
 NAMES = ("Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal")
@@ -327,7 +328,19 @@ def written_by(version: int, original: Path, path: Path) -> None:
             columns = [row[1] for row in old.execute(f"PRAGMA main.table_info({table})")]
             listed = ", ".join(f'"{column}"' for column in columns)
             old.execute(f"DELETE FROM main.{table}")
-            old.execute(f"INSERT INTO main.{table} ({listed}) SELECT {listed} FROM new.{table}")
+            rows = old.execute(f"SELECT {listed} FROM new.{table}").fetchall()
+            if table in ("embeddings", "nodes"):
+                rows = list(map(in_floats, rows))
+            old.executemany(f"INSERT INTO main.{table} VALUES ({', '.join('?' * len(columns))})", rows)
+
+
+def in_floats(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row whose vectors are of a byte a number, with those of four bytes of earlier versions."""
+    fields = list(row)
+    if fields[-1] == b"":
+        fields[-1] = fields[-2]
+    return tuple(unpack_vectors([field], len(field)).tobytes() if isinstance(field, bytes) else field
+                 for field in fields)
 
 
 def renew(path: Path, fatal: int) -> None:

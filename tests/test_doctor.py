@@ -72,11 +72,11 @@ DEFECTS = {
     "a passage that the search index forgot":
         ("search", "INSERT INTO passages_fts (passages_fts, rowid, title, text) "
                    "SELECT 'delete', rowid, title, text FROM passages LIMIT 1"),
-    "a vector that is not a number":
-        ("vectors", "UPDATE embeddings SET vector = "
-                    "CAST(x'0000c07f' || substr(vector, 5) AS BLOB) WHERE rowid = 1"),
+    "a vector that is not scaled as all are":
+        ("vectors", "UPDATE embeddings SET vector = CAST(x'0101010101010101' AS BLOB) "
+                    "WHERE rowid = 1"),
     "a vector of zeros":
-        ("vectors", "UPDATE embeddings SET vector = zeroblob(32) WHERE rowid = 1"),
+        ("vectors", "UPDATE embeddings SET vector = zeroblob(8) WHERE rowid = 1"),
     "a vector of another model":
         ("vectors", "UPDATE embeddings SET model = 'other' WHERE rowid = 1"),
     "a node vector of another length":

@@ -47,7 +47,7 @@ def test_many_passages_are_one_request_and_keep_their_vectors(path, server):
         for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
             (found,) = store.passages.sentences([chunk.id]).values()
             start, end = extraction.sentences[0]
-            assert np.array_equal(found[0][2], alone.embed([chunk.text[start:end]])[0])
+            assert found[0][2] @ alone.embed([chunk.text[start:end]])[0] > 0.999
 
 
 def test_no_text_is_sent_twice(path, server):

@@ -483,7 +483,7 @@ def test_a_doubtful_reading_is_told_and_read_again_when_it_is_retried(empty: Wor
           deadline=None)
 @given(vectors=arrays(np.float32, (3, 4), elements=st.floats(width=32)))
 @example(vectors=np.array([[0, 0, 0, 0], [np.nan, 0, 0, 0], [np.inf, 0, 0, 0]], np.float32))
-def test_a_vector_is_stored_bit_for_bit_or_refused_for_nan_and_infinity(
+def test_vectors_are_kept_by_direction_for_good_or_refused_for_nan_and_infinity(
         empty: Workspace, vectors: np.ndarray) -> None:
     empty.vectors.forget()
     empty.vectors.stamp(hashlib.sha256(vectors.tobytes()).hexdigest(), 4)
@@ -491,7 +491,14 @@ def test_a_vector_is_stored_bit_for_bit_or_refused_for_nan_and_infinity(
     if all(math.isfinite(x) for x in vectors.ravel().tolist()):
         empty.vectors.put(keyed)
         stored = empty.vectors.get(keyed)
-        assert all(stored[key].tobytes() == keyed[key].tobytes() for key in keyed)
+        again = {f"again {key}": vector for key, vector in stored.items()}
+        empty.vectors.put(again)
+        kept = empty.vectors.get(again)
+        for key, vector in keyed.items():
+            assert kept[f"again {key}"].tobytes() == stored[key].tobytes()
+            wide = vector.astype(np.float64) / max(np.abs(vector).max().astype(np.float64), 1e-300)
+            length = np.linalg.norm(wide)
+            assert abs(stored[key] - wide / max(length, 1e-300)).max() < 0.01
         assert empty.vectors.missing([*keyed, "no"]) == {"no"}
     else:
         with pytest.raises(ParameterError):
@@ -561,7 +568,7 @@ def test_the_graph_has_the_names_the_passages_and_what_joins_them(store: Workspa
     ada = graph.row[named(store, "Ada")]
     near = {graph.names[row] for row in graph.expand(np.array([ada])).neighbors}
     assert near == {"ada", "cyd", "Bob", "Cyd"}
-    assert np.array_equal(graph.name_vectors[ada], TinyEmbedder().embed(["ada"])[0])
+    assert graph.name_vectors[ada] @ TinyEmbedder().embed(["ada"])[0] > 0.999
     assert store.graph.nodes([named(store, "Ada"), "no"]).keys() == {named(store, "Ada")}
     ends = [{edge.source, edge.target} for edge in store.graph.edges([named(store, "Paris")])]
     assert all(named(store, "Paris") in pair for pair in ends)
@@ -604,8 +611,8 @@ def test_sentences_come_with_their_places_texts_and_vectors(store: Workspace) ->
     found = store.passages.sentences([passage.id, "unknown"])
     assert found.keys() == {passage.id}
     assert [passage.text[start:end] for start, end, _ in found[passage.id]] == texts
-    assert np.array_equal([vector for _, _, vector in found[passage.id]],
-                          TinyEmbedder().embed(texts))
+    np.testing.assert_allclose([vector for _, _, vector in found[passage.id]],
+                               TinyEmbedder().embed(texts), atol=0.005)
     places = [(passage.id, 0), (passage.id, 1), (passage.id, 2), ("unknown", 0)]
     assert store.passages.sentence_texts(places) == dict(zip(places, texts, strict=False))
     names = store.passages.names([passage.id])

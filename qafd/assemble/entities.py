@@ -178,14 +178,16 @@ def describe_entity(key: str, parts: Iterable[KeyPart]) -> str:
 
 def pack_part(part: KeyPart) -> str:
     """A part as text."""
-    return json.dumps([sorted(part.places), part.names, part.said, part.named, part.titled,
-                       part.title, part.told, part.related], ensure_ascii=False)
+    signs = [int(sign) for sign in (part.named, part.titled, part.title, part.told)]
+    return json.dumps([sorted(part.places), part.names, part.said, *signs, part.related],
+                      ensure_ascii=False, separators=(",", ":"))
 
 
 def unpack_part(body: str) -> KeyPart:
     """The part that `pack_part` made this text of."""
-    places, names, *rest = json.loads(body)
-    return KeyPart({tuple(place) for place in places}, Counter(names), *rest)
+    places, names, said, named, titled, title, told, related = json.loads(body)
+    return KeyPart({tuple(place) for place in places}, Counter(names), said, bool(named),
+                   bool(titled), bool(title), bool(told), related)
 
 
 def alignment(keys: Sequence[str], entities: Mapping[str, Parts], log: Sequence[Reading],

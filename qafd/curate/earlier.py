@@ -4,6 +4,7 @@ from qafd.errors import StoreError
 from qafd.graph import Graph
 from qafd.storage import Workspace
 from qafd.storage.assembled import assemble_stored
+from qafd.storage.rows import round_vectors
 
 NEVER = -1  # no revision of a workspace: no layer was built for this graph
 
@@ -30,5 +31,5 @@ def earlier_graph(store: Workspace) -> Graph:
         [node.id for node in nodes], [node.name for node in nodes], [node.kind for node in nodes],
         [row[edge.source] for edge in made.edges], [row[edge.target] for edge in made.edges],
         [edge.similarity for edge in made.edges], [edge.kind for edge in made.edges],
-        vectors=made.alignment[order], name_vectors=made.names[order],
+        vectors=round_vectors(made.alignment[order]), name_vectors=round_vectors(made.names[order]),
         tokens=[node.tokens for node in nodes], revision=NEVER)

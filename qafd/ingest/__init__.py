@@ -232,7 +232,7 @@ def extend(
         # not shortly before the end, where it is done anyway
         to_come = tally.total - tally.done + tally.files
         if logged >= GROWTH * assembled and to_come * GROWTH > logged:
-            GraphUpdate(store, engine, progress, stopped).run()
+            GraphUpdate(store, engine, progress, stopped, final=False).run()
             assembled, given_up = logged, stopped()
     else:
         if not failures:
@@ -327,10 +327,12 @@ def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
 
 
 def _log(store: Workspace, models: Models, chunks: Sequence[Chunk], readings: Readings) -> None:
+    """Write what was read of a batch, all of it or nothing."""
     keys = [embedding_key(models.embedder, name) for name in readings.names]
-    store.vectors.put(dict(zip(keys, readings.name_vectors, strict=True)))
     doubts = readings.doubts or ("",) * len(chunks)
-    for passage, extraction, vectors, doubt in zip(
-            chunks, readings.extractions, readings.vectors, doubts, strict=True):
-        rows = dict(zip(keys_of(models.embedder, passage, extraction), vectors, strict=True))
-        store.log.put(passage, extraction, rows, doubt)
+    with store.transaction():
+        store.vectors.put(dict(zip(keys, readings.name_vectors, strict=True)))
+        for passage, extraction, vectors, doubt in zip(
+                chunks, readings.extractions, readings.vectors, doubts, strict=True):
+            rows = dict(zip(keys_of(models.embedder, passage, extraction), vectors, strict=True))
+            store.log.put(passage, extraction, rows, doubt)

@@ -13,7 +13,7 @@ A change of documents or edits then touches
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -352,11 +352,11 @@ def _facts_alone(chunk: Chunk, raw: Extraction, extraction: Extraction, alias: M
     for (low, high), part in pairs_of(extraction, alias).items():
         if low == high:
             continue
-        facts["pair", f"{low}\n{high}"] = json.dumps(asdict(part), ensure_ascii=False)
+        facts["pair", f"{low}\n{high}"] = _pack_pair(part)
         partners[low].add(high)
         partners[high].add(low)
     for key, others in partners.items():
-        facts["partner", key] = json.dumps(sorted(others), ensure_ascii=False)
+        facts["partner", key] = json.dumps(sorted(others), ensure_ascii=False, separators=(",", ":"))
     return facts
 
 
@@ -369,11 +369,15 @@ def _raw_keys(extraction: Extraction) -> set[str]:
     return keys
 
 
+def _pack_pair(part: PairPart) -> str:
+    return json.dumps([part.forth, part.back, part.given, part.told], ensure_ascii=False,
+                      separators=(",", ":"))
+
+
 def _unpack_pair(body: str) -> PairPart:
-    kept = json.loads(body)
-    return PairPart({int(at): label for at, label in kept["forth"].items()},
-                    {int(at): label for at, label in kept["back"].items()}, kept["given"],
-                    kept["told"])
+    forth, back, *weights = json.loads(body)
+    return PairPart({int(at): label for at, label in forth.items()},
+                    {int(at): label for at, label in back.items()}, *weights)
 
 
 class GraphChange:

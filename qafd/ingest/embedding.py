@@ -94,6 +94,7 @@ class MeteredEmbedder:
                     fresh |= dict.fromkeys(keys, row)
                 if store.vectors.embedder == (self.name, self.dimension):
                     store.vectors.put(fresh)
+                    fresh = store.vectors.get(fresh)  # as they are the next time
                 found |= fresh
         return found
 

@@ -38,13 +38,15 @@ class GraphUpdate:
     """An assembly of the graph; `stopped` is asked between batches, True ends it unfinished.
 
     Vectors that are not stored are computed, so this also completes a change of the embedder.
-    They are stored batch by batch: what ends this run, the next one goes on after the last.
+    They are stored batch by batch: what ends this run, the next one goes on after the last. Between
+    two parts of a run (not `final`) no facts are kept, since the next part is most of the log.
     """
 
     store: Workspace
     engine: Engine
     progress: Callable[[Progress], None] = silent
     stopped: Callable[[], bool] = never
+    final: bool = True
 
     def run(self) -> bool:
         """Assemble the graph of the log as it is now; True when that changed the graph."""
@@ -85,9 +87,9 @@ class GraphUpdate:
         made = assemble(self._readings(pairs), self._embed_names, self._compared)
         with store.transaction():
             changed = store.graph.write(log, connect_by_hand(made, log.edits))
-            if store.log.revision == log.revision:
+            if self.final and store.log.revision == log.revision:
                 begin_anew(store, log, made.near)
-            else:  # what was changed meanwhile is not told apart from what this graph has
+            else:  # what is changed meanwhile is not told apart from what this graph has
                 store.postings.clear()
         return changed
 

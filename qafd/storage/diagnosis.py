@@ -60,8 +60,7 @@ class FaultKind(StrEnum):
     LOOSE_ENTRY = "loose_entry"  # entry
     FOREIGN_VECTOR = "foreign_vector"  # key, found, size, model, dimension
     WRONG_LENGTH = "wrong_length"  # column, key, size, dimension
-    NOT_FINITE = "not_finite"  # column, key
-    WRONG_NORM = "wrong_norm"  # column, key, norm
+    WRONG_SCALE = "wrong_scale"  # column, key
     MISSING_VECTORS = "missing_vectors"  # many
     DEAD_JOB = "dead_job"  # job
     PAUSED_JOB = "paused_job"  # job

@@ -287,7 +287,7 @@ class VectorStore(Protocol):
         """Those of these keys under which no vector is stored."""
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors, each of shape (d,), by `embedding_key`.
+        """Keep unit vectors, each of shape (d,), by `embedding_key`, as `pack_vectors` rounds them.
 
         Raises
         ------

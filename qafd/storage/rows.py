@@ -3,7 +3,7 @@
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -383,7 +383,7 @@ def texts(values: Iterable[object]) -> None:
 
 def embedding_key(model: str, text: str) -> str:
     """Where the vector of a text is kept: a hash of the model's name and the text."""
-    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{model}|{text}".encode()).hexdigest()[:32]
 
 
 def vector_keys(
@@ -410,6 +410,41 @@ def clean_name(name: str) -> str:
     if not clean or label(clean) == "document" not in clean:
         raise ParameterError("{name!r} is no name for a file; rename the file.", name=name)
     return clean
+
+
+def pack_vectors(rows: Vectors) -> list[bytes]:
+    """Unit rows, (k, d), as they are kept: 8-bit integers in proportion to the largest number.
+
+    Their length is not kept, since it is 1. Packing what was unpacked gives the same bytes.
+    """
+    wide = rows.astype(np.float64)
+    most = np.abs(wide).max(axis=1, keepdims=True, initial=0)
+    whole = np.rint(wide * 127 / np.where(most, most, 1)).astype(np.int8)
+    return [row.tobytes() for row in whole]
+
+
+def unpack_vectors(kept: Sequence[bytes], dimension: int) -> Vectors:
+    """Unit rows, (k, d), the same bits on every machine; zeros stay zeros.
+
+    Raises
+    ------
+    ValueError
+        One of them has another length.
+    """
+    for row in kept:
+        if len(row) != dimension:
+            raise ValueError(f"a vector has {len(row)} numbers instead of {dimension}")
+    whole = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), dimension)
+    rows = whole.astype(np.float32)
+    # whole numbers, whose sum is exact in any order
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)).astype(np.float32)
+    rows /= np.maximum(lengths, 1)[:, None]
+    return rows
+
+
+def round_vectors(rows: Vectors) -> Vectors:
+    """Unit rows, (k, d), as they are once they were kept."""
+    return unpack_vectors(pack_vectors(rows), rows.shape[1])
 
 
 def check_finite(vectors: Vectors) -> None:

@@ -20,7 +20,7 @@ from qafd.storage.sqlite.log import CHUNK
 from qafd.storage.sqlite.runs import plan_holds
 
 SQLITE = (3, 37, 0)
-_NORM = 1e-3  # by which the norm of a vector may differ from 1
+_LARGEST = 127  # of the numbers of a vector, by which all are scaled
 Connection = sqlite3.Connection
 
 
@@ -183,7 +183,7 @@ def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
     for key, found, size in connection.execute(
             "SELECT key, model, dimension FROM embeddings "
             "WHERE NOT (model = ? AND dimension = ? OR model = ? AND dimension = ?) "
-            "OR length(vector) != 4 * dimension", (model, dimension, *earlier)):
+            "OR length(vector) != dimension", (model, dimension, *earlier)):
         yield fault(FaultKind.FOREIGN_VECTOR, key=key[:12], found=found, size=size, model=model,
                     dimension=dimension)
     kept = "SELECT key, vector FROM embeddings WHERE model = ? AND model != ?"
@@ -191,7 +191,7 @@ def _vectors(store: Workspace, connection: Connection) -> Iterator[Fault]:
             ("embeddings", dimension, kept, (model, "")),
             ("embeddings", earlier[1], kept, (earlier[0], model)),
             ("nodes", dimension, "SELECT id, vector FROM nodes", ()),
-            ("nodes", dimension, "SELECT id, name_vector FROM nodes", ())):
+            ("nodes", dimension, "SELECT id, name_vector FROM nodes WHERE name_vector != x''", ())):
         yield from _bad_vectors(connection.execute(query, values), size, column)
     if not store.graph.stale:
         missing = len(store.vectors.missing(_needed(store, connection, model)))
@@ -210,14 +210,11 @@ def _needed(store: Workspace, connection: Connection, model: str) -> Iterator[st
 
 def _bad_vectors(rows: sqlite3.Cursor, dimension: int, table: str) -> Iterator[Fault]:
     for key, blob in rows.fetchall():
-        vector = np.frombuffer(blob, "<f4").astype(np.float64)
         at = {"table": table, "key": key[:12]}
-        if len(vector) != dimension:
-            yield fault(FaultKind.WRONG_LENGTH, **at, size=len(vector), dimension=dimension)
-        elif not np.isfinite(vector).all():
-            yield fault(FaultKind.NOT_FINITE, **at)
-        elif abs(float(np.linalg.norm(vector)) - 1) > _NORM:
-            yield fault(FaultKind.WRONG_NORM, **at, norm=float(np.linalg.norm(vector)))
+        if len(blob) != dimension:
+            yield fault(FaultKind.WRONG_LENGTH, **at, size=len(blob), dimension=dimension)
+        elif max(map(abs, np.frombuffer(blob, np.int8).tolist())) != _LARGEST:
+            yield fault(FaultKind.WRONG_SCALE, **at)
 
 
 def _jobs(store: Workspace, _: Connection) -> Iterator[Fault]:

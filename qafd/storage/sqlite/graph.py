@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -14,7 +14,7 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.records import Chunk, Edge, Node, Vectors
 from qafd.storage.diagnosis import Fault, FaultKind, fault
-from qafd.storage.rows import Log, check_finite, texts
+from qafd.storage.rows import Log, check_finite, pack_vectors, texts, unpack_vectors
 from qafd.storage.sqlite.file import Part, bump, meta, set_meta
 from qafd.storage.sqlite.postings import clear_facts
 
@@ -71,14 +71,19 @@ class SqliteGraph(Part):
     def entity_names(self) -> tuple[list[str], Vectors]:
         """The keys of all entities in order, and the vectors of their names, shape (k, d)."""
         with self._file.reading() as connection:
-            rows = connection.execute("SELECT key, name_vector FROM nodes WHERE kind = 'entity' "
+            rows = connection.execute("SELECT key, iif(name_vector = x'', vector, name_vector) "
+                                      "FROM nodes WHERE kind = 'entity' "
                                       "ORDER BY key").fetchall()
             dimension = int(meta(connection, "dimension", "0"))
-            return [row[0] for row in rows], _matrix((row[1] for row in rows), len(rows), dimension)
+            return [row[0] for row in rows], unpack_vectors([row[1] for row in rows], dimension)
 
     def put_nodes(self, nodes: Mapping[str, tuple[Node, Vectors, Vectors] | None]) -> None:
         """Let these be the nodes with these ids, with their vectors; None where there is none."""
-        rows: _Rows = {(key,): _node_row(*node) if node else None for key, node in nodes.items()}
+        rows: _Rows = dict.fromkeys((key,) for key in nodes)
+        made = [node for node in nodes.values() if node]
+        for row in _node_rows([node for node, _, _ in made],
+                              *(np.array([node[at] for node in made]) for at in (1, 2))):
+            rows[row[:1]] = row
         self._revise("nodes", rows, "id IN (SELECT value FROM json_each(?))", list(nodes))
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> None:
@@ -193,8 +198,8 @@ class SqliteGraph(Part):
                 "ORDER BY source, target, kind, label").fetchall()
             texts(chain.from_iterable(fields[:3] for fields in rows))
             row = {fields[0]: i for i, fields in enumerate(rows)}
-            vectors = _matrix((fields[4] for fields in rows), len(rows), dimension)
-            name_vectors = _matrix((fields[5] for fields in rows), len(rows), dimension)
+            vectors = unpack_vectors([fields[4] for fields in rows], dimension)
+            name_vectors = unpack_vectors([fields[5] or fields[4] for fields in rows], dimension)
             return Graph.build(
                 [fields[0] for fields in rows], [fields[1] for fields in rows],
                 [fields[2] for fields in rows],
@@ -255,17 +260,6 @@ class SqliteGraph(Part):
         return total.hexdigest()
 
 
-def _matrix(blobs: Iterable[bytes], n: int, dimension: int) -> Vectors:
-    """Stored rows as one array (n, d), whose rows are aligned: cold ones are read faster."""
-    matrix = np.empty((n, dimension), np.float32)
-    for row, blob in enumerate(blobs):
-        vector = np.frombuffer(blob, "<f4")
-        if len(vector) != dimension:
-            raise ValueError(f"a vector has {len(vector)} numbers instead of {dimension}")
-        matrix[row] = vector
-    return matrix
-
-
 _GRAPH_TABLES = {
     "passages": (("id",), ("document", "title", "text", "start", '"end"', "page", "heading")),
     "nodes": (("id",), ("kind", "key", "name", "text", "tokens", "vector", "name_vector")),
@@ -322,7 +316,7 @@ def _graph_rows(log: Log, made: Assembly) -> dict[str, list[tuple[Any, ...]]]:
         check_finite(rows)
     return {
         "passages": list(map(_passage_row, log.chunks)),
-        "nodes": list(map(_node_row, made.nodes, made.alignment, made.names)),
+        "nodes": list(_node_rows(made.nodes, made.alignment, made.names)),
         "edges": list(map(_edge_row, made.edges)),
     }
 
@@ -331,9 +325,14 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
     return c.id, c.document, c.title, c.text, c.start, c.end, c.page, c.heading
 
 
-def _node_row(n: Node, vector: Vectors, name_vector: Vectors) -> tuple[Any, ...]:
-    return (n.id, n.kind, n.key, n.name, n.text, n.tokens, vector.astype("<f4").tobytes(),
-            name_vector.astype("<f4").tobytes())
+def _node_rows(nodes: Sequence[Node], vectors: Vectors, name_vectors: Vectors
+               ) -> Iterator[tuple[Any, ...]]:
+    """Where both vectors of a node are one, as those of a passage, the second is left empty."""
+    if not nodes:
+        return
+    for n, vector, name in zip(nodes, pack_vectors(vectors), pack_vectors(name_vectors), strict=True):
+        yield (n.id, n.kind, n.key, n.name, n.text, n.tokens, vector,
+               b"" if name == vector else name)
 
 
 def _edge_row(e: Edge) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from qafd.storage.rows import PassageFacts
 from qafd.storage.sqlite.file import Part, meta, set_meta
 from qafd.storage.sqlite.log import CHUNK
 
-FORMAT = "1"
+FORMAT = "2"
 """Changes when facts are made or kept differently: the next change then begins anew."""
 
 

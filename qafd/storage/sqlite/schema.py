@@ -3,12 +3,14 @@
 import os
 import secrets
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from qafd.errors import NewerSchemaError, StoreError
 from qafd.storage.sqlite import opening
 from qafd.storage.sqlite.tables import STEPS, Step
+
+EMPTY = 4  # a file of which an upgrade left a page of so many empty is made anew
 
 
 def check_version(connection: sqlite3.Connection, path: Path, newest: int = len(STEPS)) -> int:
@@ -60,6 +62,10 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: tuple[Step, ...] 
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('id', ?)",
                                (secrets.token_hex(8),))
         connection.execute(f"PRAGMA user_version = {len(steps)}")
+    free, pages = (opening.pragma(connection, of) for of in ("freelist_count", "page_count"))
+    if found and int(str(free)) * EMPTY > int(str(pages)):
+        with suppress(sqlite3.OperationalError):  # it may be read meanwhile, or the disk be full
+            connection.execute("VACUUM")
 
 
 def backup(connection: sqlite3.Connection, destination: Path) -> None:

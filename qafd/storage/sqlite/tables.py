@@ -6,7 +6,11 @@ from them and can be thrown away at any time.
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qafd.storage.rows import pack_vectors
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -369,9 +373,47 @@ def _counts(db: "Database") -> None:
     db.execute("UPDATE llm_calls SET cost = NULL WHERE cost NOT BETWEEN 0 AND 1000000")
 
 
+def _byte_vectors(db: "Database") -> None:
+    """Vectors of a byte a number, keys of 16 bytes; the graph is to be made anew from them."""
+    views = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view' "
+                       "AND name IN ('entities', 'relations')").fetchall()
+    for name, _ in views:
+        db.execute(f"DROP VIEW {name}")
+    for table, columns, check in (
+            ("embeddings", "key TEXT PRIMARY KEY, model TEXT NOT NULL, dimension INTEGER NOT NULL, "
+             "vector BLOB NOT NULL", "CHECK (length(vector) = dimension)"),
+            ("nodes", "id TEXT PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, "
+             "text TEXT NOT NULL, tokens INTEGER NOT NULL, vector BLOB NOT NULL, "
+             "name_vector BLOB NOT NULL",
+             "CHECK (length(name_vector) IN (0, length(vector)))")):
+        db.execute(f"CREATE TABLE {table}_anew ({columns} {check})")
+        first = db.execute(f"SELECT * FROM {table} LIMIT 0")
+        marks = ", ".join("?" * len(first.description))
+        rows = db.execute(f"SELECT * FROM {table} ORDER BY rowid")
+        db.conn.executemany(f"INSERT INTO {table}_anew VALUES ({marks})", map(_in_bytes, rows))
+        db.execute(f"DROP TABLE {table}")
+        db.execute(f"ALTER TABLE {table}_anew RENAME TO {table}")
+    for _, statement in views:
+        db.execute(statement)
+    db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'log_revision' "
+               "AND EXISTS (SELECT 1 FROM nodes)")
+    db.execute("DELETE FROM meta WHERE key IN ('facts', 'row_sums')")
+
+
+def _in_bytes(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row of vectors of float32 as it is kept now."""
+    key, *rest = row
+    kept = [pack_vectors(np.frombuffer(field, "<f4")[None, :])[0]
+            if isinstance(field, bytes) else field for field in rest]
+    if len(kept) == 3:
+        return key[:32], *kept
+    *kept, vector, name = kept
+    return key, *kept, vector, b"" if name == vector else name
+
+
 Step = Callable[["Database"], None]
 STEPS: tuple[Step, ...] = (_first_tables, _layers, _models, _edits, _runs,
-                           _edges_by_hand, _types_by_hand, _counts, _facts)
+                           _edges_by_hand, _types_by_hand, _counts, _facts, _byte_vectors)
 """The n-th step leads from schema n to schema n + 1; a released step is never edited."""
 
 META = _TABLES.strip().partition(";")[0]
@@ -380,7 +422,7 @@ META = _TABLES.strip().partition(";")[0]
 _NEW: tuple[frozenset[str] | set[str], ...] = (
     frozenset({*re.findall(r"CREATE TABLE (\w+)", _TABLES), "passages_fts"}), {"layers"},
     frozenset(re.findall(r"CREATE TABLE (\w+)", _MODEL_TABLES)), {"edits"}, {"runs"}, frozenset(),
-    frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)))
+    frozenset(), frozenset(), frozenset(re.findall(r"CREATE TABLE (\w+)", _FACT_TABLES)), frozenset())
 
 
 def names(version: int) -> frozenset[str]:

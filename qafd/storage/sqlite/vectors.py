@@ -10,7 +10,13 @@ import numpy as np
 from qafd.assemble.entities import KeyPart, describe_entity, unpack_part
 from qafd.errors import EmbedderMismatchError, ParameterError
 from qafd.records import Vectors
-from qafd.storage.rows import check_finite, embedding_key, vector_keys
+from qafd.storage.rows import (
+    check_finite,
+    embedding_key,
+    pack_vectors,
+    unpack_vectors,
+    vector_keys,
+)
 from qafd.storage.sqlite.file import Part, bump, meta, set_meta
 
 
@@ -79,7 +85,13 @@ class SqliteVectors(Part):
             rows = connection.execute(
                 "SELECT key, vector FROM embeddings "
                 "WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
-            return {key: np.frombuffer(vector, "<f4") for key, vector in rows}
+            found = rows.fetchall()
+        kept: dict[str, Vectors] = {}
+        for size in {len(vector) for _, vector in found}:  # one, unless of two models
+            some = [row for row in found if len(row[1]) == size]
+            rows_of = unpack_vectors([vector for _, vector in some], size)
+            kept |= zip([key for key, _ in some], rows_of, strict=True)
+        return kept
 
     def missing(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys under which no vector is stored."""
@@ -90,7 +102,7 @@ class SqliteVectors(Part):
                 (json.dumps(wanted),))}
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors, each of shape (d,), by `embedding_key`."""
+        """Keep unit vectors, each of shape (d,), by `embedding_key`; see `pack_vectors`."""
         if not vectors:
             return
         with self._file.transaction() as connection:
@@ -101,11 +113,12 @@ class SqliteVectors(Part):
                                          "workspace gives {dimension} numbers; check the embedding "
                                          "model.", shape=vector.shape, model=model or 'no model',
                                          dimension=dimension)
-            check_finite(np.array(list(vectors.values())))
+            table = np.array(list(vectors.values()))
+            check_finite(table)
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?, ?)",
-                [(key, model, dimension, vector.astype("<f4").tobytes())
-                 for key, vector in vectors.items()])
+                [(key, model, dimension, kept)
+                 for key, kept in zip(vectors, pack_vectors(table), strict=True)])
 
 
 def forget_vectors(connection: sqlite3.Connection, names: set[str]) -> None:
